@@ -8,8 +8,7 @@ import numpy as np
 
 from lngeom.errors import InputError
 
-from ..tracing import is_size, parameters, role
-from ._frameworks import FRAMEWORKS, likely_frameworks
+from ..tracing import FRAMEWORKS, is_factory, likely_frameworks
 from ._fused import as_norm
 from ._interpreted import launches
 from ._kernel import SIZES, Form, Kernel, own_size
@@ -54,8 +53,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
 
 def _readings(given: object, target: Callable[..., object], asked: CheckOptions) -> Iterator[Form]:
     """Every way to read the target, the likely ones first."""
-    first = next(iter(parameters(target)), None)
-    factory = isinstance(target, type) or first is None or is_size(first) or role(first) == "eps"
+    factory = is_factory(target)
     for name in likely_frameworks(target):
         for reading in (factory, not factory):
             for size in [asked.d] if asked.d else dict.fromkeys((own_size(target) or SIZES[0], *SIZES)):

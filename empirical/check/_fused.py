@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tracing import parameters
-from ._frameworks import FrameworkArray
+from ..tracing import FrameworkArray, parameters
 
 _RESIDUALS = ("residual", "resid", "res", "skip")
 _GATES = ("gate", "z")

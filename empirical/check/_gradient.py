@@ -11,8 +11,8 @@ import numpy as np
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, rounded
 
+from ..tracing import FrameworkArray
 from ._claim import Claim
-from ._frameworks import FrameworkArray
 from ._inputs import Inputs
 from ._limits import limited
 from ._name import Named

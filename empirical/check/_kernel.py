@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..tracing import REQUIRED, given_roles, is_size, is_switch, parameters, role, stated_eps
-from ._frameworks import Framework, FrameworkArray
+from ..tracing import Framework, FrameworkArray, given_roles, is_size, made, parameters, role, stated_eps
 from ._limits import limited
 from ._options import CheckOptions
 
@@ -155,20 +154,9 @@ class Kernel:
 
     def _made(self, d: int) -> object:
         """The norm that the factory makes for dimension `d`."""
-        signature, keywords = parameters(self.form.target), dict[str, object]()
-        for name, parameter in signature.items():
-            required = parameter.default is REQUIRED
-            if is_size(name):
-                keywords[name] = d
-            elif role(name) == "eps" and (required or self.asked.eps is not None):
-                keywords[name] = 1e-5 if self.asked.eps is None else self.asked.eps
-            elif is_switch(name) and required:
-                keywords[name] = True
-        left = [name for name, p in signature.items() if p.default is REQUIRED and name not in keywords]
-        if len(left) == 1 and not any(map(is_size, keywords)):
-            keywords[left[0]] = d
+        eps = self.asked.eps
         with limited(f"making it for d = {d}", self.asked.seconds):
-            return self.form.target(**keywords)
+            return made(self.form.target, d, lambda _, own: own if eps is None else eps, eps=eps is not None)
 
     def _bind(self, d: int) -> Bound:
         """A module with drawn parameters, a function with the roles of what it takes."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from lngeom.rounding import FORMATS, Sample, rounded
 
+from ..tracing import FrameworkArray
 from ._claim import Claim
-from ._frameworks import FrameworkArray
 from ._fused import Fused
 from ._inputs import Inputs
 from ._interpreted import INTERPRETED

@@ -11,6 +11,13 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._arrays import Arr, filled as filled, given as given
     from ._aten import Autograd as Autograd
+    from ._factories import is_factory as is_factory, made as made
+    from ._frameworks import (
+        FRAMEWORKS as FRAMEWORKS,
+        Framework as Framework,
+        FrameworkArray as FrameworkArray,
+        likely_frameworks as likely_frameworks,
+    )
     from ._front import Front as Front
     from ._grounds import (
         DualGround as DualGround,

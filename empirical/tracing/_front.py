@@ -5,21 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from ._arrays import Arr
+from ._factories import Function, Setting, made
+from ._frameworks import FRAMEWORKS
 from ._numpy import NumpyArray
-from ._roles import REQUIRED, is_size, parameters, role
 from ._sizes import Num
 from ._trace import Trace
-
-Function = Callable[..., Any]
-"""A program, or what makes one."""
-
-Setting = Callable[[str, float], float]
-"""The number that stands for a setting such as ε, given its name and its value."""
 
 Build = Callable[[Num | int, Setting], Function]
 """A program for a size and the numbers of its settings."""
@@ -49,11 +43,11 @@ class Front:
 
     def array(self, values: np.ndarray, dtype: str) -> object:
         """A real array of a format, of float64 values."""
-        return np.asarray(values).astype(dtype)
+        return FRAMEWORKS[self.framework].make(values, dtype, None)
 
-    def read(self, values: Any) -> np.ndarray:
+    def read(self, values: object) -> np.ndarray:
         """A real result in float64."""
-        return np.asarray(values).astype(np.float64)
+        return FRAMEWORKS[self.framework].read(values)
 
     def tracing(self) -> contextlib.AbstractContextManager[None]:
         """A context that holds while a program is built and traced."""
@@ -75,6 +69,4 @@ class Front:
 
     def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
         """The instance that a class or a factory makes for a dimension."""
-        given = parameters(target)
-        passed = [name for name in given if given[name].default is REQUIRED or role(name) == "eps"]
-        return target(**{name: d if is_size(name) else setting(name, 1e-5) for name in passed})
+        return made(target, d, setting)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arrays import Arr, filled
-from ._front import Build, Front, Function
+from ._factories import Function
+from ._front import Build, Front
 from ._keras import named
 from ._sizes import FEATURE, Dim, Num
 from ._trace import Trace
@@ -39,9 +40,6 @@ class JaxFront(Front):
 
         made = named(run, names)
         return lambda d, setting: made, None
-
-    def array(self, values: np.ndarray, dtype: str) -> object:
-        return self.jax.numpy.asarray(values, dtype=dtype)
 
     def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]

@@ -6,7 +6,7 @@ import importlib
 import inspect
 from typing import Any
 
-from ._front import Function
+from ._factories import Function
 
 
 def keras_function(layer: Any) -> tuple[Function, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -15,8 +14,9 @@ import numpy as np
 import torch
 
 from ._arrays import Arr, filled, given
-from ._front import Build, Front, Function, Setting
-from ._roles import REQUIRED, is_size, is_switch, parameters, role
+from ._factories import Function, Setting, made
+from ._front import Build, Front
+from ._roles import role
 from ._sizes import FEATURE, Dim, Num
 from ._torch import Size, Tensor, raised
 from ._trace import Trace
@@ -35,12 +35,9 @@ class TorchFront(Front):
     def lowered(self, value: object) -> Arr | None:
         return value.arr if isinstance(value, Tensor) else None
 
-    def array(self, values: np.ndarray, dtype: str) -> torch.Tensor:
+    def array(self, values: np.ndarray, dtype: str) -> Any:
         # Inside of a network; traced ones say that they are not.
-        return torch.tensor(values).to(getattr(torch, dtype)).requires_grad_().clone()
-
-    def read(self, values: torch.Tensor) -> np.ndarray:
-        return values.detach().double().numpy()
+        return super().array(values, dtype).requires_grad_().clone()
 
     @contextlib.contextmanager
     def tracing(self) -> Iterator[None]:
@@ -77,7 +74,7 @@ class TorchFront(Front):
 
     def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
         try:
-            return _made(target, d, setting)
+            return super().of_class(target, d, setting).eval()
         except (TypeError, RuntimeError):
             if not isinstance(d, Num) or d.trace.refusals:
                 raise
@@ -89,59 +86,9 @@ def safe(path: str) -> str:
     return re.sub(r"\W", "_", path).strip("_")
 
 
-class _Config:
-    """A configuration in which every width is d, and other sizes have labels of their own."""
-
-    def __init__(self, d: Num | int, setting: Setting) -> None:
-        self._d, self._setting = d, setting
-
-    def __getattr__(self, name: str) -> Num | float:
-        if "eps" in name:
-            return self._setting(name, 1e-6)
-        if re.search(r"(rank|num_key_value_heads)$", name):
-            return Size(self._d.trace, None, (name,)) if isinstance(self._d, Num) else 1
-        if is_size(name) or re.search(r"(hidden|embed|dim|d_model|width|channels|n_embd)", name):
-            return self._d
-        raise AttributeError(name)
-
-
-def _made(target: Function, d: Num | int, setting: Setting) -> Any:
-    """The instance that a class or a factory makes for a dimension."""
-    keywords: dict[str, object] = {}
-
-    for name, parameter in _constructor(target).items():
-        required = parameter.default is REQUIRED
-        if is_size(name) and (required or not keywords):
-            keywords[name] = d
-        elif role(name) == "eps" and (required or isinstance(parameter.default, float)):
-            keywords[name] = setting(name, 1e-5 if required else parameter.default)
-        elif "config" in name and required:
-            keywords[name] = _Config(d, setting)
-        elif is_switch(name) and required:
-            keywords[name] = True
-        elif required:
-            keywords[name] = 1 if name == "num_groups" else d
-    try:
-        made = target(**keywords)
-    except TypeError:  # a shape is asked for
-        made = target(**{name: (d,) if value is d else value for name, value in keywords.items()})
-    return made.eval() if isinstance(made, torch.nn.Module) else made
-
-
-def _constructor(target: Function) -> dict[str, inspect.Parameter]:
-    """The parameters of a constructor, with those that it passes on to its bases."""
-    known: dict[str, inspect.Parameter] = {}
-    for base in target.__mro__ if isinstance(target, type) else (target,):
-        own = parameters(base.__init__ if isinstance(base, type) else base)
-        known = {name: parameter for name, parameter in own.items() if name != "self"} | known
-        if any(p.default is REQUIRED for p in known.values()) or ("__init__" in vars(base) and len(known) > 1):
-            break
-    return known
-
-
 def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
     """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
-    small, large = _made(target, 48, setting), _made(target, 80, setting)
+    small, large = (made(target, d, setting).eval() for d in (48, 80))
     for part, other in zip(small.modules(), large.modules(), strict=True):
         plain = {name: value for name, value in vars(part).items() if isinstance(value, int | float | tuple | str)}
         for name, value in plain.items():

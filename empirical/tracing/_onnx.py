@@ -10,7 +10,8 @@ import numpy as np
 import lngeom as lg
 
 from ._arrays import Arr, given
-from ._front import Front, Function
+from ._factories import Function
+from ._front import Front
 from ._numpy import applied
 from ._sizes import FEATURE
 from ._torch import layer

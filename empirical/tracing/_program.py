@@ -23,8 +23,9 @@ import numpy as np
 from lngeom.errors import InputError
 
 from ._arrays import Arr, given
-from ._front import Build, Front, Function, Setting
-from ._roles import REQUIRED, is_size, parameters, role
+from ._factories import Function, Setting, is_factory
+from ._front import Build, Front
+from ._roles import REQUIRED, parameters, role
 from ._sizes import FEATURE, Dim, Num
 from ._trace import Literals, Trace
 
@@ -207,7 +208,6 @@ def program(target: object, name: str, front: Front) -> Program:
     instance = front.of_instance(target)
     if instance is not None:
         return Program(name, instance[0], front, size=instance[1])
-    first = next(iter(parameters(target)), None)
-    if isinstance(target, type) or first is None or is_size(first) or role(first) == "eps":
+    if is_factory(target):
         return Program(name, lambda d, setting: front.of_class(target, d, setting), front)
     return Program(name, lambda d, setting: target, front)
