@@ -104,6 +104,15 @@ def test_contains_rejects_points_outside(name: str) -> None:
     assert not ellipsoid.contains(np.full(bias.size, np.nan))
 
 
+def test_contains_allows_what_its_bound_says_where_a_gain_is_zero() -> None:
+    ellipsoid, rtol = lg.Ellipsoid(np.array([0.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0])), 1e-3
+    furthest = np.array([1.0, *[3**-0.5 + rtol * (3**-0.5 + 1)] * 3])  # y = 1/√3 there has relative radius 1
+    unseen = np.array([rtol, 0.0, 0.0, 0.0])  # may be off by rtol |b|
+    assert ellipsoid.contains(furthest, rtol=rtol)
+    assert ellipsoid.contains(furthest + unseen / 2, rtol=rtol)
+    assert not ellipsoid.contains(furthest + unseen * 2, rtol=rtol)
+
+
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", GAINS)

@@ -87,6 +87,12 @@ def test_a_run_from_end_to_end(
     assert places[-1] - places[0] > len(ids) // 2
 
 
+def test_tokens_are_projected_from_a_place_that_the_seed_draws() -> None:
+    first, again, other = (null_positions(64, LENGTH, 3, seed) for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
 def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
     """The same batches in other shards: the same forward passes, whose states are merged in another order."""
     runs = []
@@ -238,9 +244,12 @@ def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory
         assert not (tmp_path / f"run-{path.name}" / "tokens.npy").exists()
 
 
-def test_directions_of_16_bits_are_not_mixed_with_others(words: Words, refused: Refused, tmp_path: Path) -> None:
+def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refused: Refused, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert main(words(dtype="bfloat16")) == 0
+    assert refused(*words(dtype="bfloat16", null_every=4)) == (
+        f"lngeom sweep: {run}: holds another run (null_every is 3 there, 4 here); choose another --output"
+    )
     manifest = read_sealed(run / "manifest.json")
     assert manifest.pop("directions_rounded") is True
     manifest["identity"].remove("directions_rounded")
