@@ -213,8 +213,9 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
 
 
 def _numbered(data: Certificate, k: int) -> Certificate:
-    named = data | {"id": f"{data['id']}_path{k + 1}"}
-    return Certificate(**(named | {"sha256": digest(named)}))
+    named: Json = {**data, "id": f"{data['id']}_path{k + 1}"}
+    named["sha256"] = digest(named)
+    return Certificate(**named)
 
 
 def _in_other_formats(proof: Proof, path: Path) -> Proof:

@@ -11,7 +11,7 @@ from ._rules import Formula, Proved
 from ._terms import ProofError, Term
 from ._text import numbered
 
-Place = list[int | str]
+Place = list[Any]
 """The place of a term in a table, and its relation to 0."""
 
 

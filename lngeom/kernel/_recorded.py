@@ -72,7 +72,7 @@ _MEANING: dict[str, Callable[..., Term]] = {
     "mean": lambda t: sum_of(t) / d,
     "inv": inv,
     "sqrt": sqrt,
-    "abs": abs,
+    "abs": lambda t: abs(t),
     "trace": lambda name, image: trace_of(image, vector(name)),
 }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -51,7 +51,7 @@ class Condition:
     relation: str
     right: Array
     redundant: str | None = None
-    statement: Statement | None = None
+    statement: Any = None
 
 
 class Claim(NamedTuple):

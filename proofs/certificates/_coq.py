@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lngeom.kernel import Certificate, Step
+from lngeom.kernel import Certificate, Place, Step
 
-from ._reading import Formula, Node, binds, operands, shared
+from ._reading import Node, binds, operands, shared
 
 HEADER = "From LnGeom Require Import Readable.\n"
 _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
@@ -117,7 +117,7 @@ class _Certificate:
 
     # -- the statement
 
-    def _statement(self, formula: Formula, shared: list[int]) -> str:
+    def _statement(self, formula: Place, shared: list[int]) -> str:
         return f"({self._source(formula[0], set(shared), inside=True)}, {_RELATIONS[formula[1]]})"
 
     def _source(self, k: int, shared: set[int], *, inside: bool = False) -> str:
@@ -144,7 +144,7 @@ class _Certificate:
 
     # -- for readers
 
-    def _corollary(self, hypotheses: list[Formula], goal: Formula) -> list[str]:
+    def _corollary(self, hypotheses: list[Place], goal: Place) -> list[str]:
         variables = [name for name in self.vectors if name not in self.bound]
         binders = [f"({_safe(name)} : 'I_n.+1 -> R)" for name in variables]
         binders += [f"({_safe(name)} : R)" for name in self.scalars]
@@ -167,7 +167,7 @@ class _Certificate:
             f"Proof. cbv zeta; exact: ({f'fun {taken} => ' if taken else ''}{proof}). Qed.",
         ]
 
-    def _shown(self, formula: Formula) -> "_Shown":
+    def _shown(self, formula: Place) -> "_Shown":
         k, relation = formula
         kind, *operands = self.nodes[k]
         two = kind == "-" and len(operands) == 2

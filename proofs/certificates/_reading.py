@@ -17,9 +17,6 @@ Node = list[Any]
 """The kind of a term, then names, numbers, or places of the terms that it is made of."""
 Nodes = Sequence[Node]
 
-Formula = tuple[int, str]
-"""The place of a term and its relation to 0; a list in the file."""
-
 
 def operands(node: Node) -> list[int]:
     """The places of the nodes that a node is made of."""

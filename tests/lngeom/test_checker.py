@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -311,7 +311,8 @@ def weakened() -> Iterator[tuple[str, dict[str, Any]]]:
             break
         yield change.done, executed(tree)
     for rule, premises in checker._PREMISES.items():
-        for k, allowed in enumerate(premises or ()):
+        premises = premises or ()
+        for k, allowed in enumerate(premises):
             for relation in set(checker.RELATIONS) - set(allowed.split()):
                 names = executed(ast.parse(TEXT))
                 names["_PREMISES"][rule] = (*premises[:k], f"{allowed} {relation}", *premises[k + 1 :])
@@ -329,7 +330,7 @@ def executed(tree: ast.Module) -> dict[str, Any]:
     return vars(module)
 
 
-def accepted(text: str, names: dict[str, Any]) -> bool:
+def accepted(text: str, names: Mapping[str, Any]) -> bool:
     """Whether a checker does not refuse a file; what ends it in another way is no refusal."""
     try:
         names["recheck"](names["loaded"](text))
