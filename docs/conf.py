@@ -13,7 +13,7 @@ from sphinx.errors import ConfigError
 
 import empirical
 
-sys.path.extend([str(Path(__file__).parent / "_ext"), str(Path(__file__).parent)])
+sys.path.extend(str(Path(__file__).parents[1] / place) for place in ("docs/_ext", "docs", "."))
 
 from lngeom_numbers import numbers
 

@@ -1,9 +1,9 @@
-"""The same networks with other angles to 1: the tables and figures of docs/results/gauge, ``gauge.py PART FOLDER``.
+"""The same networks with other angles to 1: the tables and figures of docs/results/gauge.
 
-FOLDER is what ``docs/results/whisper/prepare.py`` wrote. The parts, each in a process of its own: ``whisper`` and
-``smollm2`` measure networks of equal outputs, ``orbit`` prices the swap of LayerNorms for RMSNorms over the gauges of
-Whisper, ``adamw`` measures the steps of AdamW in small networks (docs/results/training/adamw.csv). Half an hour on one
-core in all. ``gauge_figures.py`` draws what they found.
+``python -m experiments.gauge PART FOLDER``; FOLDER is what ``docs/results/whisper/prepare.py`` wrote. The parts, each
+in a process of its own: ``whisper`` and ``smollm2`` measure networks of equal outputs, ``orbit`` prices the swap
+of LayerNorms for RMSNorms over the gauges of Whisper, ``adamw`` measures the steps of AdamW in small networks
+(docs/results/training/adamw.csv). Half an hour on one core in all. ``gauge_figures.py`` draws what they found.
 """
 
 import copy
@@ -42,19 +42,12 @@ from empirical.models import bundled_model, find_model, load_network
 from empirical.observe import ratio_interval
 from empirical.support import write_table
 from empirical.text import bundled_wikipedia, open_corpus
-from empirical.train import (
-    TINY,
-    Condition,
-    Sequences,
-    adam_step,
-    build_model,
-    build_optimizer,
-    checkpoint_steps,
-    learning_rate,
-    prepare,
-    uniform_energy,
-    writers,
-)  # fmt: skip
+from experiments.training.gradients import adam_step, uniform_energy, writers
+from experiments.training.networks import build_model
+from experiments.training.recipe import Recipe, checkpoint_steps
+from experiments.training.study import FIRST_CHECKPOINT
+from experiments.training.text import Sequences, prepare
+from experiments.training.train import optimization
 
 TABLES = Path(__file__).parents[1] / "docs" / "results" / "gauge"
 ANGLES = (90.0, 45.0, 8.0)
@@ -200,21 +193,23 @@ def adamw(folder: Path) -> None:
     data = prepare(open_corpus(str(bundled_wikipedia())), folder / "data", vocabulary=2_048)
     table: list[dict[str, Any]] = []
     for seed, tied in product(range(SEEDS), (False, True)):
-        recipe = Condition("layer", "adamw", 0.0, *TINY).recipe(seed, steps=300, sequences=4, sequence_length=128)
-        model = build_model(recipe.shape, "layer", seed=seed)
+        recipe = Recipe(
+            "layer", seed=seed, steps=300, batch_size=4, weight_decay=0.0, first_checkpoint=FIRST_CHECKPOINT
+        )
+        model = build_model(recipe)
         if tied:
             model.lm_head.weight = model.transformer.wte.weight
-        optimizer = build_optimizer(recipe, model)
-        text = Sequences(data.train, length=128, count=recipe.steps * recipe.sequences, seed=seed)
-        due = checkpoint_steps(recipe.steps, recipe.shape.first_checkpoint)
+        optimizer, schedule = optimization(recipe, model)
+        text = Sequences(data.train, length=128, count=recipe.steps * recipe.batch_size, seed=seed)
+        due = checkpoint_steps(recipe)
         for step in range(recipe.steps):
             batch = torch.stack([text[4 * step + i]["input_ids"] for i in range(4)])
             logits = model(input_ids=batch[:, :-1]).logits
             optimizer.zero_grad()
             cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()).backward()
-            clip_grad_norm_(model.parameters(), recipe.clip or float("inf"))
-            optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = learning_rate(recipe, step)
+            clip_grad_norm_(model.parameters(), recipe.clip)
             optimizer.step()
+            schedule.step()
             for name, parameter in writers(model) if step + 1 in due else ():
                 momentum = uniform_energy(optimizer.state[parameter]["exp_avg"])
                 about = {"embeddings": "tied" if tied else "untied", "seed": seed, "step": step + 1, "writer": name}

@@ -38,8 +38,6 @@ GROUPS: dict[str, dict[str, Command]] = {
         "report": Command("empirical", "regenerate the figures and the report of a run"),
         "compare": Command("empirical", "compare finished runs"),
         "norms": Command("empirical", "find the norm layers of a model by what they compute"),
-        "train": Command("empirical", "train GPT-2 with LayerNorm or RMSNorm, measured on the way"),
-        "study": Command("empirical", "train many small networks for the controlled study"),
     },
     "the same network, other weights": {
         "fold": Command("empirical", "remove mean subtraction from a model, exactly"),

@@ -85,13 +85,6 @@ def json_option(content: str, *, any_name: bool = False) -> Any:
     return option(None, help, nargs="?", const=STDOUT, metavar="FILE" if any_name else _JSON_FILE)
 
 
-def like(options: type, name: str, *flags: str, default: object = None) -> Any:
-    """A field as it stands in another dataclass, but for other flags or another default."""
-    (known,) = (each for each in fields(options) if each.name == name)
-    metadata = {**known.metadata, "flags": flags or known.metadata["flags"]}
-    return field(default=known.default if default is None else default, metadata=metadata)
-
-
 def part(kind: type[T], options: "DataclassInstance") -> T:
     """Those of the options that another dataclass has too."""
     names = {each.name for each in fields(options)}.intersection(each.name for each in fields(kind))

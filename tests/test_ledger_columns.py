@@ -6,7 +6,6 @@ import pytest
 
 from empirical import judge
 from empirical.observe import COLUMNS
-from empirical.train import _run, _trainer
 from proofs.claims import Column, claims
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -26,8 +25,6 @@ def test_columns_that_claims_name_exist(column: Column) -> None:
         "sites.csv": set(COLUMNS),
         "predictions.csv": set(judge.COLUMNS),
         "study.csv": head("training/study.csv"),
-        "summary.json": set(_run.Summary.__annotations__),
-        "losses.csv": set(_trainer.LOSS_COLUMNS),
         "controls.csv": head("training/controls.csv"),
         "kernels.csv": head("cost/kernels.csv"),
         "ablation.csv": head("whisper/ablation.csv"),

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 from lngeom_records import table as markdown
+from lngeom_study import report
 from scipy import stats
 
-from empirical import train
-from empirical.pages import NORM_NAMES, OPTIMIZER_NAMES, study_verdicts
 from empirical.support import Row, Rows, read_table
+from experiments.training import tables as training
+from experiments.training.tables import NORM_NAMES, OPTIMIZER_NAMES, TINY, short
 from proofs import theorems
 from proofs.claims import claims
 
@@ -42,6 +43,7 @@ def numbers() -> dict[str, Any]:
         "whisper": whisper(),
         "gauge": gauge(),
         "study": study(),
+        "report": report(DOCS / "results" / "training"),
         "records": records(),
         "architectures": architectures(),
         "wild": wild(),
@@ -320,19 +322,13 @@ def orbit_table() -> str:
 
 # The study of training.
 
-SHAPE = (4, 128)
-"""Blocks and width of the networks that the page shows."""
-
 
 @cache
-def cells() -> dict[tuple[str, str], tuple[train.CellSummary, train.CellSummary]]:
+def cells() -> dict[tuple[str, str], tuple[training.CellSummary, training.CellSummary]]:
     """With LayerNorm and with RMSNorm, by optimizer and weight decay."""
-    found = {each.cell: each for each in train.summarize(table("training/study"))}
-    kinds = [cell[1:3] for cell in found if cell[0] == "layer" and cell[3:] == SHAPE]
-    return {kind: (found["layer", *kind, *SHAPE], found["rms", *kind, *SHAPE]) for kind in kinds}
-
-
-short = train.short
+    found = {each.cell: each for each in training.summarize(table("training/study"))}
+    kinds = [cell[1:3] for cell in found if cell[0] == "layer" and cell[3:] == TINY]
+    return {kind: (found["layer", *kind, *TINY], found["rms", *kind, *TINY]) for kind in kinds}
 
 
 def listed(ranks: Iterable[int]) -> str:
@@ -359,7 +355,7 @@ def energies_table() -> str:
 
 def controls_table() -> str:
     controls = table("training/controls", "direction")
-    found = {(each.norm, each.optimizer, each.direction): each for each in train.summarize_controls(controls)}
+    found = {(each.norm, each.optimizer, each.direction): each for each in training.summarize_controls(controls)}
     decays = {row["optimizer"]: row["weight_decay"] for row in controls}
     rows = []
     for norm, optimizer in product(("u", "none", "post"), OPTIMIZER_NAMES):
@@ -371,8 +367,8 @@ def controls_table() -> str:
 
 def study() -> dict[str, Any]:
     layer, rms = cells()["adamw", 0]
-    against = train.loss_against_layer_norm(table("training/controls"), table("training/study"))
-    controls = {(norm, optimizer): train.student_mean(values)[:3] for norm, optimizer, values in against}
+    against = training.loss_against_layer_norm(table("training/controls"), table("training/study"))
+    controls = {arm: training.student_mean(values)[:3] for arm, values in against.items()}
     return {
         **_outcome("training"),
         "repeat": {**_outcome("training/repeat"), **_last_steps()},
@@ -389,15 +385,15 @@ def study() -> dict[str, Any]:
 def _outcome(folder: str) -> dict[str, Any]:
     """The results of a run of the study: losses, gradients, and how many pairs of cells confirm the prediction."""
     rows = table(f"{folder}/study")
-    mean, low, high, seeds = pooled = train.pooled_loss(rows)
-    verdicts = list(study_verdicts(train.summarize(rows)).values())
+    mean, low, high, seeds = pooled = training.pooled_loss(rows)
+    verdicts = list(training.verdicts(training.summarize(rows)).values())
     gradients = [(row["norm"], row["excess"] <= 1) for row in table(f"{folder}/gradients")]
     return {
-        "pairs": sum(len(pairs) for _, pairs in train.paired_losses(rows)),
+        "pairs": sum(map(len, training.paired_losses(rows).values())),
         "seeds": seeds,
         "loss": interval(mean, low, high, ".4f"),
         "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
-        "equivalence": train.equivalence(pooled),
+        "equivalence": training.equivalence(pooled),
         "confirmed": f"{verdicts.count('holds')} of {len(verdicts)}",
         "orthogonal": {norm: gradients.count((norm, True)) for norm in ("layer", "rms")},
         "gradients": {norm: sum(one == norm for one, _ in gradients) for norm in ("layer", "rms")},
@@ -441,7 +437,7 @@ def _adamw() -> dict[str, Any]:
         "step_writers": len({row["writer"] for row in rows}),
         "step_checkpoints": len({row["step"] for row in rows}),
         "step_seeds": len(seeds),
-        "step_by_seed": interval(*train.student_mean(by_seed)[:3], ".2f"),
+        "step_by_seed": interval(*training.student_mean(by_seed)[:3], ".2f"),
         "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
         "step_ratio": _spread(shares),
         "momentum": short(max(row["momentum_share"] for row in untied)),

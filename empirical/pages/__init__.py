@@ -1,7 +1,7 @@
 """Tables on the terminal, figures and self-contained pages of finished runs.
 
-A report has a page (``_sweep``, ``_comparison``, ``_ablation``, ``_training``, ``_study``), a template of the page's
-words, and figures; it runs no model, and is made from the tables that a run left. All have the look of ``_style``.
+A report has a page (``_sweep``, ``_comparison``, ``_ablation``), a template of the page's words, and figures; it runs
+no model, and is made from the tables that a run left. All have the look of ``_style``.
 """
 
 from typing import TYPE_CHECKING
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
-    from ._study import study_report, study_verdicts as study_verdicts, verdict as verdict, write_study_report
-    from ._study_figures import OPTIMIZER_NAMES as OPTIMIZER_NAMES
     from ._style import (
         BLUE as BLUE,
         GREEN as GREEN,
@@ -36,7 +34,5 @@ if TYPE_CHECKING:
     )
     from ._sweep import write_report
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
-    from ._training import draw_runs, load_drawn, write_run_report
-    from ._training_figures import NORM_NAMES as NORM_NAMES, Drawn as Drawn
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -26,42 +25,18 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
-def _template(name: str) -> jinja2.Template:
+def write_page(path: Path, template: str, **entries: object) -> Path:
+    """Write a page as one HTML file that opens offline; returns its path."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("empirical.pages", "templates"),
         autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=name.endswith(".md"),
     )
     environment.filters |= {"number": number, "interval": _interval, "counted": _counted}
-    return environment.get_template(name)
-
-
-def render(template: str, **entries: object) -> str:
-    """A page from one of the templates of this package."""
-    return _template(template).render(**entries)
-
-
-def write_page(path: Path, template: str, **entries: object) -> Path:
-    """Write a page as one HTML file that opens offline; returns its path."""
-    write_text(path, render(template, **entries))
+    write_text(path, environment.get_template(template).render(**entries))
     return path
-
-
-def from_markdown(text: str, folder: Path) -> Markup:
-    """Markdown as a part of a page: tables that scroll, named by their heading, and the pictures of `folder` inside."""
-    figure = vars(_template("parts.html").module)["figure"]
-
-    def picture(link: re.Match[str]) -> str:
-        name, words = link[1], Markup(link[2])
-        return figure(name, read_svgs(folder, [name]), caller=lambda: words)
-
-    page = MarkdownIt().enable("table").render(text).replace("<th>", '<th scope="col">')
-    page = re.sub(r'<p><img src="(\w+)\.svg" alt="([^"]*)" /></p>', picture, page)
-    box = r'\1<div class="scroll" tabindex="0" role="region" aria-label="\2">\n\3\n</div>'
-    return Markup(re.sub(r"(?s)(<h2>([^<]*)</h2>(?:(?!<h2>).)*?)(<table>.*?</table>)", box, page))
 
 
 # A figure on its own is dark on white; on a page it takes the colours of the page, which may be dark.

@@ -24,11 +24,11 @@ _SHARD = re.compile(r"(\d{6})\.\w+")
 
 
 class RunDirectory:
-    """A directory that holds one run: of a sweep, of an ablation, of a training.
+    """A directory that holds one run: of a sweep, of an ablation.
 
     A run is identified by all that its numbers depend on. It is begun, continued or shown by the same few steps::
 
-        run = RunDirectory(path)                    # manifest="run.json" where it has another
+        run = RunDirectory(path)
         with run.claim():                           # made, writable, without strangers, and ours until the process ends
             if run.begin(identity, about) == "done":        # refuses the directory of another run
                 return run
@@ -44,13 +44,10 @@ class RunDirectory:
         path: The directory.
         manifest: Name of the manifest.
         results: The files whose hashes ``DONE`` has, in the order and form of ``sha256sum``.
-        shards: Whether the run is made of parts; a training is not.
     """
 
-    def __init__(
-        self, path: Path, *, manifest: str = "manifest.json", results: Sequence[str] = _RESULTS, shards: bool = True
-    ) -> None:
-        self.path, self.manifest_path, self._results, self._shards = path, path / manifest, results, shards
+    def __init__(self, path: Path, *, results: Sequence[str] = _RESULTS) -> None:
+        self.path, self.manifest_path, self._results = path, path / "manifest.json", results
         self.tokens_path, self.sequences_path = path / "tokens.npy", path / "sequences.csv"
         self.state_path, self.predictions_path = path / "state.safetensors", path / "predictions.csv"
 
@@ -92,7 +89,7 @@ class RunDirectory:
                 raise RunError(f"{msg}; choose another --output")
         if status == "new":
             write_sealed(self.manifest_path, {**identity, **about, "identity": list(identity)})
-        if self._shards and status != "done":
+        if status != "done":
             (self.path / "shards").mkdir(exist_ok=True)
         return status
 

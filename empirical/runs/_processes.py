@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 import torch
-from torch import Tensor, distributed
+from torch import distributed
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
 from torch.distributed.rendezvous import rendezvous
 
@@ -96,12 +96,6 @@ class Ranks:
         if isinstance(outcome[0], LngeomError):
             raise outcome[0]
         return outcome[0]  # pyright: ignore[reportReturnType] - the leader has put its result there
-
-    def mean(self, value: Tensor) -> float:
-        """Mean of a number over all processes, the same bits in each; in place."""
-        if self.count > 1:
-            distributed.all_reduce(value, op=distributed.ReduceOp.SUM)
-        return float(value) / self.count
 
     def wait(self) -> None:
         """Go on when all processes have come here."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 from ._errors import RunError
-from ._files import replacing, sync, write_text
+from ._files import replacing, write_text
 
 T = TypeVar("T")
 
@@ -123,7 +123,3 @@ class StepTable:
         """Add rows; floats are written with all their digits."""
         with self.path.open("a", encoding="utf-8", newline="") as file:
             _append(file, self.columns, rows)
-
-    def sync(self) -> None:
-        """Have all rows on the disk."""
-        sync(self.path)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from empirical.models import find_model, load_model, load_tokenizer
 from empirical.text import TokenPolicy, encoded
-from empirical.train import train_tokenizer
+from experiments.training.text import train_tokenizer
 
 from .area import area
 from .scene import STAGES, Scene, damage, hindered, in_child, in_children, read_only, refused_or, said, short_files
@@ -44,14 +44,6 @@ def finished_sweep(scene: Scene, generator: random.Random) -> str:
         sound, done = [said("compare", side, scene.base / "beside", "--csv", table)[0] for side, table in sides]
         right = done == "refused" or (sound == done == "done" and len({table.read_bytes() for table in tables}) == 1)
         return "" if right else f"{what}: {done}"
-
-
-@area("a stopped training, a file damaged")
-def stopped_training(scene: Scene, generator: random.Random) -> str:
-    """A training that was stopped, a file of it or of its tokens damaged, and resumed."""
-    with scene.copy("trained", "trained-data") as folders:
-        what = _damage_one(folders, generator)
-        return scene.judged("train", scene.run("train", folders[0]), folders[0], what)
 
 
 @area("a model, a file damaged")

@@ -40,12 +40,6 @@ STAGES = {
         ("model", "--corpus", "ids.npy"),
         ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy", "DONE"),
     ),
-    "train": Stage(
-        "train --norm rms --layers 1 --width 8 --heads 1 --steps 4 --batch-size 2 --sequence-length 8 --device cpu"
-        " --held-out-tokens 16 --directions 2 --save-every 2",
-        ("--corpus", "ids.npy"),
-        ("norms.csv",),
-    ),
     "report": Stage("report", (), ("report.html",), within="finished"),
     "ablate": Stage(
         f"ablate --tokens 60 --site-tokens 30 --shard-tokens 20 {_SHORT}",
@@ -163,7 +157,7 @@ def short_files(size: int) -> Iterator[None]:
 def without_pages() -> Iterator[None]:
     """No pages are drawn."""
     with contextlib.ExitStack() as patches:
-        for page in ("draw_figures", "write_report", "write_run_report"):
+        for page in ("draw_figures", "write_report"):
             patches.enter_context(mock.patch(f"empirical.pages.{page}"))
         yield
 
@@ -193,10 +187,9 @@ class Scene:
         np.save(self.base / "beside.npy", self.ids[:64] + 1 & 15)
         self._made("sweep", self.base / "beside", "--corpus", self.base / "beside.npy", "--tokens", 64)
         shutil.copytree(self.base / "finished", self.base / "report")
-        for name in ("report", "ablate", "fold", "train"):
+        for name in ("report", "ablate", "fold"):
             self._made(name, self.base / name)
             self.expected[name] = self.results(name, self.base / name)
-        self._made("train", self.base / "trained", "--minutes", 1e-9)  # stopped after a step
 
     def _made(self, stage: str, output: Path, *more: object) -> None:
         assert (done := self.run(stage, output, *more)) == "done", f"{stage}: {done}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from empirical.sweep import Drawing, draw_tokens
 from empirical.text import open_corpus
-from empirical.train import train_tokenizer
+from experiments.training.text import train_tokenizer
 
 
 def _npy() -> bytes:

@@ -298,7 +298,7 @@ def test_an_onnx_norm_over_its_last_axis_is_right_however_the_axis_is_counted(ra
 LINES: dict[str, tuple[str, str]] = {
     "no process": ("prove angles --jobs 0", "is not a whole number from 1"),
     "a seed of 65 bits": ("doctor MODEL MODEL --seed 18446744073709551616", "is not a whole number from 0, below 2"),
-    "a vocabulary of 65 bits": ("train --norm rms --vocabulary 18446744073709551616", "is not a whole number from 1"),
+    "tokens of 65 bits": ("sweep MODEL --tokens 18446744073709551616", "is not a whole number from 1"),
     "a table that is a folder": ("norms MODEL --csv /", "/: Is a directory"),
     "a table without a name": ("norms MODEL --csv=", "Is a directory"),
     "a header that is a folder": ("tolerance --d 8 --header /", "/: Is a directory"),

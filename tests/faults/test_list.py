@@ -16,47 +16,53 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from empirical.support import _hub
+from empirical.support import CorpusError, _hub
 from experiments.attack.scene import Scene, read_only, said, short_files
+from experiments.attack.texts import read_corpus
 
 
 def _npy(head: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(16)
 
 
-TEXTS: dict[str, tuple[str, str, bytes, str]] = {
-    "half a surrogate pair": (
-        "train", "a.jsonl", b'{"text": "\\ud800"}', "line 1: half of a surrogate pair is no character; encode as UTF-8",
-    ),
-    "deep nesting": (
-        "train", "a.jsonl", b"[" * 100_000, r"line 1: not JSON \(maximum recursion .*\); one JSON object per line",
-    ),
-    "unknown encoding": (
-        "train", "a.xml", b"<?xml version='1.0' encoding='klingon'?><mediawiki/>", r"\(unknown encoding: klingon\); ",
-    ),
+TEXTS: dict[str, tuple[str, bytes, str]] = {
     "header of an array": (
-        "sweep", "a.npy", _npy(b"{'descr': '<u2', 'shape'\n"), "array of numbers .*; write it with numpy.save",
+        "a.npy", _npy(b"{'descr': '<u2', 'shape'\n"), "array of numbers .*; write it with numpy.save",
     ),
     "shape of 2^60": (
-        "sweep", "a.npy", _npy(b"{'descr': '<u2', 'fortran_order': False, 'shape': (1152921504606846976,)}\n"),
+        "a.npy", _npy(b"{'descr': '<u2', 'fortran_order': False, 'shape': (1152921504606846976,)}\n"),
         r"array of numbers \(mmap length is greater than file size\); write it with numpy\.save",
     ),
     "ids above 2^63": (
-        "sweep", "a.npy", _npy(b"{'descr': '<u8', 'fortran_order': False, 'shape': (2,)}\n")[:-1] + b"\x80",
+        "a.npy", _npy(b"{'descr': '<u8', 'fortran_order': False, 'shape': (2,)}\n")[:-1] + b"\x80",
         "token id 9223372036854775808 is outside the model's vocabulary of 16; encode the text with",
     ),
     "no tokenizer": (
-        "sweep", "a.txt", b"some words " * 99, r"no tokenizer .* \(it knows special tokens alone\); save one beside",
+        "a.txt", b"some words " * 99, r"no tokenizer .* \(it knows special tokens alone\); save one beside",
     ),
 }  # fmt: skip
-"""The command that reads a text, file, content, what is said."""
+"""A file, its content, what a sweep says of it."""
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_texts_that_cannot_be_read(name: str, scene: Scene, tmp_path: Path) -> None:
-    stage, file, content, line = TEXTS[name]
+def test_texts_that_cannot_be_swept(name: str, scene: Scene, tmp_path: Path) -> None:
+    file, content, line = TEXTS[name]
     (tmp_path / file).write_bytes(content)
-    refused(scene.said(stage, tmp_path / "run", "--corpus", tmp_path / file, "--sequence-length", 2), line)
+    refused(scene.said("sweep", tmp_path / "run", "--corpus", tmp_path / file, "--sequence-length", 2), line)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "line"),
+    [
+        ("a.jsonl", b'{"text": "\\ud800"}', "line 1: half of a surrogate pair is no character; encode as UTF-8"),
+        ("a.jsonl", b"[" * 100_000, r"line 1: not JSON \(maximum recursion .*\); one JSON object per line"),
+        ("a.xml", b"<?xml version='1.0' encoding='klingon'?><mediawiki/>", r"\(unknown encoding: klingon\); "),
+    ],
+)
+def test_texts_that_cannot_be_read(file: str, content: bytes, line: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(CorpusError, match=line):
+        read_corpus(tmp_path / file)
 
 
 def refused(outcome: tuple[str, str], line: str) -> None:
@@ -71,23 +77,15 @@ def refused(outcome: tuple[str, str], line: str) -> None:
     [
         ("sweep", ["--device", "meta"], r"--device meta: cannot be used \(.*meta tensors\); use auto, cpu or cuda"),
         ("sweep", ["--directions", "1e9"], "1,000,000,000 random directions of dimension 8: use at most 16,777,216"),
-        ("train", ["--directions", "1e9"], "1,000,000,000 random directions of dimension 8: use at most 16,777,216"),
-        ("train", ["--device", "meta"], r"--device meta: cannot be used \(.*meta tensors\); use auto, cpu or cuda"),
         ("sweep", ["--corpus", "random", "--tokens", "1e18"], "--tokens 1,000,.*: take 2,000,000,000 GB and .*; lower"),
         ("sweep", ["--corpus", "/dev/zero"], "'/dev/zero': is a pipe or a device; give one file"),
         ("sweep", ["--corpus", "PIPE"], "pipe': is a pipe or a device; give one file"),
-        (
-            "train",
-            ["--corpus", "ONE", "--vocabulary", "270"],
-            r"at least 10 documents: .*; a \.txt file has one a megabyte",
-        ),
     ],
 )
 def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene: Scene, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "one.txt").write_text("the same words, again and again " * 40)
-    places = {"PIPE": tmp_path / "pipe", "ONE": tmp_path / "one.txt"}
-    refused(scene.said(stage, tmp_path / "run", *(places.get(word, word) for word in options)), line)
+    words = (tmp_path / "pipe" if word == "PIPE" else word for word in options)
+    refused(scene.said(stage, tmp_path / "run", *words), line)
 
 
 @pytest.mark.parametrize("started", [False, True])
@@ -121,8 +119,6 @@ def _not_json(path: Path) -> None:
     [
         ("sweep", "stopped", "manifest.json", _json([]), "cannot be read .*; remove the directory and run again"),
         ("report", "finished", "manifest.json", _json([]), "cannot be read .*; remove the directory and run again"),
-        ("train", "trained", "state/*/state.json", _json([]), "cannot be read .*; remove the directory and run again"),
-        ("train", "trained", "run.json", _cut, "cannot be read .*; remove the directory and run again"),
         ("report", "finished", "sites.csv", _json([[1], {}]), "is damaged .*; measure again in another directory"),
         ("report", "finished", "sites.csv", _cut, "is damaged .*; measure again in another directory"),
     ],
@@ -130,8 +126,8 @@ def _not_json(path: Path) -> None:
 def test_files_that_cannot_be_read_again(
     stage: str, folder: str, file: str, change: Any, line: str, scene: Scene
 ) -> None:
-    with scene.copy(folder, *(["trained-data"] if stage == "train" else [])) as (run, *_):
-        (path,) = run.glob(file)
+    with scene.copy(folder) as (run,):
+        path = run / file
         change(path)
         refused(scene.said(stage, run), f"{path}: {line}")
 

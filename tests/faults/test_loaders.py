@@ -13,10 +13,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from empirical import observe
 from empirical.models import find_model, load_config, load_model, load_tokenizer
 from empirical.runs import RunDirectory, read_origins
-from empirical.support import read_sealed, read_table
+from empirical.support import read_table
 from empirical.sweep import measure, read_finished
 from empirical.text import open_corpus
-from empirical.train import open_data
 from experiments.attack.scene import refused_or
 from experiments.attack.texts import SOUND, read_corpus
 
@@ -31,8 +30,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "sequences.csv": read_origins,
     "state.safetensors": observe.load_states,
     "norms.csv": read_table,
-    "run.json": read_sealed,
-    "data.json": lambda path: open_data(path.parent),
     "config.json": _model,
     "model.safetensors": _model,
     "tokenizer.json": lambda path: load_tokenizer(find_model(str(path.parent))),
@@ -41,7 +38,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "sites.csv": lambda path: read_finished(path.parent),
     "predictions.csv": lambda path: read_finished(path.parent),
 }
-"""What reads each file of a corpus, a run, a training or a model."""
+"""What reads each file of a corpus, a run or a model."""
 
 _HEADS = {
     ".npy": b"\x93NUMPY\x01\x00",

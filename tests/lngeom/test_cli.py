@@ -24,7 +24,6 @@ ENOUGH = {
     "norms": ["gpt2"],
     "report": ["a"],
     "sweep": ["gpt2"],
-    "train": ["--norm", "rms"],
     "claims": ["5-1"],
 }
 ABSENT = """
@@ -45,12 +44,7 @@ def read(command: str, *words: str):
 def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     printed = capsys.readouterr().out
-    groups = (
-        "check doctor tolerance",
-        "sweep report compare norms train study",
-        "fold gauge ablate",
-        "prove verify claims",
-    )
+    groups = ("check doctor tolerance", "sweep report compare norms", "fold gauge ablate", "prove verify claims")
     listed = [re.findall(r"^  ([a-z]+)  ", part, re.MULTILINE) for part in printed.split("\n\n")]
     assert [names for names in listed if names] == [group.split() for group in groups]
 
@@ -63,7 +57,7 @@ def test_the_example_of_a_help_can_be_typed(command: str) -> None:
     read(*example.split())
 
 
-@pytest.mark.parametrize("command", ["sweep", "fold", "ablate", "train", "study"])
+@pytest.mark.parametrize("command", ["sweep", "fold", "ablate"])
 def test_output_has_two_spellings(command: str) -> None:
     words = ENOUGH.get(command, [])
     short, long = (read(command, *words, flag, "somewhere").output for flag in ("--out", "--output"))
@@ -93,7 +87,7 @@ def test_json_takes_a_file_of_any_name(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["nothing"], ["sweep", "--tokens", "0"], ["train"], ["claims", "99-1"], ["compare", "nowhere", "nothing"]]
+    "words", [["nothing"], ["sweep", "--tokens", "0"], ["fold"], ["claims", "99-1"], ["compare", "nowhere", "nothing"]]
 )
 def test_bad_input_is_one_line_and_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     try:

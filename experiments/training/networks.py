@@ -1,4 +1,4 @@
-"""GPT-2 with LayerNorm, with RMSNorm, or with the norms of a control arm, all else equal: sizes, initial values, code.
+"""GPT-2 with LayerNorm, with RMSNorm, or with the norms of a control arm, all else equal.
 
 The control arms have another direction than 1 projected off, norms behind the addition, or none at all.
 """
@@ -13,14 +13,10 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 
 import lngeom
-from lngeom.errors import InputError
+from empirical.models import GPT2RMSConfig, GPT2RMSLMHeadModel
+from empirical.observe import random_directions
 
-from ..models import GPT2RMSConfig, GPT2RMSLMHeadModel
-from ..observe import random_directions
-from ._recipe import Norm, Shape
-
-CONTROLS: tuple[Norm, ...] = ("u", "post", "none")
-"""u-Norm (a random direction u in the place of 1), Post-LN, or no normalization."""
+from .recipe import CONTROLS, Norm, Recipe
 
 
 def projected_direction(width: int, seed: int) -> np.ndarray:
@@ -42,7 +38,6 @@ class UNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(len(direction)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize the vectors along the last axis of `x`."""
         return lngeom.rms_norm(lngeom.project(x, self.direction), self.weight, self.bias, eps=self.eps)
 
 
@@ -71,33 +66,26 @@ def _make_control(model: GPT2LMHeadModel, norm: Norm, seed: int) -> GPT2LMHeadMo
     return model
 
 
-def build_model(shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_of_text: int = 0) -> GPT2LMHeadModel:
-    """GPT-2 network in float32 with untied embeddings and no dropout, initialized from `seed`.
+def build_model(recipe: Recipe, end_of_text: int = 0) -> GPT2LMHeadModel:
+    """GPT-2 network in float32 and training mode, with untied embeddings and no dropout, initialized from the seed.
 
-    The initial values are drawn in the same order for both norms, and neither norm draws any: networks of one
-    seed start from equal weights and differ in the norm alone. Dropout is off because a mask after a writer would
-    undo the orthogonality that the study is about, and because the studied text does not mention it.
-
-    It is in training mode; PyTorch's global generator is left as it was. `end_of_text` goes into the configuration.
+    No norm draws initial values: networks of one seed start from equal weights and differ in the norm alone. Dropout is
+    off because a mask behind a writer would undo the orthogonality that the study is about. PyTorch's global generator
+    is left as it was.
 
     References:
         Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. The sizes in its names are those of untied embeddings:
-        70.9, 163.0, 406.3 and 1013.7 million parameters with GPT-2's 50,257 tokens and 1,024 positions (matrices and
-        embeddings alone 70.9, 162.9, 406.0 and 1013.3); tied ones would make 45.2, 124.4, 354.8 and 910.8 million.
+        70.9, 163.0, 406.3 and 1013.7 million parameters with GPT-2's 50,257 tokens and 1,024 positions; tied ones
+        would make 45.2, 124.4, 354.8 and 910.8 million.
     """
-    classes = {"layer": (GPT2Config, GPT2LMHeadModel), "rms": (GPT2RMSConfig, GPT2RMSLMHeadModel)}
-    classes |= dict.fromkeys(CONTROLS, classes["layer"])
-    if norm not in classes:
-        msg = f"norm is {norm!r}: it must be 'layer' (LayerNorm), 'rms' (RMSNorm), or a control: {', '.join(CONTROLS)}"
-        raise InputError(msg)
-    config_class, model_class = classes[norm]
-    config = config_class(
-        vocab_size=shape.vocabulary,
-        n_positions=shape.positions,
-        n_embd=shape.width,
-        n_layer=shape.layers,
-        n_head=shape.heads,
-        layer_norm_epsilon=eps,
+    rms = recipe.norm == "rms"
+    config: Any = (GPT2RMSConfig if rms else GPT2Config)(
+        vocab_size=recipe.vocabulary,
+        n_positions=recipe.sequence_length,
+        n_embd=recipe.width,
+        n_layer=recipe.layers,
+        n_head=recipe.heads,
+        layer_norm_epsilon=recipe.eps,
         # GPT-2's own activation; this name selects the fused implementation of the same formula.
         activation_function="gelu_pytorch_tanh",
         resid_pdrop=0.0,
@@ -109,9 +97,9 @@ def build_model(shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_o
         eos_token_id=end_of_text,
     )
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = model_class(config).train()
-    return _make_control(model, norm, seed) if norm in CONTROLS else model
+        torch.manual_seed(recipe.seed)
+        model = (GPT2RMSLMHeadModel if rms else GPT2LMHeadModel)(config).train()
+    return _make_control(model, recipe.norm, recipe.seed) if recipe.norm in CONTROLS else model
 
 
 def next_token_loss(model: nn.Module, ids: Tensor, reduction: str = "mean") -> Tensor:
@@ -119,20 +107,3 @@ def next_token_loss(model: nn.Module, ids: Tensor, reduction: str = "mean") -> T
     logits = model(input_ids=ids[:, :-1]).logits
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return functional.cross_entropy(wide.flatten(0, 1), ids[:, 1:].flatten(), reduction=reduction)
-
-
-def flops_per_token(model: GPT2LMHeadModel, sequence_length: int) -> float:
-    r"""Floating-point operations of forward and backward pass per token, 6N + 12·L·T·d.
-
-    N counts the parameters that multiply each token: all but the two embedding tables, which are looked up. The
-    second term is the attention scores and their application to the values, over T tokens; the causal half is not
-    deducted (Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B).
-
-    >>> from empirical.train import Shape, build_model, flops_per_token
-    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)
-    >>> flops_per_token(model, 4)  # of 1096 parameters 120 are looked up: 6·976 + 12·1·4·8
-    6240
-    """
-    looked_up = model.transformer.wte.weight.numel() + model.transformer.wpe.weight.numel()
-    matrix = sum(parameter.numel() for parameter in model.parameters()) - looked_up
-    return 6 * matrix + 12 * model.config.n_layer * sequence_length * model.config.n_embd

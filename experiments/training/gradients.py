@@ -17,10 +17,10 @@ from torch.nn import functional
 from transformers import GPT2LMHeadModel
 
 import lngeom
+from empirical.models import RMSNorm
 from lngeom.errors import InputError
 
-from ..models import RMSNorm
-from ._model import next_token_loss
+from .networks import next_token_loss
 
 _WRITER = re.compile(r"(?:^|\.)(?:wte\.weight|wpe\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
 
@@ -45,11 +45,6 @@ def uniform_energy(rows: Tensor) -> float:
 
     1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
     are zero. Of hidden states it is d·E[cos²θ] with each vector weighted by its squared norm. Computed in float64.
-
-    >>> import torch
-    >>> from empirical.train import uniform_energy
-    >>> uniform_energy(torch.tensor([[1.0, -1.0], [1.0, 1.0]]))
-    1.0
     """
     wide = rows.detach().double()
     along = lngeom.projection.mean_vector(wide)

@@ -1,0 +1,151 @@
+"""A corpus as token ids on disk, a training part and a held-out part, and the sequences of every step of a run."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor
+from torch.utils.data import Dataset
+from transformers import PreTrainedTokenizerFast
+
+from empirical.models import ModelSource, load_tokenizer
+from empirical.support import ArrayWriter, CorpusError, Json, RunError, write_folder
+from empirical.text import Corpus, TokenPolicy, encoded
+from lngeom.errors import InputError
+
+END_OF_TEXT = "<|endoftext|>"
+"""GPT-2's token between documents."""
+
+HELD_OUT_EVERY = 10
+"""One document in so many is kept out of all training."""
+
+
+class TokenData(NamedTuple):
+    """Token ids of the training and of the held-out documents, shape (tokens,), each document closed by END_OF_TEXT.
+
+    ``source`` is where they came from.
+    """
+
+    train: np.ndarray
+    held_out: np.ndarray
+    tokenizer: Any
+    source: Json
+
+    def unigram_entropy(self) -> float:
+        """Entropy in nats of the token frequencies of the held-out text: no unigram model has a lower loss on it."""
+        counts = np.bincount(self.held_out)
+        frequencies = counts[counts > 0] / counts.sum()
+        return float(-(frequencies * np.log(frequencies)).sum())
+
+    def held_out_sequences(self, length: int, tokens: int) -> Tensor:
+        """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
+
+        Shape (sequences, length + 1), int64: the last token is predicted and not read.
+        """
+        wanted, whole = -(-tokens // length), (len(self.held_out) - 1) // length
+        if wanted > whole:
+            raise CorpusError(
+                f"the held-out text has {len(self.held_out):,} tokens, {whole} sequences of {length}, fewer than the "
+                f"{wanted} to be measured: lower --held-out-tokens or use a longer corpus"
+            )
+        starts = np.arange(wanted) * whole // wanted * length
+        return torch.from_numpy(np.stack([self.held_out[s : s + length + 1] for s in starts]).astype(np.int64))
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Byte-level BPE tokenizer with `vocabulary` tokens learnt from `texts`, as of GPT-2 (Radford et al. 2019, 2.2)."""
+    model = Tokenizer(models.BPE())
+    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    model.train_from_iterator(texts, trainer)
+    if model.get_vocab_size() != vocabulary:
+        raise InputError(
+            f"the text yields {model.get_vocab_size()} tokens, not the {vocabulary} asked for: give a --vocabulary of "
+            "at least 257, all bytes and the end of text, or a longer corpus"
+        )
+    return PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT)
+
+
+def _is_held_out(index: int) -> bool:
+    return index % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
+
+
+def prepare(
+    corpus: Corpus, folder: Path, *, tokenizer: str | None = None, vocabulary: int = 2_048, limit: int | None = None
+) -> TokenData:
+    """Tokenize a corpus into `folder`, unless that was done before, and open the result.
+
+    `tokenizer` is a directory or hub id; by default one of `vocabulary` tokens is trained on the training documents.
+    `limit` stops after so many tokens, for corpora larger than the run.
+    """
+    source = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
+    source |= {"tokenizer": tokenizer or f"byte-level BPE, {vocabulary} tokens"}
+
+    def fill(draft: Path) -> None:
+        if tokenizer is None:
+            training = (text for n, text in enumerate(corpus.documents()) if not _is_held_out(n))
+            made: Any = train_tokenizer(training, vocabulary)
+        else:
+            made = load_tokenizer(ModelSource(tokenizer, tokenizer))
+        made.save_pretrained(draft / "tokenizer")
+        with (draft / "train.npy").open("wb") as train, (draft / "held_out.npy").open("wb") as held_out:
+            parts = [ArrayWriter(file, np.dtype("<u4")) for file in (train, held_out)]
+            for n, ids in enumerate(encoded(corpus.documents(), made, TokenPolicy(None, made.eos_token_id))):
+                parts[_is_held_out(n)].append(ids)
+                if limit is not None and parts[0].rows + parts[1].rows >= limit:
+                    break
+            for part in parts:
+                part.close()
+        (draft / "source.json").write_text(json.dumps(source))
+
+    write_folder(folder, fill)
+    if (stored := json.loads((folder / "source.json").read_text())) != source:
+        raise RunError(f"{folder} holds the tokens of {stored}, not of {source}: choose another --output")
+    train, held_out = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("train", "held_out"))
+    return TokenData(train, held_out, load_tokenizer(ModelSource(str(folder), str(folder / "tokenizer"))), source)
+
+
+class Sequences(Dataset[dict[str, Tensor]]):
+    """The sequences of a run in their order, a pure function of the seed: nothing needs to be remembered.
+
+    The training text is cut into sequences anew in each pass, at an offset of its own, and visited in an order of
+    its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass (`per_pass`). Each
+    has `length` predicted tokens; one token more is read, which is predicted alone.
+    """
+
+    def __init__(self, tokens: np.ndarray, *, length: int, count: int, seed: int) -> None:
+        self._tokens, self._length, self._count, self._seed = tokens, length, count, seed
+        # One sequence is set aside for the offset, which is at most length - 1.
+        self.per_pass = (len(tokens) - 1) // length - 1
+        if self.per_pass < 1:
+            raise CorpusError(
+                f"the training text has {len(tokens):,} tokens, fewer than two sequences of {length} tokens: "
+                "use a longer corpus or a smaller --sequence-length"
+            )
+        self._current: tuple[int, int, np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _pass(self, number: int) -> tuple[int, np.ndarray]:
+        if self._current is None or self._current[0] != number:
+            generator = np.random.default_rng([self._seed, number])
+            offset = int(generator.integers(self._length))
+            self._current = (number, offset, generator.permutation(self.per_pass))
+        return self._current[1:]
+
+    def __getitem__(self, n: int) -> dict[str, Tensor]:
+        offset, order = self._pass(n // self.per_pass)
+        start = offset + int(order[n % self.per_pass]) * self._length
+        ids = np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64)
+        return {"input_ids": torch.from_numpy(ids)}
