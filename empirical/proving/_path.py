@@ -79,7 +79,7 @@ class Path:
         plain = re.sub(r"\W", "_", name.rpartition(":")[2])
         for k, (theorem, claim) in enumerate(zip(proved, claims, strict=True)):
             id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
-            yield kernel.certified(id, theorem, (sorted(theorem.hypotheses, key=repr), claim), Table())
+            yield kernel.certificate(id, theorem, (sorted(theorem.hypotheses, key=repr), claim), Table())
 
     def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
         """The same path on another carrier."""

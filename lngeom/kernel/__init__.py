@@ -7,7 +7,13 @@ proved is said by :mod:`lngeom.checker`, which reads the certificate of a proof 
 
 from ..carriers import derivative
 from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
-from ._export import Certificate as Certificate, Place as Place, Step as Step, certified as certified, steps as steps
+from ._export import (
+    Certificate as Certificate,
+    Place as Place,
+    Step as Step,
+    certificate as certificate,
+    steps as steps,
+)
 from ._meaning import *  # noqa: F403
 from ._meaning import Values as Values, ends as ends
 from ._monomials import atoms_of

@@ -47,7 +47,7 @@ _GIVEN = ("assume", "constant", "weaken")
 _CONCLUDED = ("cancel", "definite", "transport")
 
 
-def certified(
+def certificate(
     id: str,
     proved: Proved,
     statement: tuple[Sequence[Formula], Formula],

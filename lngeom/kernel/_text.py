@@ -7,7 +7,7 @@ from ._monomials import is_vector
 from ._rules import Formula, Proved
 from ._terms import Term
 
-__all__ = ["certificate", "formula", "sequent", "text"]
+__all__ = ["formula", "proof_text", "sequent", "text"]
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GREEK = {"alpha": "α", "beta": "β", "eps": "ε", "kappa": "κ", "lam": "λ", "mu": "μ"}
@@ -97,9 +97,6 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
 def sequent(theorem: Proved) -> str:
     """The statement of a theorem: its hypotheses, the turnstile, its conclusion.
 
-    Raises:
-        ProofError: If it was never proved.
-
     >>> from lngeom.kernel import assume, dot, greater, sequent, vector
     >>> print(sequent(assume(greater(dot(vector("x"), vector("y"))))))
     S(x·y) > 0 ⊢ S(x·y) > 0
@@ -128,18 +125,15 @@ def numbered(theorem: Proved) -> list[tuple[Proved, list[int]]]:
     return steps
 
 
-def certificate(theorem: Proved) -> list[str]:
+def proof_text(theorem: Proved) -> list[str]:
     """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
 
     Every premise comes before its use, and what is proved twice appears once.
 
-    Raises:
-        ProofError: If it was never proved.
-
-    >>> from lngeom.kernel import S, assume, certificate, combine, equal, vector
+    >>> from lngeom.kernel import S, assume, combine, equal, proof_text, vector
     >>> x, y = vector("x"), vector("y")
     >>> balanced = assume(equal(S(x), 0))
-    >>> for line in certificate(combine(S(x) * S(y), [(S(y), None, balanced)])):
+    >>> for line in proof_text(combine(S(x) * S(y), [(S(y), None, balanced)])):
     ...     print(line.strip())
     1. S(x) = 0    [assume]
     2. S(x)·S(y) = 0    [S(y)·(1)]

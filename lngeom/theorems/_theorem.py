@@ -187,7 +187,7 @@ class Theorem:
         used = (condition for condition in self.hypotheses.values() if condition.formula in proved.hypotheses)
         statement = [_recorded(condition.statement) for condition in used], _recorded(claim.statement)
         words = {"title": self.title, "statement": self.statement, "last_step": self.last_step or ""}
-        return kernel.certified(id, proved, statement, table, words)
+        return kernel.certificate(id, proved, statement, table, words)
 
     def prove_wrong(self, variant: Wrong) -> list[Proved]:
         """The same proof tried on a wrong variant, which must raise ProofError."""

@@ -115,7 +115,7 @@ def test_a_certificate_lists_premises_first_and_each_statement_once() -> None:
     theorem = sy.prove(
         sy.equal(sy.norm(lg.standardize(X, eps=0)) ** 2, sy.dim(X)), sy.assume(sy.greater(lg.moments(X)[1]))
     )
-    lines = [line for line in sy.certificate(theorem) if "[" in line]
+    lines = [line for line in sy.proof_text(theorem) if "[" in line]
     statements = [line.split("    [")[0].split(". ", 1)[1] for line in lines]
     assert len(set(statements)) == len(statements)
     for number, line in enumerate(lines, start=1):
