@@ -18,9 +18,13 @@ def cast(a: Any, dtype: Any) -> Any:
 
 
 class Fault(NamedTuple):
-    """A wrong kernel of one line of code: which norm it should be, and what its diagnosis must be and contain."""
+    """A wrong kernel of one line of code: which norm it should be, and what its diagnosis must be and contain.
+
+    It is told by outputs of some rows, or by calls with many rows, dimensions and states.
+    """
 
     name: str
+    told_by: str
     kind: str
     verdict: str
     words: str

@@ -1,0 +1,36 @@
+"""Outputs of a few rows name most seeded faults, and accuse no correct kernel."""
+
+import numpy as np
+import pytest
+
+import lngeom as lg
+from tests.kernels.seeded import CORRECT, EPS, FAULTS, Kernel, size
+
+
+def explained(kernel: Kernel, kind: str, d: int) -> lg.rounding.Explanation:
+    """Ordinary rows, rows of small variance and of large mean, and rows with a massive entry."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(16, d))
+    x[:4] += rng.normal(size=(4, 1))
+    x[4:10] = np.logspace(-5, -1, 6)[:, None] * (x[4:10] + 1)
+    x[10:13] += [[30.0], [-1e3], [8e3]]
+    x[13:, d // 2] *= 300
+    gain, bias = rng.choice([-1, 1], d) * rng.integers(72, 250, d) / 128, rng.integers(-120, 121, d) / 128
+    x, *given = (values.astype(np.float32) for values in ((x, gain, bias) if kind == "layernorm" else (x, gain)))
+    with np.errstate(all="ignore"):
+        got = kernel(x, *given)
+    parameters = dict(zip(("gain", "bias"), given, strict=False))
+    return lg.explain_difference(x, got.astype(np.float32), **parameters, eps=EPS, centered=kind == "layernorm")
+
+
+@pytest.mark.parametrize("fault", [f for f in FAULTS.values() if f.told_by == "outputs"], ids=lambda fault: fault.name)
+def test_a_fault_is_named(fault) -> None:
+    told = explained(fault.make(np), fault.kind, size(fault) or 16)
+    assert told.verdict == fault.verdict, told
+    assert fault.words in (told.cause or "")
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_correct_kernel_is_within_rounding(name: str) -> None:
+    make, kind = CORRECT[name]
+    assert explained(make(np), kind, 24).verdict == "rounding"
