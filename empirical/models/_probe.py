@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 import lngeom
 
-from ..proving import prove_target
-from ._behaviour import Behaviour, behaviour, probes
+from ._behaviour import behaviour, probes
 from ._sites import Kind
 
 _CHECKED = (3, 8)  # fewest and most rows held against the bound: it takes integers of any size, so that
@@ -118,14 +117,14 @@ def _named(values: np.ndarray, parameters: dict[str, Tensor], constant: float) -
     return known[best][:2] if off[best] <= _FIT else None
 
 
-def _eps(module: nn.Module, seen: float) -> float:
-    """The number that the module keeps as its ε, where it agrees with what was seen; else what was seen."""
+def _eps(module: nn.Module, seen: float) -> float | None:
+    """The number that the module keeps as its ε, where it agrees with what was seen; or one of two digits."""
     kept = [value for value in vars(module).values() if isinstance(value, float)]
     near = [value for value in kept if math.isclose(value, seen, rel_tol=1e-4, abs_tol=1e-18)]
     if near:
         return min(near, key=lambda value: abs(value - seen))
     short = float(f"{seen:.2g}")
-    return short if math.isclose(short, seen, rel_tol=1e-5) else seen
+    return short if math.isclose(short, seen, rel_tol=1e-5) else None
 
 
 def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
@@ -184,7 +183,7 @@ def ratio_to_bound(
 def read(module: nn.Module, d: int) -> Reading | str:
     """The norm that a module computes on vectors of length `d`, or in one line why it is not a norm of one vector.
 
-    Kind, ε, gain and bias come from a proof of its code, or from :func:`behaviour` where that cannot be traced; they
+    Kind, ε, gain and bias come from :func:`behaviour`, or from a proof of its code where that leaves a choice; they
     are kept only if they reproduce the outputs within the bound of the module's own rounding.
     """
     try:
@@ -215,47 +214,56 @@ def read(module: nn.Module, d: int) -> Reading | str:
 
 
 def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:
-    """Kind, ε and parameters, proved where the module can be traced, and held against what it gives."""
+    """Kind, ε and parameters: those that its outputs show, or those of a proof where these leave a choice."""
     off, kind = _distance(x, z)
-    told = (_proved(module, axis) or _measured(module, x, z)) if off < _FAR else None
-    if told is None:
-        return f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
-    if isinstance(told, str):
+    told: Reading | str | None = None
+    if off < _FAR:
+        shown, certain = _shown(module, x, z, axis)
+        told = _held(module, x, z, shown)
+        if not (certain and isinstance(told, Reading)) and (proved := _proved(module, x.shape[-1], axis)):
+            told = _held(module, x, z, proved)
+    return told or f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
+
+
+def _held(module: nn.Module, x: np.ndarray, z: np.ndarray, told: Reading | str | None) -> Reading | str | None:
+    """The reading with its ratio to the bound, or why it is none."""
+    if not isinstance(told, Reading) or told.placement == "outside":
         return told
-    d = x.shape[-1]
-    reading = replace(told, d=d, axis=axis)
-    if reading.placement == "outside":
-        return reading
     fewest, most = _CHECKED
-    rows = np.linspace(0, len(x) - 1, max(fewest, min(most, _COMPONENTS // d))).astype(int)
-    values = affine(module, reading.gain, reading.gain_offset, reading.bias, d)
-    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=reading.kind, eps=reading.eps, dtype="float32")
+    rows = np.linspace(0, len(x) - 1, max(fewest, min(most, _COMPONENTS // told.d))).astype(int)
+    values = affine(module, told.gain, told.gain_offset, told.bias, told.d)
+    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=told.kind, eps=told.eps, dtype="float32")
     if not ratio <= 1:
         far = f"its outputs are {ratio:.3g} times the bound of rounding away"
-        return f"a {reading.kind} with eps {reading.eps:.3g}, but {far}"
-    return replace(reading, ratio=ratio)
+        return f"a {told.kind} with eps {told.eps:.3g}, but {far}"
+    return replace(told, ratio=ratio)
 
 
-def _proved(module: nn.Module, axis: int) -> Reading | None:
+def _shown(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> tuple[Reading | str | None, bool]:
+    """The reading that its outputs show, and whether they leave no other: an ε below what they resolve, for example."""
+    shown = behaviour(x, z, 2.0**-24)
+    if shown is None or shown.eps is None:
+        return None, False
+    parameters = own_parameters(module)
+    gain, bias = _named(shown.gain, parameters, 1.0), _named(shown.bias, parameters, 0.0)
+    if gain is None or bias is None or bias[1]:
+        what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
+        return f"a {shown.kind} with eps {shown.eps:.3g}, but its {what}", False
+    known = _eps(module, shown.eps)
+    eps = shown.eps if known is None else known
+    placement = "outside" if shown.placement == "outside" and eps > 0 else "inside"
+    error = shown.error * 2.0**24
+    reading = Reading(shown.kind, placement, eps, x.shape[-1], axis, gain[0], gain[1], bias[0], error)
+    return reading, bool(known) and placement == "inside"
+
+
+def _proved(module: nn.Module, d: int, axis: int) -> Reading | None:
     """The reading that its code proves for every dimension, if that is a norm along this axis."""
+    from ..proving import prove_target
+
     proof = prove_target(module, type(module).__name__, "torch")
     named = proof.affine
     if named is None or not named.standard or proof.axis != axis:
         return None
     kind: Kind = "layernorm" if proof.kind == "layernorm" else "rmsnorm"
-    return Reading(kind, "inside", proof.eps or 0.0, 0, axis, named.gain, named.offset, named.bias, 0.0)
-
-
-def _measured(module: nn.Module, x: np.ndarray, z: np.ndarray) -> Reading | str | None:
-    """The reading that its outputs show, if its code cannot be traced."""
-    shown: Behaviour | None = behaviour(x, z, 2.0**-24)
-    if shown is None or shown.eps is None:
-        return None
-    parameters = own_parameters(module)
-    gain, bias = _named(shown.gain, parameters, 1.0), _named(shown.bias, parameters, 0.0)
-    if gain is None or bias is None or bias[1]:
-        what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
-        return f"a {shown.kind} with eps {shown.eps:.3g}, but its {what}"
-    eps = _eps(module, shown.eps)
-    placement = "outside" if shown.placement == "outside" and eps > 0 else "inside"
-    return Reading(shown.kind, placement, eps, 0, -1, gain[0], gain[1], bias[0], shown.error * 2.0**24)
+    return Reading(kind, "inside", proof.eps or 0.0, d, axis, named.gain, named.offset, named.bias, 0.0)
