@@ -10,6 +10,9 @@ import torch
 import lngeom as lg
 from lngeom.derivatives import jacobian_product
 
+from .functions import FUNCTIONS, data
+
+DATA = data(24, 6)
 X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
 T = np.array([0.5, -2.0, 1.0, 4.0])
 # Powers of two, so that the scaled row is exact: 1e-170 and 1e160, 1e300, in float32 1e-23 and 1e23, 1e33. With the
@@ -18,40 +21,27 @@ SCALES = {"float64": (2.0**-565, 2.0**531, 2.0**996, 2.0**1020), "float32": (2.0
 CASES = [(dtype, scale) for dtype, scales in SCALES.items() for scale in scales]
 LIBRARIES: list[Callable[[np.ndarray], Any]] = [np.asarray, torch.asarray]
 NORMS: list[Any] = [lg.layer_norm, lg.rms_norm]
-OUTSIDE: Any = "outside"
-DEGREES: dict[str, tuple[int, Callable[..., Any]]] = {
-    "mean": (1, lambda x, e: lg.moments(x)[0]),
-    "deviation": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0)),
-    "length": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0, centered=False)),
-    "angle": (0, lambda x, e: lg.angles.angle_to_uniform(x)),
-    "condition number": (0, lambda x, e: lg.projection.condition_number(x)),
-    "relative_radius": (0, lambda x, e: lg.epsilon.relative_radius(x, eps=e, placement=OUTSIDE)),
-    "LayerNorm": (0, lambda x, e: lg.layer_norm(x, eps=0.0)),
-    "LayerNorm, eps outside": (0, lambda x, e: lg.layer_norm(x, eps=e, placement=OUTSIDE)),
-    "RMSNorm": (0, lambda x, e: lg.rms_norm(x, eps=0.0)),
-    "RMSNorm, eps outside": (0, lambda x, e: lg.rms_norm(x, eps=e, placement=OUTSIDE)),
-    "derivative": (-1, lambda x, e: jacobian_product(x, _like(T, x), eps=0.0)),
-    "derivative, eps outside": (-1, lambda x, e: jacobian_product(x, _like(T, x), eps=e, placement=OUTSIDE)),
-    "derivative of RMSNorm": (-1, lambda x, e: jacobian_product(x, _like(T, x), eps=0.0, centered=False)),
-    "singular values": (-1, lambda x, e: lg.derivatives.jacobian_singular_values(x, eps=e, placement=OUTSIDE)),
-}
-"""Functions f(x, ε) and their degrees k: f(sx, sε) = s^k f(x, ε), whatever becomes of the squares."""
+HOMOGENEOUS = [name for name, function in FUNCTIONS.items() if function.degree is not None]
 
 
-def _like(values: np.ndarray, x: Any) -> Any:
-    return torch.tensor(values, dtype=x.dtype) if isinstance(x, torch.Tensor) else values.astype(x.dtype)
-
-
-@pytest.mark.filterwarnings("ignore:overflow encountered in divide:RuntimeWarning")  # a variance may be no number
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # a variance may be no number
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
 @pytest.mark.parametrize(("dtype", "scale"), CASES)
-@pytest.mark.parametrize("name", DEGREES)
+@pytest.mark.parametrize("name", HOMOGENEOUS)
 def test_functions_of_a_scaled_row_are_those_of_the_row(name: str, dtype: str, scale: float, array: Any) -> None:
-    degree, function = DEGREES[name]
-    if degree and scale in SCALES[dtype][2 if degree < 0 else 3 :] and name != "mean":
+    degree = FUNCTIONS[name].degree or 0
+    if degree in (-1, 1) and scale in SCALES[dtype][2 if degree < 0 else 3 :] and name != "mean":
         return  # d times the deviation, or what cancels in the derivative, is not a normal number itself
-    row, scaled = function(array(X.astype(dtype)), 0.125), function(array((scale * X).astype(dtype)), 0.125 * scale)
-    assert bool((scaled / scale**degree == row).all())
+
+    def of(size: float) -> Any:
+        factors = {"x": size, "z": size}
+        arrays = {key: array((factors.get(key, 1.0) * value).astype(dtype)) for key, value in DATA.items()}
+        return FUNCTIONS[name].call(arrays, 0.125 * size if name.endswith("outside") else 0.0)
+
+    expected = of(1.0)
+    for _ in range(abs(degree)):
+        expected = expected * (scale if degree > 0 else 1 / scale)
+    assert bool((of(scale) == expected).all())
 
 
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])

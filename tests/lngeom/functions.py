@@ -1,0 +1,108 @@
+"""The functions of arrays: how each is called, how wide its result is, and its degree of homogeneity."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+import lngeom as lg
+from lngeom import angles, derivatives, epsilon, fibers, folding, norms, projection
+from lngeom.ellipsoid import dead_direction
+
+
+@dataclass(frozen=True)
+class Function:
+    """``call(arrays, eps)`` of the arrays that :func:`data` draws; with `wide` no result is narrower than float32.
+
+    degree k: f(sx, sz, sε) = s^k f(x, z, ε) without ε, or with ε outside of the root. None where arguments are numbers
+    of x, of other degrees, or weights.
+    """
+
+    call: Callable[..., Any]
+    degree: int | None = None
+    wide: bool = False
+
+
+FUNCTIONS = {
+    "project": Function(lambda a, eps: lg.project(a["x"]), 1),
+    "mean_vector": Function(lambda a, eps: projection.mean_vector(a["x"]), 1),
+    "mean": Function(lambda a, eps: lg.moments(a["x"])[0], 1, wide=True),
+    "variance": Function(lambda a, eps: lg.moments(a["x"])[1], 2, wide=True),
+    "condition_number": Function(lambda a, eps: projection.condition_number(a["x"]), 0, wide=True),
+    "angle_to_uniform": Function(lambda a, eps: angles.angle_to_uniform(a["x"]), 0, wide=True),
+    "angle_from_moments": Function(lambda a, eps: angles.angle_from_moments(*lg.moments(a["x"])), wide=True),
+    "standardize": Function(lambda a, eps, **place: lg.standardize(a["x"], eps=eps, **place), 0),
+    "layer_norm": Function(lambda a, eps, **place: lg.layer_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
+    "rms_norm": Function(lambda a, eps, **place: lg.rms_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
+    "batch_norm": Function(lambda a, eps, **place: norms.batch_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
+    "batch_norm_fixed": Function(
+        lambda a, eps, **place: norms.batch_norm(
+            a["x"], a["gain"], eps=eps, mean=a["bias"], variance=a["variance"], **place
+        )
+    ),
+    "scale": Function(lambda a, eps, **place: norms.scale(lg.moments(a["x"])[1], eps=eps, **place), wide=True),
+    "layer_rms_distance": Function(lambda a, eps: norms.layer_rms_distance(a["x"], eps=eps), 0, wide=True),
+    "layer_rms_distance_from_moments": Function(
+        lambda a, eps: norms.layer_rms_distance_from_moments(*lg.moments(a["x"]), eps=eps), wide=True
+    ),
+    "relative_radius": Function(
+        lambda a, eps, **place: epsilon.relative_radius(a["x"], eps=eps, **place), 0, wide=True
+    ),
+    "relative_radius_from_mean_square": Function(
+        lambda a, eps, **place: epsilon.relative_radius_from_mean_square(lg.moments(a["x"])[1], eps=eps, **place),
+        wide=True,
+    ),
+    "matching_eps": Function(lambda a, eps, **place: epsilon.matching_eps(a["x"], eps=eps, **place), wide=True),
+    "potential": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps), 1, wide=True),
+    "potential_rms": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps, centered=False), 1, wide=True),
+    "jacobian": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, **place), -1),
+    "jacobian_rms": Function(
+        lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, centered=False, **place), -1
+    ),
+    "jacobian_product": Function(
+        lambda a, eps, **place: derivatives.jacobian_product(a["x"], a["t"], a["gain"], eps=eps, **place), -1
+    ),
+    "jacobian_transpose_product": Function(
+        lambda a, eps, **place: derivatives.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=eps, **place), -1
+    ),
+    "jacobian_singular_values": Function(
+        lambda a, eps, **place: derivatives.jacobian_singular_values(a["x"], eps=eps, **place), -1
+    ),
+    "secant": Function(lambda a, eps, **place: lg.secant(a["x"], a["z"], a["gain"], eps=eps, **place), -1),
+    "secant_product": Function(
+        lambda a, eps, **place: derivatives.secant_product(a["x"], a["z"], a["t"], a["gain"], eps=eps, **place), -1
+    ),
+    "invert": Function(lambda a, eps, **place: fibers.invert(a["y"], eps=eps, **place)),
+    "center_writer": Function(lambda a, eps: folding.center_writer(a["weight"], layout="conv1d")[0]),
+    "fold_affine_weight": Function(lambda a, eps: folding.fold_affine(a["weight"], gain=a["gain"])[0]),
+    "fold_affine_bias": Function(lambda a, eps: folding.fold_affine(a["weight"], norm_bias=a["bias"])[1]),
+    "dead_direction": Function(lambda a, eps: dead_direction(a["gain"])),
+}
+FUNCTIONS |= {
+    f"{name} outside": replace(function, call=partial(function.call, placement="outside"))
+    for name, function in FUNCTIONS.items()
+    if "place" in inspect.signature(function.call).parameters
+}
+
+
+def data(d: int, n: int) -> dict[str, np.ndarray]:
+    """Inputs with at most eight significant bits, so that every precision holds them exactly."""
+    rng = np.random.default_rng(0)
+    draw = {
+        "x": rng.normal(0.5, 1.0, (n, d)),
+        "t": rng.normal(size=(n, d)),
+        "gain": rng.normal(1.0, 0.5, d),
+        "bias": rng.normal(size=d),
+        "variance": rng.uniform(0.5, 2.0, d),
+        "weight": rng.normal(size=(7, d)),
+        "z": rng.normal(size=(n, d)),
+    }
+    rounded = {name: np.asarray(torch.tensor(value).bfloat16().double()) for name, value in draw.items()}
+    # A vector of the ball of radius √d that is orthogonal to 1 without rounding.
+    half = rounded["x"][:, : d // 2] / 4
+    rounded["y"] = np.concatenate([half, -half], axis=-1)
+    return rounded
