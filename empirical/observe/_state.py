@@ -180,7 +180,7 @@ def joined(a: SiteState, b: SiteState, angles: Array, norms: Array) -> SiteState
 
 
 def merge(a: States, b: States) -> States:
-    """Merge the states of two runs site by site.
+    """Merge two states site by site.
 
     Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
 
@@ -192,11 +192,11 @@ def merge(a: States, b: States) -> States:
     """
     if a.keys() != b.keys():
         path, side = min(a.keys() ^ b.keys())
-        raise InputError(f"the {side} of {path} is in one state and not in the other: merge runs of one model")
+        raise InputError(f"the {side} of {path} is in one state and not in the other: merge states of one model")
     for key in a:
         if a[key].directions != b[key].directions:
             raise InputError(
                 f"{key[0]} has {a[key].directions} random directions in one state and {b[key].directions} in the "
-                "other: merge runs with the same directions and seed"
+                "other: merge states with the same directions and seed"
             )
     return {key: merge_sites(a[key], b[key]).numpy() for key in a}
