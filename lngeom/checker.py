@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMAT", "Refused", "digest", "loaded", "recheck"]
+__all__ = ["Refused", "recheck"]
 
 FORMAT = "lngeom certificate 2"
 RELATIONS = ("=", "!=", ">", ">=")
