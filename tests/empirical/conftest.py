@@ -21,6 +21,7 @@ from transformers import AutoConfig, AutoModel
 
 from empirical.models import GPT2RMSConfig, bundled_model, sites_of, topology_of
 from empirical.text import bundled_wikipedia
+from experiments.attack.scene import Scene
 from lngeom.cli import main
 from lngeom.errors import LngeomError
 
@@ -188,3 +189,9 @@ def smollm() -> Iterator[Path]:
 def wikipedia() -> Path:
     """The sample of the English Wikipedia."""
     return _installed(bundled_wikipedia)
+
+
+@pytest.fixture(scope="session")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    """A model and what every command makes of it."""
+    return Scene(tmp_path_factory.mktemp("scene"))

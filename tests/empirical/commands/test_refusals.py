@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from empirical.support import CorpusError, _hub
 from experiments.attack.scene import Scene, read_only, said, short_files
 from experiments.attack.texts import read_corpus
+from tests.support import refused
 
 
 def _npy(head: bytes) -> bytes:
@@ -63,13 +64,6 @@ def test_texts_that_cannot_be_read(file: str, content: bytes, line: str, tmp_pat
     (tmp_path / file).write_bytes(content)
     with pytest.raises(CorpusError, match=line):
         read_corpus(tmp_path / file)
-
-
-def refused(outcome: tuple[str, str], line: str) -> None:
-    """Whether a command ended with just this line, in which the next step follows what is wrong."""
-    assert outcome[0] == "refused", outcome
-    assert re.search(line, outcome[1]), outcome
-    assert re.search(r"^lngeom \w+: .+[;:] \w", outcome[1])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Inputs that once gave a wrong answer, a kind a test: right now, or refused in one line."""
+"""Runs, models and files that are not what they were; right now, or refused in one line."""
 
 import copy
 import json
@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +28,10 @@ from empirical.observe import Observer
 from empirical.pages import summary
 from empirical.sweep import MeasureOptions, measure, read_finished
 from empirical.text import TokenPolicy, encoded
-from experiments.attack.networks import Backward
 from experiments.attack.scene import Scene, said
-from experiments.attack.texts import onnx_norm
 from lngeom.errors import LngeomError
 from lngeom.options import json_alone
-
-from .test_list import refused
+from tests.support import refused
 
 OPTIONS = MeasureOptions(directions=2, shard_batches=1)
 
@@ -187,112 +183,6 @@ def test_files_of_any_size_are_known_by_all_their_bytes(
             refused(said("sweep", model, *words, "--output", run), "holds another run .*(revision|corpus_sha256) is")
         finally:
             path.write_bytes(kept)
-
-
-def _norm(x: Any, gain: Any = 1, bias: Any = 0, eps: float = 1e-5) -> Any:
-    center = x - x.mean(-1, keepdims=True)
-    return center / ((center * center).mean(-1, keepdims=True) + eps) ** 0.5 * gain + bias
-
-
-def _doubled(when: Callable[..., Any]) -> Callable[..., Any]:
-    """A norm whose outputs are doubled at some inputs and gains."""
-    return lambda x, gain, bias: _norm(x, gain, bias) * (2 if when(x, gain) else 1)
-
-
-class _Exits:
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, x: Any) -> Any:
-        self.calls += 1
-        return _norm(x) if self.calls < 4 else sys.exit(0)
-
-
-def _raises(x: np.ndarray) -> Any:
-    if (x == 0).all(-1).any():
-        raise ValueError("a row of zeros")
-    return _norm(x)
-
-
-def _hangs(x: np.ndarray) -> Any:
-    while (x == 0).all(-1).any():
-        pass
-    return _norm(x)
-
-
-class _Trained(nn.LayerNorm):
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        return super().forward(input) * (1 + self.training)
-
-
-def _differentiated(mode: str) -> Callable[..., Any]:
-    def norm(x: torch.Tensor, gain: torch.Tensor) -> Any:
-        Backward.mode = mode
-        return Backward.apply(x, gain)
-
-    return norm
-
-
-_NOISE = np.random.default_rng(0)
-
-
-KERNELS: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
-    "exits": (_Exits, {"d": 8}, r"RuntimeError: a call .* ends the process by sys\.exit\(0\)"),
-    "raises at zeros": (lambda: _raises, {"d": 8}, "refuses zero rows: ValueError: a row of zeros"),
-    "never ends at zeros": (lambda: _hangs, {"d": 8, "seconds": 0.5}, r"of shape \(\d+, 8\) does not end within 0.5 s"),
-    "noise": (lambda: lambda x: _norm(x) * _NOISE.normal(1, 0.01), {"d": 8}, r"two calls in a row differ .*\(noise"),
-    "complex": (lambda: lambda x: _norm(x) + 1j, {"d": 8}, "its outputs are complex numbers"),
-    "eps ignored": (lambda: lambda x, eps: _norm(x), {"d": 8}, "the eps that is given is ignored: 1e-05 and 0.00064"),
-    "zero gain": (lambda: _doubled(lambda _, gain: (gain == 0).any()), {"d": 8}, "gains with zeros and large entries"),
-    "large gain": (lambda: _doubled(lambda _, gain: abs(gain).max() > 8), {"d": 8}, "gains with zeros and large"),
-    "four axes": (lambda: _doubled(lambda x, _: x.ndim == 4), {"d": 8}, r"batches of shape \(2, 2, n, d\)"),
-    "70,000 rows": (lambda: _doubled(lambda x, _: len(x) > 65_535), {"d": 8}, "only for rows of a batch of 70000"),
-    "d > 4096": (lambda: _doubled(lambda x, _: x.shape[-1] > 4096), {}, "only at d > 4096"),
-    "training": (lambda: _Trained(8), {"kind": "layernorm"}, "only for training mode"),
-    **{f"backward {mode}": (partial(_differentiated, mode), {"d": 8, "backward": True}, line) for mode, line in {
-        "raises": "backward pass wrong: ValueError: no derivative", "no gain": "backward pass wrong: .*no d/dgain",
-        "writes": "backward pass wrong: .*(cotangent is overwritten|single memory location)", "short": "backward pass",
-    }.items()},
-}  # fmt: skip
-"""What makes a kernel, how it is checked, and what its verdict, a bug, or the refusal says."""
-
-
-@pytest.mark.parametrize("name", KERNELS)
-def test_no_kernel_passes_by_accident(name: str) -> None:
-    make, options, line = KERNELS[name]
-    if name == "complex":
-        with pytest.raises(LngeomError, match=line):
-            check(make(), kind="layernorm", **options)
-        return
-    finding = check(make(), **{"kind": "layernorm", "eps": 1e-5, **options})
-    assert finding.verdict == "bug", finding
-    assert re.search(line, str(finding)), finding
-    assert not finding.passes(("",))
-
-
-def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "script.py").write_text("import sys\nsys.exit(0)\n")
-    monkeypatch.chdir(tmp_path)
-    refused(said("check", "script:f"), "the module 'script' cannot be imported from here: SystemExit: 0")
-    refused(said("sweep", "sys:exit", "--output", tmp_path / "run"), r"ends the process by sys\.exit")
-    refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
-
-
-@pytest.mark.parametrize("rank", [2, 3, 4])
-def test_an_onnx_norm_over_its_last_axis_is_right_however_the_axis_is_counted(rank: int, tmp_path: Path) -> None:
-    for package in ("onnx", "onnxruntime"):
-        pytest.importorskip(package, reason="the packages onnx and onnxruntime are not installed")
-    shape, path = [*"abc"[: rank - 1], 8], tmp_path / "norm.onnx"
-
-    def written(axis: int, *inputs: str) -> Path:
-        path.write_bytes(onnx_norm(axis, *inputs, shape=shape))
-        return path
-
-    for axis in (rank - 1, -1):
-        done, told = said("check", written(axis))
-        assert done == "done", told
-    for inputs, axis in ((("x",), -1), (("x", "g", "none"), -1), (("x", "g"), 7)):
-        refused(said("check", written(axis, *inputs)), "ONNX|norm|cannot be called")
 
 
 LINES: dict[str, tuple[str, str]] = {
