@@ -1,7 +1,6 @@
 """Two forms of one model on the same tokens: the first norm whose output differs beyond rounding, and why."""
 
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
 
-from ..models import FoundNorm, affine, behaviour, norms, probes
+from ..models import FoundNorm, affine, behaviour, norms, probes, watching
 from ._onnx import OnnxNorm
 
 Tokens = Tensor | Sequence[Sequence[int]]
@@ -73,13 +72,11 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
 def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[tuple[str, Tensor]]:
     """Path and input of each call of these modules, in the order of one forward pass."""
     calls: list[tuple[str, Tensor]] = []
-    with ExitStack() as hooks, torch.no_grad():
-        for path in paths:
 
-            def note(_: nn.Module, inputs: tuple[Tensor, ...], path: str = path) -> None:
-                calls.append((path, inputs[0].detach().float()))
+    def note(path: str, _: nn.Module, inputs: tuple[Tensor, ...], *__: object) -> None:
+        calls.append((path, inputs[0].detach().float()))
 
-            hooks.enter_context(model.get_submodule(path).register_forward_pre_hook(note))
+    with watching(model, paths, note), torch.no_grad():
         model(tokens)
     return calls
 

@@ -6,7 +6,6 @@ RMSNorm(Qx) = Q RMSNorm(x) without a gain: once the gains are in the readers, ev
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,6 +17,7 @@ from transformers import PreTrainedModel
 
 import lngeom
 
+from ..models import watching
 from ..support import ModelError
 from ._fold import Fold, Map, fold_gains, own, put, refuse_difference, untie
 from ._inputs import sample_inputs
@@ -30,16 +30,12 @@ Batches = Sequence[Mapping[str, Tensor]]
 def entering(network: nn.Module, batches: Batches, paths: Iterable[str], reduce: Callable[[Tensor], Tensor]) -> dict:
     """The inputs of each norm over all batches, reduced: `reduce` takes float64 vectors, shape (tokens, d)."""
     reduced: dict[str, list[Tensor]] = {path: [] for path in paths}
-    with ExitStack() as hooks, torch.inference_mode():
-        for path, kept in reduced.items():
 
-            def see(
-                _: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Tensor], kept: list[Tensor] = kept
-            ) -> None:
-                (x,) = (*args, *kwargs.values())[:1]
-                kept.append(reduce(x.double().flatten(0, -2)))
+    def see(path: str, _: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Tensor], __: object) -> None:
+        (x,) = (*args, *kwargs.values())[:1]
+        reduced[path].append(reduce(x.double().flatten(0, -2)))
 
-            hooks.callback(network.get_submodule(path).register_forward_pre_hook(see, with_kwargs=True).remove)
+    with watching(network, reduced, see), torch.inference_mode():
         for inputs in batches:
             network(**inputs)
     return {path: torch.cat(rows) for path, rows in reduced.items()}

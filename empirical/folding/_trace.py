@@ -1,8 +1,7 @@
 """A forward pass, recorded: every call, from which tensors and parameters to which; each norm is one call."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ..models import FoundNorm, norms
+from ..models import FoundNorm, norms, watching
 
 Arguments = tuple[object, ...]
 Options = dict[str, object]
@@ -158,7 +157,7 @@ class _Recorder(TorchFunctionMode):
             if other is not written and other.untyped_storage().data_ptr() == place:
                 self._new(other)
 
-    def enter(self, path: str, args: Arguments, kwargs: Options) -> None:
+    def enter(self, path: str, _: nn.Module, args: Arguments, kwargs: Options) -> None:
         self._stack.append(path)
         if self._muted == 0:
             for key, value in (*enumerate(args), *kwargs.items()):
@@ -171,17 +170,6 @@ class _Recorder(TorchFunctionMode):
             self._muted -= 1
             self.record(module, args, kwargs, result, self._norms[path])
         self._stack.pop()
-
-
-@contextmanager
-def _hooked(model: nn.Module, before: Callable[..., None], after: Callable[..., None]) -> Iterator[None]:
-    with ExitStack() as hooks:
-        for path, module in model.named_modules():
-            enter = lambda _, args, kwargs, path=path: before(path, args, kwargs)  # noqa: E731
-            leave = lambda module, args, kwargs, out, path=path: after(path, module, args, kwargs, out)  # noqa: E731
-            hooks.enter_context(module.register_forward_pre_hook(enter, with_kwargs=True))
-            hooks.enter_context(module.register_forward_hook(leave, with_kwargs=True))
-        yield
 
 
 def find_norms(model: nn.Module, inputs: Mapping[str, Tensor]) -> dict[str, FoundNorm]:
@@ -206,7 +194,8 @@ def tensors_of(model: nn.Module, inputs: Mapping[str, Tensor]) -> list[Tensor]:
 def trace(model: nn.Module, inputs: Mapping[str, Tensor]) -> Trace:
     """Record one forward pass."""
     recorder = _Recorder(model, find_norms(model, inputs))
-    with _hooked(model, recorder.enter, recorder.leave), recorder:
+    paths = [path for path, _ in model.named_modules()]
+    with watching(model, paths, recorder.leave, recorder.enter), recorder:
         results = tensors_of(model, inputs)
     recorder.trace.results = [recorder.slot(tensor) for tensor in results]
     return recorder.trace

@@ -1,14 +1,13 @@
 """A few vectors that enter and leave each norm layer, kept whole to be judged one by one."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..models import LoadedModel, NormSite, affine, first_tensor, text_inputs
+from ..models import LoadedModel, NormSite, affine, exactly, first_tensor, text_inputs, watching
 
 SEQUENCES = 2
 POSITIONS = 64
@@ -39,10 +38,6 @@ class SiteSample:
     dtype: str | None
 
 
-def _float64(values: Tensor) -> np.ndarray:
-    return values.detach().to("cpu", torch.float64).numpy()
-
-
 def forward(loaded: LoadedModel, tokens: np.ndarray) -> object:
     """One forward pass over the first tokens of the first sequences."""
     ids = torch.from_numpy(tokens[:SEQUENCES, :POSITIONS].astype(np.int64)).to(loaded.device)
@@ -54,26 +49,20 @@ def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], obje
 
     The very first vector is among them; 2 to 16 are taken, fewer of longer ones.
     """
-    modules = dict(model.named_modules())
-    seen: dict[str, tuple[Tensor, Tensor]] = {}
+    by_path, seen = {site.path: site for site in sites}, dict[str, tuple[Tensor, Tensor]]()
 
-    def keep(site: NormSite) -> Callable[..., None]:
-        def hook(_: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
-            sides = first_tensor((*args, *kwargs.values())), first_tensor(output)
-            if site.path in seen or sides[0] is None or sides[1] is None or not sides[0].numel():
-                return
-            x, z = (side.movedim(site.axis, -1).reshape(-1, site.d) for side in sides if side is not None)
-            number = min(len(x), _MOST, max(2, _COMPONENTS // site.d))
-            rows = torch.linspace(0, len(x) - 1, number).round().long()
-            seen[site.path] = x[rows.to(x.device)].clone(), z[rows.to(z.device)].clone()
+    def keep(path: str, _: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
+        site, sides = by_path[path], (first_tensor((*args, *kwargs.values())), first_tensor(output))
+        if path in seen or sides[0] is None or sides[1] is None or not sides[0].numel():
+            return
+        x, z = (side.movedim(site.axis, -1).reshape(-1, site.d) for side in sides if side is not None)
+        number = min(len(x), _MOST, max(2, _COMPONENTS // site.d))
+        rows = torch.linspace(0, len(x) - 1, number).round().long()
+        seen[path] = x[rows.to(x.device)].clone(), z[rows.to(z.device)].clone()
 
-        return hook
-
-    with ExitStack() as hooks, torch.inference_mode():
-        for site in sites:
-            hooks.enter_context(modules[site.path].register_forward_hook(keep(site), with_kwargs=True))
+    with watching(model, by_path, keep), torch.inference_mode():
         call()
-    return [_sample(site, modules[site.path], *seen[site.path]) for site in sites if site.path in seen]
+    return [_sample(site, model.get_submodule(site.path), *seen[site.path]) for site in sites if site.path in seen]
 
 
 def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> SiteSample:
@@ -84,4 +73,4 @@ def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> SiteSamp
     parameters = [each for name in (site.gain, site.bias) if name and (each := getattr(module, name, None)) is not None]
     alike = all(each.dtype == x.dtype for each in (z, *parameters))
     dtype = str(x.dtype).removeprefix("torch.") if alike else None
-    return SiteSample(site, _float64(x), _float64(z), _float64(scaled.reshape(x.shape)), gain, bias, dtype)
+    return SiteSample(site, exactly(x), exactly(z), exactly(scaled.reshape(x.shape)), gain, bias, dtype)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from lngeom.errors import InputError
 from ..support import Rows
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from ._sites import Kind, NormSite
+from ._watching import watching
 
 Readings = dict[tuple[object, ...], Reading | str]
 """Of modules by class, width, parameters and settings, in which they may be alike."""
@@ -265,14 +266,11 @@ class _Pass(TorchFunctionMode):
 
     def run(self, model: nn.Module, batch: object) -> None:
         """Watch one pass in evaluation mode; the model is left as it was."""
-        with ExitStack() as hooks:
-            hooks.callback(self._last.clear)
-            for path, module in model.named_modules():
-                hooks.enter_context(module.register_forward_pre_hook(lambda *_, path=path: self._inside.append(path)))
-                leave = self._leave(path)
-                hooks.enter_context(module.register_forward_hook(leave, with_kwargs=True, always_call=True))
-            with evaluating(model), torch.no_grad(), self:
-                call(model, batch)
+        paths = [path for path, _ in model.named_modules()]
+        watched = watching(model, paths, self._leave, lambda path, *_: self._inside.append(path))
+        with watched, evaluating(model), torch.no_grad(), self:
+            call(model, batch)
+        self._last.clear()
 
     def __torch_function__(
         self,
@@ -286,20 +284,17 @@ class _Pass(TorchFunctionMode):
             self.functions.setdefault((self._inside[-1] if self._inside else "", name))
         return func(*args, **(kwargs or {}))
 
-    def _leave(self, path: str) -> Callable[..., None]:
-        def leave(module: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
-            if self._inside:
-                self._inside.pop()
-            tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
-            z = first_tensor(output)
-            if path not in self._widths or not tensors or z is None:
-                return
-            self.calls[path] = self.calls.get(path, 0) + 1
-            if self.calls[path] == 1:
-                self.inputs[path] = len(tensors)
-                self._first_call(path, module, tensors[0], z)
-
-        return leave
+    def _leave(self, path: str, module: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
+        if self._inside:
+            self._inside.pop()
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
+        z = first_tensor(output)
+        if path not in self._widths or not tensors or z is None:
+            return
+        self.calls[path] = self.calls.get(path, 0) + 1
+        if self.calls[path] == 1:
+            self.inputs[path] = len(tensors)
+            self._first_call(path, module, tensors[0], z)
 
     def _first_call(self, path: str, module: nn.Module, x: Tensor, z: Tensor) -> None:
         """Keep a few vectors of it, and which norm before it read the same tensor."""
