@@ -198,13 +198,13 @@ class Theorem:
         return proved
 
     def _proved(self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool) -> Proved:
-        """One assert; the helps are for the last one."""
+        """One assert; a remainder and a proof of one's own are for the last one."""
         names = {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()}
         names |= {"goal": goal, "given": given}
         if last and self.own_proof is not None:
             proof = _call(self.own_proof, names)
         else:
-            lemmas = _call(self.lemmas, names) if last and self.lemmas else ()
+            lemmas = _call(self.lemmas, names) if self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
             proof = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
         if proof.conclusion != goal:

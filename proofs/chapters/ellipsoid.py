@@ -56,12 +56,6 @@ def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("Σ (z_i − b_i)²/g_i² < d − 1", lambda: sphere(g, y - b) < dim(x) - 1)
 
 
-@test_interior.proof
-def _(goal, given, x, eps):
-    square = variance(x) + eps
-    return sy.prove(goal, *given, sy.prove(sy.greater(square), given[1]), remainder=dim(x) * eps / square)
-
-
 @theorem(RIECHERS, "eq. 6", "typical inputs are mapped near the surface")
 def test_surface(x: Vector, g: Vector, b: Vector):
     """At ε = 0 the outputs lie on the surface.
@@ -101,29 +95,6 @@ def test_image(g: Vector, b: Vector, z: Vector, eps: Epsilon):
     u = y / root(1 - sphere(g, z - b) / dim(z))
     wrong("the inverse without √ε", lambda: lg.layer_norm(u, g, b, eps=eps) == z)
     wrong("points on the surface are reached too", lambda: lg.layer_norm(y, g, b, eps=eps) == z)
-
-
-@test_image.proof
-def _(goal, given, g, b, z, eps):
-    """LN(u) = y for u = √ε y/√p with p = 1 − ‖y‖²/d, because σ² + ε = ε/p at u; then z = g∘y + b."""
-    gains, positive, flat, short = given
-    y = sy.vector("y")
-    plane, within = sy.assume(sy.equal(summed(y), 0)), sy.assume(sy.greater(dim(y), square_norm(y)))
-    p = 1 - square_norm(lg.project(y)) / dim(y)
-    share = sy.multiply(within, sy.prove(sy.greater(1 / dim(y))))
-    p_positive = sy.transport(p, sy.prove(sy.equal(p, share.conclusion.term), plane), share)
-    u, factor = invert(y, eps=eps), root(eps) / root(p)
-    above = sy.weaken(sy.prove(sy.greater(factor), positive, p_positive), ">=")
-    square = variance(u) + eps
-    same = sy.root_of_square(square, above, sy.prove(sy.equal(factor * factor, square), positive, p_positive))
-    quotient = sy.congruence("inv", root(square), factor, same)
-    scaled = sy.prove(sy.equal(lg.project(u) / factor, lg.project(y)), positive, p_positive)
-    fixed = sy.prove(sy.equal(lg.project(y), y), plane)
-    parts = [(lg.project(u), None, quotient), (1, None, scaled), (1, None, fixed)]
-    back = sy.instantiate(sy.combine(lg.standardize(u, eps=eps) - y, parts), {y: (z - b) / g})
-    back = sy.cut(short, sy.cut(flat, back))
-    affine = sy.prove(sy.equal(g * ((z - b) / g) + b, z), gains)
-    return sy.combine(goal.term, [(g, None, back), (1, None, affine)])
 
 
 @theorem(OWN, "volume", "product of the semi-axes")
@@ -202,10 +173,6 @@ def _(goal, v, g):
     return as_sum(goal, [sum_of_squares(off_alpha(g, v) / g)])
 
 
-PENROSE = (RIECHERS, "axes of the hyperellipsoid", "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺")
-UNTILTED = "Π in place of Π₂: Π₂G⁻²Π₂ read as a power of Π"
-
-
 def alpha_varies(given: list[sy.Proved], g: Vector) -> tuple[sy.Proved, ...]:
     """‖α‖² > 0."""
     return (sy.prove(sy.greater(square_norm(1 / g)), *given),)
@@ -216,58 +183,33 @@ def spread(g: Vector, v: Vector) -> Vector:
     return g * lg.project(g * v)
 
 
-@theorem(*PENROSE, lemmas=alpha_varies)
-def test_penrose_1(v: Vector, g: Vector):
-    """Penrose equation 1 of (GΠG)⁺ = Π₂G⁻²Π₂.
+@theorem(
+    RIECHERS,
+    "axes of the hyperellipsoid",
+    "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺",
+    lemmas=alpha_varies,
+)
+def test_penrose(v: Vector, w: Vector, g: Vector):
+    """The four Penrose equations: Π₂G⁻²Π₂ is the pseudo-inverse of GΠG.
 
-    A X A = A
+    AXA = A, XAX = X, (AX)ᵀ = AX and (XA)ᵀ = XA for A = GΠG and X = Π₂G⁻²Π₂
 
-    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
+    Last step: A matrix satisfies the four equations for GΠG if and only if it is Π₂G⁻²Π₂.
     """
     assume(nonzero(g))
     assert spread(g, inverse_spread(g, spread(g, v))) == spread(g, v)
-    wrong(UNTILTED, lambda: spread(g, untilted(g, spread(g, v))) == spread(g, v))
-
-
-@theorem(*PENROSE, lemmas=alpha_varies)
-def test_penrose_2(v: Vector, g: Vector):
-    """Penrose equation 2 of (GΠG)⁺ = Π₂G⁻²Π₂.
-
-    X A X = X
-
-    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
-    """
-    assume(nonzero(g))
     assert inverse_spread(g, spread(g, inverse_spread(g, v))) == inverse_spread(g, v)
-    wrong(UNTILTED, lambda: untilted(g, spread(g, untilted(g, v))) == untilted(g, v))
-
-
-@theorem(*PENROSE, lemmas=alpha_varies)
-def test_penrose_3(v: Vector, w: Vector, g: Vector):
-    """Penrose equation 3 of (GΠG)⁺ = Π₂G⁻²Π₂.
-
-    (A X)ᵀ = A X
-
-    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
-    """
-    assume(nonzero(g))
     assert dot(w, spread(g, inverse_spread(g, v))) == dot(v, spread(g, inverse_spread(g, w)))
-    wrong(UNTILTED, lambda: dot(w, spread(g, untilted(g, v))) == dot(v, spread(g, untilted(g, w))))
-    wrong("G⁻¹ΠG⁻¹", lambda: dot(w, spread(g, lg.project(v / g) / g)) == dot(v, spread(g, lg.project(w / g) / g)))
-
-
-@theorem(*PENROSE, lemmas=alpha_varies)
-def test_penrose_4(v: Vector, w: Vector, g: Vector):
-    """Penrose equation 4 of (GΠG)⁺ = Π₂G⁻²Π₂.
-
-    (X A)ᵀ = X A
-
-    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
-    """
-    assume(nonzero(g))
     assert dot(w, inverse_spread(g, spread(g, v))) == dot(v, inverse_spread(g, spread(g, w)))
-    wrong(UNTILTED, lambda: dot(w, untilted(g, spread(g, v))) == dot(v, untilted(g, spread(g, w))))
-    wrong("G⁻¹ΠG⁻¹", lambda: dot(w, lg.project(spread(g, v) / g) / g) == dot(v, lg.project(spread(g, w) / g) / g))
+    wrong(
+        "AXA = A with Π² in place of Π₂, as if it were a power of Π",
+        lambda: spread(g, untilted(g, spread(g, v))) == spread(g, v),
+        at={"v": (0, 1), "g": (1, 2)},
+    )
+    wrong("XAX = X with Π²", lambda: untilted(g, spread(g, untilted(g, v))) == untilted(g, v))
+    wrong("(AX)ᵀ = AX with Π²", lambda: dot(w, spread(g, untilted(g, v))) == dot(v, spread(g, untilted(g, w))))
+    wrong("(XA)ᵀ = XA with Π²", lambda: dot(w, untilted(g, spread(g, v))) == dot(v, untilted(g, spread(g, w))))
+    wrong("G⁻¹ΠG⁻¹", lambda: dot(w, spread(g, lg.project(v / g) / g)) == dot(v, spread(g, lg.project(w / g) / g)))
 
 
 @theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "the hyperplane of the outputs", lemmas=alpha_varies)
@@ -304,25 +246,7 @@ def axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
     return {"g": g, "v": v, "u": v, "lam": 1}
 
 
-@st.composite
-def flat_axis(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """The eigenvector α = G⁻¹1 of GΠG, with eigenvalue 0."""
-    g = draw(vectors(d, "!="))
-    return {"g": g, "v": [1 / value for value in g], "lam": 0}
-
-
-def hidden_axis(d: int) -> dict[str, object]:
-    """An eigenvector of GΠG where one gain alone is not 0."""
-    return {"g": [0] * (d - 1) + [2], "v": [0] * (d - 1) + [1], "lam": 4 - Fraction(4, d)}
-
-
-@theorem(
-    ABSTRACT,
-    "mechanism 2",
-    "prints the semi-axes as √N/λ for eigenvalues λ of Π₂G⁻²Π₂",
-    models=axes,
-    without={"g_i ≠ 0": hidden_axis, "λ ≠ 0": flat_axis},
-)
+@theorem(ABSTRACT, "mechanism 2", "prints the semi-axes as √N/λ for eigenvalues λ of Π₂G⁻²Π₂", models=axes)
 def test_semi_axes(g: Vector, v: Vector, lam: Scalar):
     """An axis with eigenvalue λ of GΠG has eigenvalue 1/λ of Π₂G⁻²Π₂.
 
@@ -345,13 +269,7 @@ def _(goal, given, g, v, lam):
     return sy.prove(goal, gains, *alpha_varies([gains], g), flat, (quotient, lam * v / g**2))
 
 
-@theorem(
-    RIECHERS,
-    "semi-axes √(N/λ)",
-    "λ the eigenvalues of Π₂G⁻²Π₂",
-    models=axes,
-    without={"g_i ≠ 0": hidden_axis, "λ > 0": flat_axis},
-)
+@theorem(RIECHERS, "semi-axes √(N/λ)", "λ the eigenvalues of Π₂G⁻²Π₂", models=axes)
 def test_end_point(g: Vector, v: Vector, lam: Scalar):
     """The point at distance √(dλ) along an axis lies on the surface.
 
@@ -446,13 +364,7 @@ def test_secular(g: Vector, lam: Scalar):
     wrong("the axis 1/(g² − λ)", lambda: spread(g, 1 / gap) == lam / gap)
 
 
-@theorem(
-    OWN,
-    "principal axes",
-    "a rank-one update of a diagonal matrix",
-    models=secular,
-    without={"λ ≠ 0": flat_axis, "g_i² ≠ λ": axes},
-)
+@theorem(OWN, "principal axes", "a rank-one update of a diagonal matrix", models=secular)
 def test_secular_converse(g: Vector, v: Vector, lam: Scalar):
     """Each eigenvalue that is not a squared gain solves the secular equation.
 
@@ -490,31 +402,7 @@ def two_axes(draw: st.DrawFn, d: int) -> dict[str, object]:
     return {"g": first["g"] + second["g"], "v": v, "w": w, "lam": first["lam"], "mu": second["lam"]}
 
 
-def same_axis(d: int) -> st.SearchStrategy[dict[str, object]]:
-    """One eigenvector twice."""
-    return axes(d).map(lambda axis: axis | {"w": axis["v"], "mu": axis["lam"]})
-
-
-def skew_axes(d: int) -> st.SearchStrategy[dict[str, object]]:
-    """Two eigenvectors of G²Π: 1, with eigenvalue 0, and g²/(g² − λ) for a root λ of the secular equation."""
-    return secular(d).map(
-        lambda m: {
-            "g": m["g"],
-            "v": [1] * d,
-            "lam": 0,
-            "w": [a * b for a, b in zip(m["g"], m["v"], strict=True)],
-            "mu": m["lam"],
-        }
-    )
-
-
-@theorem(
-    RIECHERS,
-    "axes of the hyperellipsoid",
-    "calls the eigenstates principal axes",
-    models=two_axes,
-    without={"λ ≠ μ": same_axis},
-)
+@theorem(RIECHERS, "axes of the hyperellipsoid", "calls the eigenstates principal axes", models=two_axes)
 def test_orthogonal_axes(g: Vector, v: Vector, w: Vector, lam: Scalar, mu: Scalar):
     """Axes of different lengths are orthogonal.
 
@@ -541,12 +429,7 @@ def _(goal, given, g, v, w, lam, mu):
     return sy.prove(goal, sy.cancel(dot(v, w), vanishes, apart))
 
 
-@theorem(
-    OWN,
-    "principal axes",
-    "det(λ − GΠG) = λp′(λ)/d with p = ∏(λ − g_i²)",
-    without={"g_i² ≠ λ": lambda d: vectors(d, "!=").map(lambda g: {"g": g, "lam": g[0] ** 2})},
-)
+@theorem(OWN, "principal axes", "det(λ − GΠG) = λp′(λ)/d with p = ∏(λ − g_i²)")
 def test_characteristic_polynomial(g: Vector, lam: Scalar):
     """The characteristic polynomial of GΠG is, up to λ/d, the derivative of the polynomial of the squared gains.
 
@@ -570,24 +453,12 @@ def zero_gains(draw: st.DrawFn, d: int) -> dict[str, object]:
     return {"g": g, "h": [1 / value if value else value for value in g]}
 
 
-def untrue_inverse(d: int) -> dict[str, object]:
-    """One gain of 2, whose inverse is said to be 1."""
-    rest = [0] * (d - 1)
-    return {"x": [1000, *rest], "g": [2, *rest], "h": [1, *rest], "b": [0] * d, "eps": 1}
-
-
 def support_spread(h: Vector, k: Scalar, v: Vector) -> Vector:
     """The vector (diag(g⁻²) + αα^T/k)v on the support of g, h the inverse gains there and 0 elsewhere."""
     return h * h * v + dot(h, v) * h / k
 
 
-@theorem(
-    RIECHERS,
-    "zero gains",
-    "squares the Drazin inverse of G and sets Π₂ = I",
-    models=zero_gains,
-    without={"some gain is 0": lambda d: vectors(d, "!=").map(lambda g: {"g": g, "h": [1 / v for v in g]})},
-)
+@theorem(RIECHERS, "zero gains", "squares the Drazin inverse of G and sets Π₂ = I", models=zero_gains)
 def test_zero_gains(v: Vector, g: Vector, h: Vector):
     """With k zero gains GΠG times diag(h²) + hhᵀ/k is the projector on the support.
 
@@ -607,11 +478,6 @@ def test_zero_gains(v: Vector, g: Vector, h: Vector):
     wrong("αα^T/d in place of αα^T/k", lambda: spread(g, support_spread(h, dim(g), v)) == seen)
 
 
-@test_zero_gains.proof
-def _(goal, given, g, h):
-    return sy.prove(goal, (given[0], g**2 * h), (given[1], g * h**2), given[2])
-
-
 @theorem(RIECHERS, "left null space", "is spanned by the coordinate vectors of the zero gains", models=zero_gains)
 def test_zero_gain_outputs(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
     """Where the gain is zero the output is the bias.
@@ -624,17 +490,8 @@ def test_zero_gain_outputs(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsi
     wrong("α·(z − b) = 0 with α = 1/g on the support", lambda: dot(h, y - b) == 0)
 
 
-@test_zero_gain_outputs.proof
-def _(goal, given, g, h):
-    return sy.prove(goal, (given[0], g**2 * h))
-
-
 @theorem(
-    ABSTRACT,
-    "experiments",
-    "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0",
-    models=zero_gains,
-    without={"g²h = g": untrue_inverse},
+    ABSTRACT, "experiments", "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0", models=zero_gains
 )
 def test_zero_gain_interior(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
     """With k zero gains the seen components fill a solid ellipsoid at most.
@@ -681,14 +538,7 @@ def one_gap(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 
 @theorem(
-    OWN,
-    "principal axes",
-    "roots of the secular equation lie one between each two neighbouring poles",
-    models=one_gap,
-    without={
-        "(a_i − λ)(a_i − μ) > 0": lambda d: {"a": [0] * d, "lam": -1, "mu": 1},
-        "λ < μ": lambda d: one_gap(d).map(lambda m: m | {"mu": m["lam"]}),
-    },
+    OWN, "principal axes", "roots of the secular equation lie one between each two neighbouring poles", models=one_gap
 )
 def test_interlacing(a: Vector, lam: Scalar, mu: Scalar):
     """Between two neighbouring squared gains there is one squared semi-axis over d, and it keeps a distance from both.

@@ -38,12 +38,7 @@ def test_norm(x: Vector, eps: Epsilon):
     wrong("ε outside the root", lambda: square_norm(lg.standardize(x, eps=eps, placement="outside")) == length(x, eps))
 
 
-@theorem(
-    RIECHERS,
-    "section 2",
-    "outputs lie inside the ball of radius √N",
-    remainder=lambda x, eps: dim(x) * eps / (variance(x) + eps),
-)
+@theorem(RIECHERS, "section 2", "outputs lie inside the ball of radius √N")
 def test_interior(x: Vector, eps: Epsilon):
     """Outputs lie strictly inside the sphere.
 
@@ -119,14 +114,6 @@ def test_increasing(x: Vector, x2: Vector, eps: Epsilon):
     assert length(x2, eps) > length(x, eps)
     wrong("at ε = 0", given=lambda: [eps == 0, ("σ²(x′) > σ²(x) > 0", variance(x2) - variance(x) > 0)])
     wrong("a larger norm suffices", instead={"σ²(x′) > σ²(x)": lambda: square_norm(x2) > square_norm(x)})
-
-
-@test_increasing.proof
-def _(goal, given, x, x2, eps):
-    positive, larger = given
-    v, v2 = variance(x), variance(x2)
-    whole = sy.multiply(larger, sy.prove(sy.greater(dim(x) * eps / (v + eps) / (v2 + eps)), positive))
-    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), positive), whole)
 
 
 @theorem(OWN, "epsilon", "LayerNorm with ε is not free of scale")

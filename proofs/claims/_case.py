@@ -186,8 +186,8 @@ def of_wrong(name: str) -> Counterexample:
             if decide(claim.left, _RELATIONS[claim.relation], claim.right) is False:
                 case.claimed(label, claim.left, _RELATIONS[claim.relation], claim.right)
         if wrong.hypotheses.keys() == theorem.hypotheses.keys():
-            for claim in listing.statements:
-                case.true(theorem.statement, claim.left, _RELATIONS[claim.relation], claim.right)
+            for k, claim in enumerate(listing.statements):
+                case.true("" if k else theorem.statement, claim.left, _RELATIONS[claim.relation], claim.right)
 
     return Counterexample(name, lambda: f"{find(id).title}; but not: {label}.", build)
 

@@ -194,10 +194,10 @@ Lemma formula_is_inverse : penrose GPiG formula_inverse.
 Proof.
 split.
 - apply: act_inj => v i; rewrite -mulmxA act_mul act_GPiG [RHS]act_GPiG.
-  rewrite (@eq_gpig _ (inverse (gpig v))); first exact: ellipsoid__penrose_1.
+  rewrite (@eq_gpig _ (inverse (gpig v))); first exact: (ellipsoid__penrose_1 _ v).
   by move=> j; rewrite act_mul act_inverse; apply: eq_inverse => m; rewrite act_GPiG.
 - apply: act_inj => v i; rewrite -mulmxA act_mul act_inverse [RHS]act_inverse.
-  rewrite (@eq_inverse _ (gpig (inverse v))); first exact: ellipsoid__penrose_2.
+  rewrite (@eq_inverse _ (gpig (inverse v))); first exact: (ellipsoid__penrose_2 _ v).
   by move=> j; rewrite act_mul act_GPiG; apply: eq_gpig => m; rewrite act_inverse.
 - apply: act_symmetric => v w.
   have E u : act (GPiG *m formula_inverse) u =1 gpig (inverse u).
@@ -208,28 +208,16 @@ split.
   have E u : act (formula_inverse *m GPiG) u =1 inverse (gpig u).
     by move=> i; rewrite act_mul act_inverse; apply: eq_inverse => j; rewrite act_GPiG.
   under eq_bigr do rewrite E; under [RHS]eq_bigr do rewrite E.
-  exact: ellipsoid__penrose_4.
+  exact: ellipsoid__penrose.
 Qed.
 
 (** The four equations have one solution, and it is the formula. *)
-(** ellipsoid.penrose_1: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
-Theorem ellipsoid__penrose_1__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
+(** ellipsoid.penrose: A matrix satisfies the four equations for GΠG if and only if it is Π₂G⁻²Π₂. *)
+Theorem ellipsoid__penrose__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
 Proof.
 split=> [PY|->]; last exact: formula_is_inverse.
 exact: penrose_unique PY formula_is_inverse.
 Qed.
-
-(** ellipsoid.penrose_2: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
-Theorem ellipsoid__penrose_2__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
-Proof. exact: ellipsoid__penrose_1__last_step. Qed.
-
-(** ellipsoid.penrose_3: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
-Theorem ellipsoid__penrose_3__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
-Proof. exact: ellipsoid__penrose_1__last_step. Qed.
-
-(** ellipsoid.penrose_4: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
-Theorem ellipsoid__penrose_4__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
-Proof. exact: ellipsoid__penrose_1__last_step. Qed.
 
 End Matrices.
 
