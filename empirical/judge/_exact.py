@@ -4,7 +4,7 @@ Derivation of the bounds
 ------------------------
 The layer's output ẑ is within E of the exact z, component by component: E is :func:`lngeom.rounding.error_bound` of
 the dtype, for any order of summation. The vector y before gain and bias is (z − b)/g where no gain is zero, by the
-theorems ``standardization.recovered`` and ``rmsnorm.recovered``; each row names the theorem that says of z or of y what
+theorem ``standardization.recovered``; each row names the theorem that says of z or of y what
 the row tests, with the layer's own ε. With ŷ = (ẑ − b)/g and e = E/|g|, |ŷ − y| ≤ e, so that
 
 - |‖ŷ‖ − √d r| ≤ ‖e‖ with r the relative radius of x, and the angle between ŷ and y is at most arcsin(‖e‖/‖y‖);

@@ -194,19 +194,6 @@ def test_surface(x: Vector, g: Vector, b: Vector):
     wrong("the centre of the ellipsoid is 0", lambda: square_norm(z / g) == dim(x))
 
 
-@theorem(OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved", kind="lemma")
-def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """Where no gain is zero, gain and bias of RMSNorm can be undone.
-
-    (RMS_ε(x; g, b) − b)/g = RMS_ε(x)
-    """
-    assume(nonzero(g))
-    y, z = lg.rms_norm(x, eps=eps), lg.rms_norm(x, g, b, eps=eps)
-    assert (z - b) / g == y
-    wrong("the gain undone before the bias", lambda: z / g - b == y)
-    wrong("the input itself is recovered", lambda: (z - b) / g == x)
-
-
 @theorem(GUPTA, "section 3", "says that RMSNorm only normalizes, which at ε = 0 gives √d")
 def test_length(x: Vector, eps: Epsilon):
     """The length of RMSNorm's output is √d times its relative radius.

@@ -230,14 +230,16 @@ def test_layer(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("the sample variance, divisor d − 1", lambda: z == g * u / root(square_norm(u) / (d - 1) + eps) + b)
 
 
-@theorem(OWN, "measurement", "what a layer puts out is its standardized vector, stretched and moved")
+@theorem(OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved")
 def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """Where no gain is zero, gain and bias can be undone.
+    """Where no gain is zero, gain and bias can be undone, those of LayerNorm and those of RMSNorm.
 
-    (LN_ε(x; g, b) − b)/g = y_ε
+    (N_ε(x; g, b) − b)/g = N_ε(x) for N = LN and for N = RMS
     """
     assume(nonzero(g))
-    y, z = lg.standardize(x, eps=eps), lg.layer_norm(x, g, b, eps=eps)
-    assert (z - b) / g == y
-    wrong("the gain undone before the bias", lambda: z / g - b == y)
+    for layer in (lg.layer_norm, lg.rms_norm):
+        assert (layer(x, g, b, eps=eps) - b) / g == layer(x, eps=eps)
+    z = lg.layer_norm(x, g, b, eps=eps)
+    wrong("the gain undone before the bias", lambda: z / g - b == lg.layer_norm(x, eps=eps))
     wrong("the centred input is recovered", lambda: (z - b) / g == lg.project(x))
+    wrong("RMSNorm gives back its input", lambda: (lg.rms_norm(x, g, b, eps=eps) - b) / g == x)
