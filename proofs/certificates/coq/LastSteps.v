@@ -310,7 +310,7 @@ move=> g0 e0; split=> [[x E]|[zero small]].
   rewrite /square_norm (eq_bigr (fun i => LN eps x i * LN eps x i)); last by move=> i _; rewrite inside.
   exact: LN_interior.
 have small' : square_norm (fun i => (z i - b i) / g i) < \sum_(j < n.+1) 1 by rewrite total_ones.
-by eexists; exact: (ellipsoid__image z g0 e0 zero small').
+by eexists; exact: (ellipsoid__image g0 e0 zero small').
 Qed.
 
 (** ** Networks *)
