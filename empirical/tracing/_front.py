@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Front:
         """The traced array that a result is, None if it is none."""
         return value.arr if isinstance(value, NumpyArray) else None
 
-    def array(self, values: np.ndarray, dtype: str) -> object:
+    def array(self, values: np.ndarray, dtype: str) -> Any:
         """A real array of a format, of float64 values."""
         return FRAMEWORKS[self.framework].make(values, dtype, None)
 

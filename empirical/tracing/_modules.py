@@ -74,7 +74,8 @@ class TorchFront(Front):
 
     def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
         try:
-            return super().of_class(target, d, setting).eval()
+            instance = super().of_class(target, d, setting)
+            return instance.eval() if isinstance(instance, torch.nn.Module) else instance
         except (TypeError, RuntimeError):
             if not isinstance(d, Num) or d.trace.refusals:
                 raise
@@ -88,7 +89,7 @@ def safe(path: str) -> str:
 
 def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
     """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
-    small, large = (made(target, d, setting).eval() for d in (48, 80))
+    small, large = (made(target, size, setting) for size in (48, 80))
     for part, other in zip(small.modules(), large.modules(), strict=True):
         plain = {name: value for name, value in vars(part).items() if isinstance(value, int | float | tuple | str)}
         for name, value in plain.items():

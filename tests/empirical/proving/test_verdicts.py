@@ -92,7 +92,11 @@ def test_a_class_a_module_and_a_function_are_one_norm() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return F.rms_norm(x, (x.shape[-1],), self.gain, self.eps)
 
-    told = {prove_target(target, "Mine", "torch").text for target in (Mine, Mine(16), lambda dim, eps: Mine(dim, eps))}
+    def function(dim: int, eps: float) -> Any:
+        return lambda x, gain: F.rms_norm(x, (dim,), gain, eps)
+
+    made = Mine, Mine(16), lambda dim, eps: Mine(dim, eps), function
+    told = {prove_target(target, "Mine", "torch").text for target in made}
     assert told == {"Mine computes gain∘RMSNorm(x; ε = eps)"}
     assert prove_target(Mine(16), "Mine", "torch").eps == 1e-5
 
