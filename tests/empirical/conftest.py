@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import gguf
@@ -19,7 +20,7 @@ import torch
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
-from empirical.models import GPT2RMSConfig, bundled_model, sites_of, topology_of
+from empirical.models import KNOWN_MODELS, GPT2RMSConfig, bundled_model, sites_of, topology_of
 from empirical.text import bundled_wikipedia
 from experiments.attack.scene import Scene
 from lngeom.cli import main
@@ -159,6 +160,15 @@ def message(action: Callable[[], object]) -> str:
         action()
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+@pytest.fixture
+def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The known models in tiny shapes of their architectures."""
+    for name, known in list(KNOWN_MODELS.items()):
+        shape = tiny_config(str(known.shape["model_type"])).to_dict()
+        entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
+        monkeypatch.setitem(KNOWN_MODELS, name, replace(known, shape=MappingProxyType(entries)))
 
 
 @pytest.fixture

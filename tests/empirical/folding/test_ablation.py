@@ -19,7 +19,7 @@ from empirical.text import Passage, open_corpus, passages
 from lngeom.cli import main
 
 from ..conftest import VOCABULARY, WIDTH
-from .test_folding import FAMILIES, RMS, ROUNDING, trained
+from ..networks import FAMILIES, RMS, ROUNDING, trained
 
 
 def some_cases(count: int = 6) -> list[Passage]:

@@ -26,7 +26,7 @@ from empirical.support import ModelError
 from lngeom.cli import main
 
 from ..conftest import VOCABULARY, WIDTH, tiny_config
-from .test_folding import FAMILIES, RMS, Odd, agrees, compared, corpus_for, trained
+from ..networks import FAMILIES, RMS, Odd, agrees, compared, corpus_for, trained
 
 _GEMMA2: Callable[[], Any] = lambda: hf.Gemma2ForCausalLM(  # noqa: E731
     hf.Gemma2Config(

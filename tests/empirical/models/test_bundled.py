@@ -11,7 +11,7 @@ from empirical.models import LoadedModel, find_model, load_config, load_model, l
 from empirical.sweep import Drawing, draw_tokens
 from empirical.text import open_corpus
 
-from ..observe.test_oracle import disagreements, measured_and_stored
+from ..oracle import disagreements, measured_and_stored
 
 pytestmark = pytest.mark.real_data
 

@@ -9,7 +9,7 @@ Sketched = tuple[Sketch, Sketch, Tensor]
 
 
 def excess(found: Sketched, other: Sketched, *, unit: float = 2.0**-24) -> float:
-    """Largest difference over its bound; ``tests/empirical/observe/test_oracle.py`` derives the bounds.
+    """Largest difference over its bound; ``tests/empirical/oracle.py`` derives the bounds.
 
     Args:
         found: Computed with numbers of this unit roundoff.

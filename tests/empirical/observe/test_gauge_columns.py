@@ -12,7 +12,7 @@ from empirical.models import sites_of
 from empirical.observe import TABLE, Observer, gauge_dependent, rows
 
 from ..conftest import WIDTH
-from ..folding.test_folding import FAMILIES, RMS, trained
+from ..networks import FAMILIES, RMS, trained
 
 
 def table(network: Any) -> list[dict[str, Any]]:

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ..sweep.test_sweep_all import shrink
-
 SCRIPT = Path(__file__).parents[3] / "experiments" / "benchmarks" / "bench_gpu.py"
 
 
+@pytest.mark.usefixtures("tiny_known")
 def test_the_benchmark_of_a_gpu_runs_on_a_cpu_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink(monkeypatch)
     monkeypatch.syspath_prepend(SCRIPT.parent)
     words = "--device cpu --dtype float32 --blocks 1 --batch-size 1 --sequence-length 16 --seconds 0 --models gpt2-xl"
     monkeypatch.setattr(sys, "argv", ["bench_gpu", *words.split(), "--json", str(tmp_path / "gpu.json")])

@@ -1,10 +1,8 @@
 """Growth of the stream over depth: the series, the laws, and intervals that cover as often as they say."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from empirical.observe import GROWTH_COLUMNS, LAWS, Growth, Observer, growth, ro
 from empirical.observe._growth import Law, regressor
 from empirical.observe._inference import trend
 from empirical.support import RunError, read_records, write_records
+from tests.support import growing
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, tiny_model
 
@@ -23,13 +22,6 @@ CHANCE = 1e-6
 """How often a test of a rate may fail although the rate is what it should be, were its seed drawn anew."""
 
 UNIT = 2.0**-53
-
-
-def table(norms: Sequence[float], **entries: Any) -> list[dict[str, Any]]:
-    """The rows of a sequential model in which the stream has these norms."""
-    row = {"side": "input", "bucket": "rest", "role": "pre_attn", "norm_std": 0.0, "tokens": 4, **entries}
-    blocks = [row | {"layer": layer, "norm_mean": norm} for layer, norm in enumerate(norms[:-1])]
-    return [*blocks, row | {"layer": None, "role": "final", "norm_mean": norms[-1]}]
 
 
 def rounding(law: Law, logs: np.ndarray, first: int) -> float:
@@ -48,7 +40,7 @@ def rounding(law: Law, logs: np.ndarray, first: int) -> float:
 def test_a_law_is_recovered(law: Law, slope: float, blocks: int) -> None:
     depths = np.arange(blocks + 1)
     norms = 2.5 * np.exp(slope * regressor(law, depths))
-    for fit in growth(table(norms.tolist())):
+    for fit in growth(growing(norms.tolist())):
         if fit.law != law:
             continue
         points = blocks + 1 - fit.first_depth
@@ -113,7 +105,7 @@ def test_the_wrong_law_is_seldom_called_better(law: Law, correlation: float) -> 
     x = regressor(law, np.arange(points))
     slope = 3 / float(np.ptp(x))
     series = slope * x + 0.1 * correlated(np.random.default_rng(5), count, points, correlation)
-    found = [growth(table(np.exp(y).tolist()))[0].better for y in series]
+    found = [growth(growing(np.exp(y).tolist()))[0].better for y in series]
     wrong = sum(better not in (law, "undecided") for better in found)
     assert wrong <= scipy.stats.binom(count, 0.05).isf(CHANCE)
     assert law in found
@@ -145,7 +137,7 @@ def test_the_stream_is_what_enters_the_blocks_and_leaves_the_last(architecture: 
 
 
 def test_one_block_has_a_fit_and_no_interval() -> None:
-    whole, power, *later = growth(table([2.0, 6.0]))
+    whole, power, *later = growth(growing([2.0, 6.0]))
     assert whole.estimate == pytest.approx(3, rel=rounding("exponential", np.log([2.0, 6.0]), 0) * 2)
     assert (whole.low, whole.high, whole.better) == (0, math.inf, "undecided")
     assert (power.low, power.high) == (-math.inf, math.inf)
@@ -154,7 +146,7 @@ def test_one_block_has_a_fit_and_no_interval() -> None:
 
 
 def test_a_constant_stream_decides_nothing() -> None:
-    for fit in growth(table([7.0] * 9)):
+    for fit in growth(growing([7.0] * 9)):
         assert fit.estimate == (1 if fit.law == "exponential" else 0)
         assert (fit.low, fit.high) == (fit.estimate, fit.estimate)
         assert (fit.better, fit.r2) == ("undecided", None)
@@ -164,23 +156,23 @@ def test_a_constant_stream_decides_nothing() -> None:
     ("norm", "text"), [(0.0, "0"), (math.nan, "nan"), (math.inf, "inf")], ids=["zero", "none", "infinite"]
 )
 def test_norms_without_a_logarithm_have_no_fit(norm: float, text: str) -> None:
-    for fit in growth(table([1.0, 2.0, norm, 4.0])):
+    for fit in growth(growing([1.0, 2.0, norm, 4.0])):
         assert fit.reason == f"the mean norm at depth 2 is {text}"
         assert (fit.estimate, fit.low, fit.high, fit.scale) == (None,) * 4
 
 
 def test_a_model_without_norms_in_its_blocks_has_no_stream() -> None:
-    (fit, *_) = growth(table([1.0]))
+    (fit, *_) = growth(growing([1.0]))
     assert fit.reason == "no norm layer reads the stream that enters a block"
 
 
 def test_the_sampling_error_is_that_of_the_least_certain_mean() -> None:
-    (fit, *_) = growth(table([2.0, 4.0, 8.0], norm_std=1.0, tokens=16))
+    (fit, *_) = growth(growing([2.0, 4.0, 8.0], norm_std=1.0, tokens=16))
     assert fit.sampling_error == 1 / 2 / 4
 
 
 def test_fits_are_written(tmp_path: Path) -> None:
-    fits = [*growth(table([1.0, 2.0, 3.0])), replace(growth(table([1.0, 0.0]))[0])]
+    fits = [*growth(growing([1.0, 2.0, 3.0])), replace(growth(growing([1.0, 0.0]))[0])]
     write_records(tmp_path / "growth.csv", Growth, fits)
     assert (fits[4].estimate, fits[4].reason) == (None, "the mean norm at depth 1 is 0")
     assert (tmp_path / "growth.csv").read_text().partition("\n")[0] == ",".join(GROWTH_COLUMNS)

@@ -22,8 +22,8 @@ from empirical.observe import Observer, _observer, sketch
 from lngeom.errors import InputError
 
 from ..conftest import WIDTH, tiny_model
+from ..oracle import IDS, disagreements, measured_and_stored
 from .sketches import excess
-from .test_oracle import IDS, disagreements, measured_and_stored
 
 D = WIDTH  # of the tiny models, whose kernels are these
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)

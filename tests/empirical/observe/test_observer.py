@@ -13,8 +13,8 @@ from empirical.models import NormSite, norms
 from empirical.observe import Observer, States, compute, random_directions, sketch
 from lngeom.errors import InputError
 
+from ..oracle import Oracle
 from .sketches import excess
-from .test_oracle import Oracle
 
 B, S, H, D = 4, 5, 3, 8
 SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)

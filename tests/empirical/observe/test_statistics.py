@@ -30,6 +30,7 @@ from empirical.observe import (
 from empirical.support import RunError, write_table
 from lngeom.errors import InputError
 from proofs import find
+from tests.support import CONDITION, EXACT, assert_close
 
 SEQUENCES, POSITIONS, D = 6, 10, 8
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
@@ -39,11 +40,6 @@ REQUIRED = [
     *("norm_mean", "norm_std", "norm_max", "gauge_mean"),
 ]
 """What readers of ``sites.csv`` rely on, in this order, before all other columns."""
-
-EXACT = (
-    *("tokens", "nonfinite", "underflow", "zero", "angles", "norms"),
-    *("sequences", "documents", "document_tokens", "document_null_tokens"),
-)
 
 
 def norm_model(dtype: torch.dtype = torch.float32) -> nn.Sequential:
@@ -67,31 +63,6 @@ def states(
         observer.null(null)
         observer._model(x)
     return observer.states
-
-
-CONDITION = 64
-
-
-def assert_close(mine: States, theirs: States, tokens: int) -> None:
-    """Counts exactly equal, and numbers up to the roundings of float64.
-
-    The numbers of one token are made of sums of d products, whose order depends on the batch, and are summed over the
-    tokens, all with one sign: (tokens + d + 8)·2⁻⁵³, times the condition of an angle taken from its cosine. That is
-    1/(θ sin θ), at most `CONDITION` from 7.2° to 172.8°, where all angles of these tests are. Squared deviations are
-    those from means with that error: relative to the second moment about 0, not about the mean.
-    """
-    slack = CONDITION * (tokens + D + 8) * 2.0**-53
-    assert mine.keys() == theirs.keys()
-    for key in mine:
-        a, b = mine[key], theirs[key]
-        for name in EXACT:
-            assert np.array_equal(getattr(a, name), getattr(b, name)), (key, name)
-        for name in ("mean", "maximum", "cos2"):
-            x, y = getattr(a, name), getattr(b, name)
-            assert np.array_equal(np.isfinite(x), np.isfinite(y)), (key, name)
-            there = np.isfinite(y)  # a maximum of nothing is -inf
-            assert np.all(np.abs(x[there] - y[there]) <= slack * np.abs(y[there])), (key, name)
-        assert np.all(np.abs(a.m2 - b.m2) <= slack * (b.m2 + b.tokens * b.mean**2)), key
 
 
 def test_the_required_columns_come_first() -> None:

@@ -4,22 +4,21 @@ import numpy as np
 
 from empirical.observe import growth, stream
 from empirical.pages import growth_figure, growth_line
-
-from ..observe.test_growth import table
+from tests.support import growing
 
 
 def test_the_line_gives_both_laws_and_says_which_fits() -> None:
-    doubling = table([3.0 * 2**depth for depth in range(8)])
+    doubling = growing([3.0 * 2**depth for depth in range(8)])
     power = growth(doubling)[-1]
     line = growth_line(doubling)
     assert "×2.000 [2.000, 2.000] per block" in line
     assert f"(depth + 1)^{power.estimate:.2f} [{power.low:.2f}, {power.high:.2f}]; the exponential law" in line
-    assert "(depth + 1)^1.00 (no interval)" in growth_line(table([2.0, 4.0]))
-    assert "no fit, the mean norm at depth 1 is 0" in growth_line(table([2.0, 0.0]))
+    assert "(depth + 1)^1.00 (no interval)" in growth_line(growing([2.0, 4.0]))
+    assert "no fit, the mean norm at depth 1 is 0" in growth_line(growing([2.0, 0.0]))
 
 
 def test_the_figure_shows_the_norms_and_every_fit() -> None:
-    rows = table([2.0, 5.0, 6.0, 9.0, 13.0])
+    rows = growing([2.0, 5.0, 6.0, 9.0, 13.0])
     figure = growth_figure(rows, "title")
     assert figure is not None
     for axes, law in zip(figure.axes, ("exponential", "power"), strict=True):
@@ -40,6 +39,6 @@ def test_the_figure_shows_the_norms_and_every_fit() -> None:
 
 
 def test_two_depths_are_drawn_without_a_band() -> None:
-    figure = growth_figure(table([2.0, 5.0]), "title")
+    figure = growth_figure(growing([2.0, 5.0]), "title")
     assert figure is not None
     assert [len(axes.collections) for axes in figure.axes] == [0, 0]

@@ -1,4 +1,4 @@
-"""Several processes: the same numbers as one, also when one of them dies on the way."""
+"""Several processes: the numbers of one, also when one dies on the way, and when teams share a copy of a model."""
 
 import os
 import signal
@@ -16,11 +16,12 @@ from empirical.models import KNOWN_MODELS
 from empirical.runs import ranks
 from lngeom.cli import main
 
-from ..sweep.test_sweep_all import shrink
+from ..conftest import Refused, Words, tiny_model
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 ONE_LINE = "--sequence-length 32 --batch-size 4 --shard-tokens 64 --directions 4 --device cpu --tokens 128"
 OPTIONS = ONE_LINE.split()
+COLUMNS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
 LISTENED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -89,13 +90,13 @@ def test_processes_join_more_than_once(tmp_path: Path) -> None:
             assert (tmp_path / f"{turn}-{rank}").read_text() == f"turn {turn}, 2 processes"
 
 
+@pytest.mark.usefixtures("tiny_known")
 def test_all_models_by_several_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """One model after the other, each measured by both; one of them writes what compares them."""
     for name in set(KNOWN_MODELS) - {"gpt2-xl", "llama-2-7b"}:
         monkeypatch.delitem(KNOWN_MODELS, name)
-    shrink(monkeypatch)
     monkeypatch.setattr("empirical.sweep._published.write_comparison", lambda *_: None)
     words = ["sweep", "all", "--random-weights", *OPTIONS, "--output"]
     together(2, command, [*words, str(tmp_path / "many")])
@@ -103,3 +104,35 @@ def test_all_models_by_several_processes(
     assert main([*words, str(tmp_path / "one")]) == 0
     for name in ("comparison.csv", "sites.csv", "predictions.csv", "growth.csv"):
         assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
+
+
+def apart(first: Path, second: Path) -> float:
+    """The largest difference of the tables of two runs; what is counted must be equal."""
+    pairs = list(zip(*(observe.read_sites(path / "sites.csv") for path in (first, second)), strict=True))
+    assert all(a[name] == b[name] for a, b in pairs for name in ("site", "bucket", "tokens", "sequences"))
+    return max(abs(a[name] - b[name]) for a, b in pairs for name in COLUMNS)
+
+
+def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> None:
+    tiny_model("llama").save_pretrained(tmp_path / "model")
+    words = ["sweep", str(tmp_path / "model"), "--corpus", "random", *OPTIONS]
+    for name in ("float32", "float64"):
+        assert main([*words, "--dtype", name, "--output", str(tmp_path / name), "--quiet"]) == 0
+    # Float32 and float64 differ by the roundings of the one; the same sums in another order differ by those of float64,
+    # 2⁻²⁹ as large each. The factor of 2⁶ is there because single roundings may happen to be small.
+    allowed = apart(tmp_path / "float32", tmp_path / "float64") * 2.0**-29 * 2**6
+    assert allowed > 0
+    team = ["--tensor-parallel", "2", "--dtype", "float64", "--output", str(tmp_path / "teams")]
+    together(4, command, [*words, *team])
+    assert apart(tmp_path / "float64", tmp_path / "teams") <= allowed
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--tensor-parallel", "2"], "--tensor-parallel 2: 1 processes are not a whole number of teams"),
+        (["--tensor-parallel", "2", "--random-weights"], "--tensor-parallel: takes weights from files"),
+    ],
+)
+def test_what_cannot_be_shared_is_told(more: list[str], message: str, words: Words, refused: Refused) -> None:
+    assert message in refused(*words("run", *more, corpus="random"))

@@ -20,9 +20,9 @@ from empirical.sweep import _measure
 from empirical.sweep._tokens import null_positions
 from empirical.text import TokenPolicy
 from lngeom.cli import main
+from tests.support import assert_close
 
 from ..conftest import POSITIONS, VOCABULARY, Refused, Words
-from ..observe.test_statistics import assert_close
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 

@@ -6,7 +6,6 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,26 +19,12 @@ from empirical.sweep import _measure
 from lngeom.cli import main
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
-from ..conftest import BLOCKS, Refused, tiny_config
+from ..conftest import BLOCKS, Refused
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
 OPTIONS = ["--random-weights", "--tokens", "128", "--sequence-length", "32", "--directions", "4"]
 OPTIONS += ["--device", "cpu", "--output"]
-
-
-def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the known models tiny shapes of their architectures."""
-    for name, known in list(KNOWN_MODELS.items()):
-        shape = tiny_config(str(known.shape["model_type"])).to_dict()
-        entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
-        monkeypatch.setitem(KNOWN_MODELS, name, replace(known, shape=MappingProxyType(entries)))
-
-
-@pytest.fixture
-def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The known models, tiny."""
-    shrink(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +34,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def measured_all(base: Path) -> Path:
+def measured_all(base: Path, tiny_known: None) -> Path:
     """That directory, which holds what one process measured."""
     if not base.exists():
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            shrink(monkeypatch)
-            assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+        assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
     return base
 
 
