@@ -1,14 +1,12 @@
 """Tiny models of every architecture, with random weights, and the files of the two data packages."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-import gguf
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -186,13 +184,9 @@ def _installed(find: Callable[[], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm() -> Iterator[Path]:
-    """The GGUF file of SmolLM2-135M, parsed once: transformers does so for configuration, tokenizer and weights."""
-    path = _installed(bundled_model)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("GGUFReader", "get_tensor_name_map"):
-            patch.setattr(f"gguf.{name}", cache(getattr(gguf, name)))
-        yield path
+def smollm() -> Path:
+    """The GGUF file of SmolLM2-135M."""
+    return _installed(bundled_model)
 
 
 @pytest.fixture(scope="session")

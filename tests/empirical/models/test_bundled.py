@@ -35,7 +35,7 @@ def test_it_is_smollm2(loaded: LoadedModel, tokenizer) -> None:
 
 
 def test_its_metadata_are_parsed_once(loaded: LoadedModel, tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gguf.GGUFReader", None)
+    monkeypatch.setattr("gguf.GGUFReader.__init__", None)
     assert load_config(loaded.source).hidden_size == loaded.config.hidden_size
     assert load_tokenizer(loaded.source).get_vocab() == tokenizer.get_vocab()
 
