@@ -133,7 +133,7 @@ def gather(theorem: Theorem) -> Evidence:
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         evidence.proved = [line for data in proved for line in sequent(data)]
-        evidence.certificate = [line for proof in theorem.prove() for line in kernel.proof_text(proof)]
+        evidence.certificate = [line for data in proved for line in kernel.steps_text(data["steps"], data["terms"])]
         versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(len(data["steps"]) for data in proved)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from lngeom_certificates import SIGNS, as_html, tex
+from lngeom_certificates import TeX, as_html
 from lngeom_records import cell, columns, coq_record, items, load, predicts, table, users, worded
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from proofs import find
-from proofs.certificates import parts
+from proofs.certificates import reading
 from proofs.certificates._coq import HEADER, source
 
 HEADS = {
@@ -72,18 +72,11 @@ class Evidence(SphinxDirective):
 
     def _proved(self, id: str) -> str:
         """The statement of the certificate, typeset."""
-        certificate = load(self.env.app, f"certificates/{id}.json")
-        named, formulas = parts(certificate)
-        names = {k: f"t_{{{number}}}" for number, k in enumerate(named, 1)}
-        shown = [
-            f"{tex(certificate['terms'], left, names)} {SIGNS[relation]} "
-            f"{tex(certificate['terms'], right[0], names) if right else 0}"
-            for (left, *right), relation in formulas
-        ]
-        given, turnstile = r",\; ".join(shown[:-1]), r"\;\vdash\;"
-        sequent = f"{{math}}`{given} {turnstile} {shown[-1]}`"
-        meant = ", ".join(f"{{math}}`{name} = {tex(certificate['terms'], k, names)}`" for k, name in names.items())
-        return f"{sequent}, where {meant}" if meant else sequent
+        hypotheses, conclusion, meant = reading(load(self.env.app, f"certificates/{id}.json"), TeX)
+        given, turnstile = r",\; ".join(hypotheses), r"\;\vdash\;"
+        sequent = f"{{math}}`{given} {turnstile} {conclusion}`"
+        names = ", ".join(f"{{math}}`{name}`" for name in meant)
+        return f"{sequent}, where {names}" if names else sequent
 
     def _text(self, theorem: dict[str, Any]) -> str:
         refuted = theorem["mutants_refuted"]

@@ -17,11 +17,20 @@ from ._export import (
 from ._meaning import *  # noqa: F403
 from ._meaning import Values as Values, ends as ends
 from ._monomials import atoms_of
+from ._printer import ATOM as ATOM, PRODUCT as PRODUCT, SUM as SUM, Printer as Printer
 from ._prover import *  # noqa: F403
-from ._recorded import Recorded as Recorded, Table as Table, recording as recording
+from ._recorded import (
+    Node as Node,
+    Recorded as Recorded,
+    Table as Table,
+    operands as operands,
+    parts as parts,
+    recording as recording,
+)
 from ._rules import *  # noqa: F403
 from ._terms import *  # noqa: F403
 from ._text import *  # noqa: F403
+from ._text import Text as Text, steps_text as steps_text
 from ._vocabulary import *  # noqa: F403
 
 __all__ = ["atoms_of", "derivative"]

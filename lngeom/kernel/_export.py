@@ -1,7 +1,6 @@
 """Certificates as data: the statement as recorded, and each step of the proof with the sequent it proves."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
 
@@ -9,7 +8,6 @@ from ..checker import FORMAT, Refused, digest, recheck
 from ._recorded import Node, Recorded, Table
 from ._rules import Formula, Proved
 from ._terms import ProofError, Term
-from ._text import numbered
 
 Place = list[Any]
 """The place of a term in a table, and its relation to 0."""
@@ -79,7 +77,7 @@ def certificate(
 def steps(proved: Proved, table: Table) -> list[Step]:
     """Every premise before its use, and what is proved twice once."""
     done: list[Step] = []
-    for step, premises in numbered(proved):
+    for step, premises in _numbered(proved):
         rule, arguments = step.rule, step.arguments
         # In an order of their own: what is recorded first must not depend on how a process hashes strings.
         assumed = sorted(step.hypotheses, key=repr)
@@ -95,51 +93,41 @@ def steps(proved: Proved, table: Table) -> list[Step]:
     return done
 
 
+def _numbered(theorem: Proved) -> list[tuple[Proved, list[int]]]:
+    """The steps of a proof with the places of their premises, which come first; what is proved twice stands once."""
+    steps: list[tuple[Proved, list[int]]] = []
+    places: dict[tuple, int] = {}
+    visited: dict[int, int] = {}
+
+    def visit(step: Proved) -> int:
+        if id(step) not in visited:
+            statement = (step.conclusion, step.hypotheses)
+            if statement not in places:
+                premises = [visit(premise) for premise in step.premises]
+                places[statement] = len(steps)
+                steps.append((step, premises))
+            visited[id(step)] = places[statement]
+        return visited[id(step)]
+
+    visit(theorem)
+    return steps
+
+
 def place(formula: Formula, table: Table) -> Place:
     """Where the term of a formula is in the table, a normal form as a sum of products; and its relation."""
     value = formula.term
     if isinstance(value, Recorded):
         return [table.taken(value.table, value.place), formula.relation]
-    return [_term(value, table) if isinstance(value, Term) else table.number(value), formula.relation]
+    return [table.written(value) if isinstance(value, Term) else table.number(value), formula.relation]
 
 
 def _arguments(rule: str, arguments: tuple, table: Table) -> list:
     """The arguments that the conclusion does not contain already."""
     if rule in (*_GIVEN, *_CONCLUDED):
         return []
-    places = [a if isinstance(a, str) or a is None else _term(a, table) for a in arguments]
+    places = [a if isinstance(a, str) or a is None else table.written(a) for a in arguments]
     if rule == "combine":
         return [[a] if b is None else [a, b] for a, b in zip(places[1::2], places[2::2], strict=True)]
     if rule == "instantiate":
         return [list(pair) for pair in zip(places[::2], places[1::2], strict=True)]
     return places
-
-
-def _term(value: Iterable[tuple], table: Table) -> int:
-    """A normal form as a sum of products."""
-    parts = []
-    for monomial, coefficient in value:
-        c = coefficient if isinstance(coefficient, Fraction) else Fraction(*coefficient)
-        factors = [] if c == 1 and monomial else [table.number(c)]
-        parts.append(_joined("*", factors + _factors(monomial, table), table))
-    return _joined("+", parts, table) if parts else table.number(0)
-
-
-def _factors(monomial: tuple, table: Table) -> list[int]:
-    factors = []
-    for atom, exponent in monomial:
-        kind = atom[0]
-        if kind == "S":
-            place = table.place("S", _joined("*", _factors(atom[1], table), table))
-        elif kind in ("inv", "sqrt"):
-            place = table.place(kind, _term(atom[1], table))
-        else:
-            place = table.place(*atom)
-        if exponent < 0:  # of d alone
-            place = table.place("inv", place)
-        factors.append(place if abs(exponent) == 1 else table.place("^", place, abs(exponent)))
-    return factors
-
-
-def _joined(kind: str, places: list[int], table: Table) -> int:
-    return places[0] if len(places) == 1 else table.place(kind, *places)

@@ -7,7 +7,7 @@ printer has touched it. The nodes go into a table without duplicates, in the for
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import TypeAlias
@@ -41,19 +41,46 @@ class Table:
         c = Fraction(value)
         return self.place("q", c.numerator, c.denominator)
 
+    def written(self, t: Iterable[tuple]) -> int:
+        """Index of a normal form, as a sum of products."""
+        parts = []
+        for monomial, coefficient in t:
+            c = coefficient if isinstance(coefficient, Fraction) else Fraction(*coefficient)
+            factors = [] if c == 1 and monomial else [self.number(c)]
+            parts.append(self._joined("*", factors + self._factors(monomial)))
+        return self._joined("+", parts) if parts else self.number(0)
+
+    def _factors(self, monomial: tuple) -> list[int]:
+        factors = []
+        for atom, exponent in monomial:
+            kind = atom[0]
+            if kind == "S":
+                place = self.place("S", self._joined("*", self._factors(atom[1])))
+            elif kind in ("inv", "sqrt"):
+                place = self.place(kind, self.written(atom[1]))
+            else:
+                place = self.place(*atom)
+            if exponent < 0:  # of d alone
+                place = self.place("inv", place)
+            factors.append(place if abs(exponent) == 1 else self.place("^", place, abs(exponent)))
+        return factors
+
+    def _joined(self, kind: str, places: list[int]) -> int:
+        return places[0] if len(places) == 1 else self.place(kind, *places)
+
     def taken(self, other: Table, place: int) -> int:
         """A node of another table, with all that it is made of."""
         kind, *operands = other.nodes[place]
-        first, end = _PLACES.get(kind, (0, len(operands)))
-        inner = [self.taken(other, operand) for operand in operands[first:end]]
-        return self.place(kind, *operands[:first], *inner, *operands[end:])
+        of = parts(other.nodes[place])
+        operands[of] = [self.taken(other, operand) for operand in operands[of]]
+        return self.place(kind, *operands)
 
     def term(self, place: int) -> Term:
         """The kernel's term for a node."""
         if place not in self._terms:
             kind, *operands = self.nodes[place]
-            first, end = _PLACES.get(kind, (0, len(operands)))
-            operands[first:end] = map(self.term, operands[first:end])
+            of = parts(self.nodes[place])
+            operands[of] = map(self.term, operands[of])
             self._terms[place] = _MEANING[kind](*operands)
         return self._terms[place]
 
@@ -76,8 +103,17 @@ _MEANING: dict[str, Callable[..., Term]] = {
     "trace": lambda name, image: trace_of(image, vector(name)),
 }
 
-_PLACES = {"v": (1, 1), "s": (1, 1), "q": (2, 2), "^": (0, 1), "trace": (1, 2)}
-"""Which operands of a node are nodes, where not all of them are."""
+_PARTS = {"v": slice(0), "s": slice(0), "q": slice(0), "^": slice(1), "trace": slice(1, None)}
+
+
+def parts(node: Node) -> slice:
+    """Which of a node's operands are places of nodes."""
+    return _PARTS.get(node[0], slice(None))
+
+
+def operands(node: Node) -> list[int]:
+    """The places of the nodes that a node is made of."""
+    return node[1:][parts(node)]
 
 
 Operand: TypeAlias = "Recorded | Number"

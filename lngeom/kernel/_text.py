@@ -1,67 +1,70 @@
 """Terms, formulas and theorems as text, in the notation of the derivations."""
 
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
-from ._monomials import is_vector
+from ._export import Step, steps
+from ._printer import ATOM, FACTOR, PRODUCT, SUM, Printer
+from ._recorded import Node, Table, operands
 from ._rules import Formula, Proved
-from ._terms import Term
+from ._terms import Term, _is_vector
 
 __all__ = ["formula", "proof_text", "sequent", "text"]
 
-_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _GREEK = {"alpha": "α", "beta": "β", "eps": "ε", "kappa": "κ", "lam": "λ", "mu": "μ"}
-_FUNCTIONS = {"inv": "inv", "sqrt": "√"}
 _SCALARS = ("a", "c", "s", "t")
 _ARROW, _SUBSCRIPT_S = "\N{COMBINING RIGHT ARROW ABOVE}", "ₛ"
-NO_NAMES: Mapping[tuple, str] = {}
-_SIGN = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
-
-
-def _name(atom: tuple) -> str:
-    kind, name = atom
-    stem, digits = name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]
-    primes = stem[len(stem.rstrip("_")) :].replace("_", "′")
-    base = stem.rstrip("_")
-    of_scalars = base in _GREEK or base in _SCALARS
-    plain = of_scalars == (kind == "s") and base != "d"  # d itself is the dimension
-    mark = "" if plain else _ARROW if kind == "v" else _SUBSCRIPT_S
-    return _GREEK.get(base, base) + mark + "".join(chr(ord("₀") + int(digit)) for digit in digits) + primes
 
 
 def _power(base: str, exponent: int) -> str:
     return base if exponent == 1 else base + str(exponent).translate(_SUPERSCRIPT)
 
 
-Names = Mapping[tuple, str]
-"""Abbreviations of roots and inverses."""
+class Text(Printer):
+    """The notation of the derivations."""
+
+    forms: ClassVar = {"d": "d", "S": "S({})", "mean": "mean({})", "sqrt": "√({})", "abs": "|{}|"}
+    forms |= {"neg": ("−{}", SUM, PRODUCT), "-": ("{} − {}", SUM, SUM, PRODUCT)}
+    forms |= {"/": ("{}/{}", PRODUCT, PRODUCT, FACTOR)}
+    summand = PRODUCT
+    relations: ClassVar = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
+
+    def name(self, kind: str, name: str) -> str:
+        """Digits at the end become subscripts, ``_`` a prime; what could be taken for another has a mark."""
+        stem = name.rstrip("0123456789")
+        base = stem.rstrip("_")
+        of_scalars = base in _GREEK or base in _SCALARS
+        plain = of_scalars == (kind == "s") and base != "d"  # d itself is the dimension
+        mark = "" if plain else _ARROW if kind == "v" else _SUBSCRIPT_S
+        return _GREEK.get(base, base) + mark + name[len(stem) :].translate(_SUBSCRIPT) + "′" * (len(stem) - len(base))
+
+    def special(self, k: int) -> tuple[str, int]:
+        """A trace, or a product: numbers first, powers of 1/d last."""
+        kind, *rest = self.nodes[k]
+        match kind, rest:
+            case "trace", [name, image]:
+                return f"tr({self.name('v', name)} ↦ {self.part(image)})", ATOM
+            case "inv", [divisor] if not self._divisors(k):
+                return f"inv({self.part(divisor)})", ATOM
+            case "^", [base, exponent] if not self._divisors(k):
+                return _power(self.part(base, ATOM), exponent), FACTOR
+        factors = rest if kind == "*" else [k]
+        number = [self.part(factors.pop(0))] if self.nodes[factors[0]][0] == "q" else []
+        above = [j for j in factors if not self._divisors(j)]
+        written = [self.part(j, FACTOR if number or place else PRODUCT) for place, j in enumerate(above)] or ["1"]
+        below = "".join("/" + _power("d", self._divisors(j)) for j in factors if j not in above)
+        product = "·".join(number + written) + below
+        return ("−" + product[3:] if product.startswith("−1·") else product), SUM if product[0] == "−" else PRODUCT
+
+    def _divisors(self, k: int) -> int:
+        """The n of a node d⁻ⁿ, 0 of any other."""
+        kind, *rest = self.nodes[k]
+        return rest[1] * self._divisors(rest[0]) if kind == "^" else int(kind == "inv" and self.nodes[rest[0]] == ["d"])
 
 
-def _atom(atom: tuple, names: Names) -> str:
-    kind = atom[0]
-    if kind == "d":
-        return "d"
-    if atom in names:
-        return names[atom]
-    if kind == "S":
-        return f"S({_monomial(atom[1], names)})"
-    if kind in ("inv", "sqrt"):
-        return f"{_FUNCTIONS[kind]}({text(Term(atom[1]), names)})"
-    return _name(atom)
-
-
-def _monomial(monomial: tuple, names: Names) -> str:
-    return "·".join(_power(_atom(atom, names), exponent) for atom, exponent in monomial)
-
-
-def _parts(term: Term, names: Names) -> Iterator[tuple[Fraction, str]]:
-    for monomial, coefficient in term:
-        above = _monomial(tuple((atom, k) for atom, k in monomial if k > 0), names)
-        below = _monomial(tuple((atom, -k) for atom, k in monomial if k < 0), names)
-        yield coefficient, (above or ("1" if below else "")) + (f"/{below}" if below else "")
-
-
-def text(term: Term, names: Names = NO_NAMES) -> str:
+def text(term: Term) -> str:
     """A term as text, in the notation of the derivations.
 
     Digits at the end of a name become subscripts, ``eps`` becomes ε, and ``_`` at the end a prime. Greek letters, a,
@@ -73,25 +76,22 @@ def text(term: Term, names: Names = NO_NAMES) -> str:
     >>> print(text(lg.moments(vector("x1"))[1]))
     −S(x₁)²/d² + S(x₁²)/d
     """
-    pieces = []
-    for coefficient, monomial in _parts(term, names):
-        size = "" if abs(coefficient) == 1 and monomial else str(abs(coefficient))
-        sign = ("−" if coefficient < 0 else "") if not pieces else (" − " if coefficient < 0 else " + ")
-        pieces.append(sign + size + ("·" if size and monomial else "") + monomial)
-    shown = "".join(pieces) or "0"
-    if term.is_scalar or any(is_vector(atom) for monomial, _ in term for atom, _ in monomial):
+    table = Table()
+    shown = Text(table.nodes).part(table.written(term))
+    if term.is_scalar or _is_vector(term.pairs):
         return shown
-    return "𝟏" if shown == "1" else f"({shown})·𝟏" if len(pieces) > 1 else f"{shown}·𝟏"
+    return "𝟏" if shown == "1" else f"({shown})·𝟏" if len(term) > 1 else f"{shown}·𝟏"
 
 
-def formula(statement: Formula, names: Names = NO_NAMES) -> str:
+def formula(statement: Formula) -> str:
     """A formula as text.
 
     >>> from lngeom.kernel import dot, formula, greater, vector
     >>> print(formula(greater(dot(vector("x"), vector("y")))))
     S(x·y) > 0
     """
-    return f"{text(Term(statement.term.pairs), names)} {_SIGN[statement.relation]} 0"
+    table = Table()
+    return Text(table.nodes).formula(table.written(statement.term), statement.relation)
 
 
 def sequent(theorem: Proved) -> str:
@@ -103,26 +103,6 @@ def sequent(theorem: Proved) -> str:
     """
     hypotheses = ", ".join(sorted(formula(hypothesis) for hypothesis in theorem.hypotheses))
     return f"{hypotheses}{' ' if hypotheses else ''}⊢ {formula(theorem.conclusion)}"
-
-
-def numbered(theorem: Proved) -> list[tuple[Proved, list[int]]]:
-    """The steps of a proof with the places of their premises, which come first; what is proved twice stands once."""
-    steps: list[tuple[Proved, list[int]]] = []
-    places: dict[tuple, int] = {}
-    visited: dict[int, int] = {}
-
-    def visit(step: Proved) -> int:
-        if id(step) not in visited:
-            statement = (step.conclusion, step.hypotheses)
-            if statement not in places:
-                premises = [visit(premise) for premise in step.premises]
-                places[statement] = len(steps)
-                steps.append((step, premises))
-            visited[id(step)] = places[statement]
-        return visited[id(step)]
-
-    visit(theorem)
-    return steps
 
 
 def proof_text(theorem: Proved) -> list[str]:
@@ -138,50 +118,54 @@ def proof_text(theorem: Proved) -> list[str]:
     1. S(x) = 0    [assume]
     2. S(x)·S(y) = 0    [S(y)·(1)]
     """
-    steps = numbered(theorem)
-    names: dict[tuple, str] = {}
+    table = Table()
+    return steps_text(steps(theorem, table), table.nodes)
+
+
+def steps_text(steps: Sequence[Step], nodes: Sequence[Node]) -> list[str]:
+    """The steps of a certificate as :func:`proof_text` writes them."""
+    names: dict[int, str] = {}
+    printer = Text(nodes, names)
     lines: list[str] = []
-    for step, _ in steps:
-        for term in (step.conclusion.term, *step.arguments):
-            lines += _abbreviate(term, names) if isinstance(term, Term) else []
-    for number, (step, premises) in enumerate(steps, start=1):
-        rule, terms = step.rule, step.arguments
-        reason = _reason(rule, terms, [place + 1 for place in premises], names)
-        lines.append(f"{number:>3}. {formula(step.conclusion, names)}    [{reason}]")
+    for step in steps:
+        given = [k for argument in step["arguments"] for k in (argument if isinstance(argument, list) else [argument])]
+        for k in (step["conclusion"][0], *given):
+            lines += _abbreviate(k, printer, names) if isinstance(k, int) else []
+    for number, step in enumerate(steps, start=1):
+        lines.append(f"{number:>3}. {printer.formula(*step['conclusion'])}    [{_reason(step, printer)}]")
     return lines
 
 
-def _abbreviate(term: Term, names: dict[tuple, str]) -> Iterator[str]:
+def _abbreviate(k: int, printer: Text, names: dict[int, str]) -> Iterator[str]:
     """A name for each root and inverse of a sum in a term, inner ones first."""
-    for monomial, _ in term:
-        for atom, _ in monomial:
-            if atom[0] == "S":
-                yield from _abbreviate(Term({atom[1]: Fraction(1)}), names)
-            elif atom[0] in _FUNCTIONS and atom not in names:
-                yield from _abbreviate(Term(atom[1]), names)
-                if len(atom[1]) > 1 or any(inner in names for m, _ in atom[1] for inner, _ in m):
-                    function, number = _FUNCTIONS[atom[0]], len(names) + 1
-                    names[atom] = function + "".join(chr(ord("₀") + int(digit)) for digit in str(number))
-                    inside = text(Term(atom[1]), {key: name for key, name in names.items() if key != atom})
-                    yield f"     {names[atom]} = {function}({inside})"
+    if k in names:
+        return
+    node = printer.nodes[k]
+    for j in operands(node):
+        yield from _abbreviate(j, printer, names)
+    if node[0] in ("inv", "sqrt"):
+        (written, _), (plain, _) = printer.node(k), Text(printer.nodes).node(k)
+        if printer.nodes[node[1]][0] == "+" or written != plain:
+            names[k] = printer.name("v", f"{'√' if node[0] == 'sqrt' else 'inv'}{len(names) + 1}")
+            yield f"     {names[k]} = {written}"
 
 
-def _reason(rule: str, terms: tuple, premises: list[int], names: Names) -> str:
+def _reason(step: Step, printer: Text) -> str:
+    rule, premises = step["rule"], [f"({place + 1})" for place in step["premises"]]
     if rule != "combine":
-        cited = ", ".join(f"({number})" for number in premises)
-        return f"{rule.replace('_', ' ')}{' of ' if cited else ''}{cited}"
+        return f"{rule.replace('_', ' ')}{' of ' if premises else ''}{', '.join(premises)}"
     pieces = []
-    for number, a, b in zip(premises, terms[1::2], terms[2::2], strict=True):
-        inside = f"({number})" if b is None else f"S({_factor(b, names)}({number}))"
-        pieces.append(_factor(a, names) + inside)
+    for premise, (a, *b) in zip(premises, step["arguments"], strict=True):
+        inside = f"S({_factor(b[0], printer)}{premise})" if b else premise
+        pieces.append(_factor(a, printer) + inside)
     return " + ".join(pieces) or "equal normal forms"
 
 
-def _factor(term: Term, names: Names) -> str:
-    shown = text(term, names)
+def _factor(k: int, printer: Text) -> str:
+    shown = printer.part(k)
     if shown in ("1", "−1"):
         return shown[:-1]
-    return f"({shown})·" if len(term) > 1 else f"{shown}·"
+    return f"({shown})·" if printer.nodes[k][0] == "+" else f"{shown}·"
 
 
 Term.shown = staticmethod(text)

@@ -19,7 +19,6 @@ from lngeom.carriers import Array, C, Carrier, namespace
 
 from ._rules import Formula
 from ._terms import ProofError, Term, substitute, term, vector
-from ._text import text
 
 __all__ = [
     "at_least",
@@ -142,7 +141,7 @@ def trace_of(image: Term, probe: Term) -> Term:
                 rest[a] = rest.get(a, 0) + k if a != atom else 0
         cofactor = Term({tuple(sorted((a, k) for a, k in rest.items() if k)): coefficient})
         if direct + len(sums) != 1 or substitute(cofactor, {probe: 0}) != cofactor:
-            msg = f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
+            msg = f"the operator is not linear: {Term({monomial: coefficient})} in the image of a vector"
             raise ProofError(msg)
         result += summed(cofactor * ones(probe))
     return result

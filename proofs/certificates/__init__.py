@@ -1,7 +1,7 @@
 """Proofs as files that other checkers read: the statement as the library computes it, and every step."""
 
 from ._export import read as read, write as write
-from ._reading import parts as parts, reading as reading
+from ._reading import reading as reading
 from ._verify import (
     RESULTS as RESULTS,
     build_checker as build_checker,
@@ -11,4 +11,4 @@ from ._verify import (
     verify as verify,
 )
 
-__all__ = ["last_step_proved", "parts", "read", "reading", "replayed", "write"]
+__all__ = ["last_step_proved", "read", "reading", "replayed", "write"]

@@ -2,20 +2,20 @@
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from lngeom.kernel import Certificate, Place, Step
+from lngeom.kernel import ATOM, Certificate, Node, Place, Printer, Step, operands, parts
 
-from ._reading import Node, binds, operands, shared
+from ._reading import binds, shared
 
 HEADER = "From LnGeom Require Import Readable.\n"
 _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
+_NODES = {"v": "NVec", "s": "NSca", "d": "NDim", "q": "NRat", "+": "NAdd", "*": "NMul", "^": "NPow", "S": "NSum"}
+_NODES |= {"inv": "NInv", "sqrt": "NSqrt"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 _TAKEN = re.compile(r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with")
+_ORDINAL = "'I_n.+1"
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
-_SOURCES = {"+": "SAdd", "*": "SMul", "/": "SDiv", "S": "SSum", "mean": "SMean"}
-_SOURCES |= {"inv": "SInv", "sqrt": "SSqrt", "abs": "SAbs"}
-_FORMS = {"inv": "({})^-1", "sqrt": "Num.sqrt ({})", "abs": "`|{}|"}
 
 
 def name_of(id: str) -> str:
@@ -29,10 +29,12 @@ def source(data: Certificate) -> str:
     Three names come into being: ``ID_accepted``, which is true by computation, ``ID_replayed``, which follows by the
     soundness of the checker, and ``ID``, the same in the notation of mathematics.
     """
-    return _Certificate(data).text()
+    return _Replay(data).text()
 
 
-class _Certificate:
+class _Replay:
+    """What Coq reads of one certificate."""
+
     def __init__(self, data: Certificate) -> None:
         self.data = data
         self.nodes = data["terms"]
@@ -45,113 +47,78 @@ class _Certificate:
 
     def text(self) -> str:
         name = self.name
-        hypotheses, (goal,) = self.formulas[:-1], self.formulas[-1:]
         repeated = shared(self.nodes, [k for k, _ in self.formulas])
         self.named = {k for k in repeated if not binds(self.nodes, k)}
-        stated = [self._statement(formula, repeated) for formula in hypotheses]
+        source = _Source(self, {k: f"{name}_{k}" for k in repeated})
+        *stated, claim = [f"({source.part(k)}, {_RELATIONS[relation]})" for k, relation in self.formulas]
         lines = [
-            *(f"Definition {name}_{k} : source := {self._source(k, set(repeated))}." for k in repeated),
+            *(f"Definition {name}_{k} : source := {source.node(k)[0]}." for k in repeated),
             f"Definition {name}_hypotheses : seq statement := {_list(stated)}.",
-            f"Definition {name}_conclusion : statement := {self._statement(goal, repeated)}.",
+            f"Definition {name}_conclusion : statement := {claim}.",
             f"Definition {name}_steps : seq (step * sequent) := steps",
             f"  {_list(map(self._node, self.nodes))}",
             f"  {_list(self._row(k, step) for k, step in enumerate(self.data['steps']))}.",
             f"Lemma {name}_accepted : accepts {name}_steps {name}_hypotheses {name}_conclusion.",
             "Proof. vm_cast_no_check (erefl true). Qed.",
             f"Definition {name}_replayed R n := @check_sound R n _ _ _ {name}_accepted.",
-            *self._corollary(hypotheses, goal),
+            *self._corollary(),
         ]
         return "\n".join(lines) + "\n"
 
     # -- data
 
     def _node(self, node: Node) -> str:
-        kind, *operands = node
-        match kind:
-            case "v" | "s":
-                return f"{'NVec' if kind == 'v' else 'NSca'} {self._number(node)}"
-            case "d":
-                return "NDim"
-            case "q":
-                return f"NRat {_integer(operands[0])} {operands[1]}"
-            case "+" | "*":
-                return f"{'NAdd' if kind == '+' else 'NMul'} {_list(k + 1 for k in operands)}%positive"
-            case "^":
-                return f"NPow {operands[0] + 1} {operands[1]}"
-            case "S" | "inv" | "sqrt":
-                return f"{ {'S': 'NSum', 'inv': 'NInv', 'sqrt': 'NSqrt'}[kind] } {operands[0] + 1}"
-        return "NOther"
+        kind, *rest = node
+        if kind in ("v", "s"):
+            rest = [self.number(*node)]
+        elif kind == "q":
+            rest[0] = _integer(rest[0])
+        elif kind in ("+", "*"):
+            rest = [f"{_list(k + 1 for k in rest)}%positive"]
+        else:
+            rest[parts(node)] = [k + 1 for k in operands(node)]
+        return " ".join(map(str, [_NODES[kind], *rest])) if kind in _NODES else "NOther"
 
-    def _number(self, node: Node) -> int:
-        names = self.vectors if node[0] == "v" else self.scalars
-        return names.index(node[1]) + 1
+    def number(self, kind: str, name: str) -> int:
+        """Vectors and scalars are numbered from 1."""
+        return (self.vectors if kind == "v" else self.scalars).index(name) + 1
 
     def _row(self, index: int, step: Step) -> str:
         back = [index - 1 - premise for premise in step["premises"]]
         arguments = step["arguments"]
-        words = ["L" + "".join(part.title() for part in step["rule"].split("_"))]
+        rule = "L" + "".join(part.title() for part in step["rule"].split("_"))
         match step["rule"]:
             case "combine":
-                parts = [
-                    f"({k}%N, {pair[0] + 1}%positive, {f'Some {pair[1] + 1}%positive' if pair[1:] else 'None'})"
-                    for k, pair in zip(back, arguments, strict=True)
-                ]
-                words.append(_list(parts))
+                places = [map(_positive, pair) for pair in arguments]
+                factors = [(a, f"Some {b[0]}" if b else "None") for a, *b in places]
+                given = [_list(f"({k}%N, {a}, {b})" for k, (a, b) in zip(back, factors, strict=True))]
+                back = []
             case "constant":
                 kind, p, q = self.nodes[step["conclusion"][0]]
-                words += [_integer(p), str(q)] if kind == "q" else ["Z0", "xH"]
+                given = [_integer(p), q] if kind == "q" else ["Z0", "xH"]
             case "instantiate":
-                for kind in "vs":
-                    pairs = [(self.nodes[atom], value) for atom, value in arguments]
-                    chosen = [(self._number(atom), value + 1) for atom, value in pairs if atom[0] == kind]
-                    words.append(_list(f"({a}%positive, {b}%positive)" for a, b in chosen))
-                words += map(str, back)
+                pairs = [(self.nodes[atom], value) for atom, value in arguments]
+                chosen = [(kind, f"({self.number(kind, name)}%positive, {_positive(k)})") for (kind, name), k in pairs]
+                given = [_list(pair for kind, pair in chosen if kind == of) for of in "vs"]
             case "congruence":
-                words[0] += {"inv": "Inv", "sqrt": "Sqrt"}[arguments[0]]
-                words += [str(k + 1) for k in arguments[1:]] + [str(k) for k in back]
+                rule += arguments[0].title()
+                given = [k + 1 for k in arguments[1:]]
             case _:
-                words += [str(k + 1) for k in arguments] + [str(k) for k in back]
-        hypotheses = _list(f"({k + 1}%positive, {_RELATIONS[r]})" for k, r in step["hypotheses"])
+                given = [k + 1 for k in arguments]
+        words = " ".join(map(str, [rule, *given, *back]))
+        hypotheses = _list(f"({_positive(k)}, {_RELATIONS[r]})" for k, r in step["hypotheses"])
         k, r = step["conclusion"]
-        return f"({' '.join(words)}, {hypotheses}, ({k + 1}%positive, {_RELATIONS[r]}))"
-
-    # -- the statement
-
-    def _statement(self, formula: Place, shared: list[int]) -> str:
-        return f"({self._source(formula[0], set(shared), inside=True)}, {_RELATIONS[formula[1]]})"
-
-    def _source(self, k: int, shared: set[int], *, inside: bool = False) -> str:
-        if inside and k in shared:
-            return f"{self.name}_{k}"
-        kind, *rest = self.nodes[k]
-        parts = [self._source(operand, shared, inside=True) for operand in operands(self.nodes[k])]
-        match kind:
-            case "v" | "s":
-                return f"({'SVec' if kind == 'v' else 'SSca'} {self._number(self.nodes[k])})"
-            case "d":
-                return "SDim"
-            case "q":
-                p, q = rest
-                whole = f"(SNat {p})" if p >= 0 else f"(SOpp (SNat {-p}))"
-                return whole if q == 1 else f"(SDiv {whole} (SNat {q}))"
-            case "^":
-                return f"(SPow {parts[0]} {rest[1]})"
-            case "trace":
-                return f"(STrace {self._number(['v', rest[0]])} {parts[0]})"
-            case "-":
-                return f"({'SOpp' if len(parts) == 1 else 'SSub'} {' '.join(parts)})"
-        return f"({_SOURCES[kind]} {' '.join(parts)})"
+        return f"({words}, {hypotheses}, ({_positive(k)}, {_RELATIONS[r]}))"
 
     # -- for readers
 
-    def _corollary(self, hypotheses: list[Place], goal: Place) -> list[str]:
+    def _corollary(self) -> list[str]:
+        *hypotheses, goal = self.formulas
+        formula = _Formula(self, "i")
         variables = [name for name in self.vectors if name not in self.bound]
-        binders = [f"({_safe(name)} : 'I_n.+1 -> R)" for name in variables]
+        binders = [f"({_safe(name)} : {_ORDINAL} -> R)" for name in variables]
         binders += [f"({_safe(name)} : R)" for name in self.scalars]
-        lets = [
-            f"    let t{k}{' i' if self._varies(k) else ''} := {self._show(k, 'i', inside=False)} in\n"
-            for k in sorted(self.named)
-        ]
+        lets = [f"    let {name} := {formula.node(k)[0]} in\n" for k, name in formula.names.items()]
         given = {f"given{k}": self._shown(formula) for k, formula in enumerate(hypotheses)}
         shown, premises = self._shown(goal), [f"    {one.statement} ->\n" for one in given.values()]
         theorem = " ".join([f"Theorem {self.name} (R : rcfType) (n : nat)", *binders])
@@ -167,67 +134,87 @@ class _Certificate:
             f"Proof. cbv zeta; exact: ({f'fun {taken} => ' if taken else ''}{proof}). Qed.",
         ]
 
-    def _shown(self, formula: Place) -> "_Shown":
-        k, relation = formula
+    def _shown(self, place: Place) -> "_Shown":
+        k, relation = place
+        formula = _Formula(self, "i")
         kind, *operands = self.nodes[k]
         two = kind == "-" and len(operands) == 2
-        left, right = (self._show(operand, "i") for operand in operands) if two else (self._show(k, "i"), "0")
-        left = left if self._free(k) else f"({left} : R)"
+        left, right = (formula.part(operand) for operand in operands) if two else (formula.part(k), "0")
+        left = left if self.free(k) else f"({left} : R)"
         text = {"=": f"{left} = {right}", "!=": f"{left} != {right}"}
         text |= {">": f"{right} < {left}", ">=": f"{right} <= {left}"}
-        each = self._varies(k)
+        each = self.varies(k)
         return _Shown(f"(forall i, {text[relation]})" if each else text[relation], each, _SHORT[relation] * two)
 
-    def _free(self, k: int) -> bool:
+    def free(self, k: int) -> bool:
         """Whether a vector or a scalar stands in a node."""
-        return self.nodes[k][0] in ("v", "s") or any(map(self._free, operands(self.nodes[k])))
+        return self.nodes[k][0] in ("v", "s") or any(map(self.free, operands(self.nodes[k])))
 
-    def _varies(self, k: int) -> bool:
+    def varies(self, k: int) -> bool:
         kind = self.nodes[k][0]
-        return kind == "v" or (kind not in ("S", "mean", "trace") and any(map(self._varies, operands(self.nodes[k]))))
+        return kind == "v" or (kind not in ("S", "mean", "trace") and any(map(self.varies, operands(self.nodes[k]))))
 
-    def _show(self, k: int, index: str, *, inside: bool = True) -> str:
-        """A node as a formula, at the component `index`."""
-        kind, *rest = self.nodes[k]
-        if inside and k in self.named and not self._varies(k):
-            return f"t{k}"
-        if (inside or k not in self.named) and (name := self._function(k)):
-            return f"{name} {index}"
-        if kind in ("S", "mean", "trace"):
-            return self._reduced(kind, rest[-1], _INNER[index])
-        parts = [self._show(operand, index) for operand in operands(self.nodes[k])]
-        match kind:
-            case "s":
-                return _safe(rest[0])
-            case "d":
-                return "n.+1%:R"
-            case "q":
-                p, q = rest
-                size = f"{abs(p)}" if abs(p) < 2 else f"{abs(p)}%:R"
-                whole = size if p >= 0 else f"(- {size})"
-                return whole if q == 1 else f"({whole} / {q}%:R)"
-            case "^":
-                return f"({parts[0]} ^+ {rest[1]})"
-            case "inv" | "sqrt" | "abs":
-                return _FORMS[kind].format(*parts)
-        return f"(- {parts[0]})" if len(parts) == 1 else f"({f' {kind} '.join(parts)})"
-
-    def _reduced(self, kind: str, k: int, index: str) -> str:
-        """The sum or mean of a vector over its components, or the trace of an operator."""
-        if kind == "trace":
-            return f"(\\sum_(m < n.+1) {self._show(k, 'm')})"
-        shown = self._show(k, index)
-        if kind == "S":
-            typed = "" if self._free(k) else " : R"
-            return f"(\\sum_({index} < n.+1) ({shown}{typed}))"
-        return f"mean {self._function(k)}" if self._function(k) else f"mean (fun {index} : 'I_n.+1 => {shown})"
-
-    def _function(self, k: int) -> str:
+    def function(self, k: int) -> str:
         """The name of a node that is a vector of the theorem or of a trace, or a part that repeats; or ``""``."""
         kind, *rest = self.nodes[k]
-        if kind == "v":
-            return "(basis R m)" if rest[0] in self.bound else _safe(rest[0])
-        return f"t{k}" if k in self.named and self._varies(k) else ""
+        return self.vector(rest[0]) if kind == "v" else f"t{k}" if k in self.named and self.varies(k) else ""
+
+    def vector(self, name: str) -> str:
+        """A vector of the theorem, or that of a trace, as a function."""
+        return "(basis R m)" if name in self.bound else _safe(name)
+
+
+class _Source(Printer):
+    """The terms of a statement as data."""
+
+    forms: ClassVar = {"d": "SDim", "+": "(SAdd {} {})", "neg": "(SOpp {})", "-": "(SSub {} {})", "*": "(SMul {} {})"}
+    forms |= {"/": "(SDiv {} {})", "^": "(SPow {} {})", "S": "(SSum {})", "mean": "(SMean {})"}
+    forms |= {"inv": "(SInv {})", "sqrt": "(SSqrt {})", "abs": "(SAbs {})"}
+
+    def __init__(self, of: _Replay, names: dict[int, str]) -> None:
+        super().__init__(of.nodes, names)
+        self.of = of
+
+    def name(self, kind: str, name: str) -> str:
+        return f"({'SVec' if kind == 'v' else 'SSca'} {self.of.number(kind, name)})"
+
+    def number(self, p: int, q: int) -> tuple[str, int]:
+        whole = f"(SNat {p})" if p >= 0 else f"(SOpp (SNat {-p}))"
+        return (whole if q == 1 else f"(SDiv {whole} (SNat {q}))"), ATOM
+
+    def special(self, k: int) -> tuple[str, int]:
+        _, name, image = self.nodes[k]
+        return f"(STrace {self.of.number('v', name)} {self.part(image)})", ATOM
+
+
+class _Formula(Printer):
+    """The terms of a statement in the notation of mathematics, at the component `index`."""
+
+    forms: ClassVar = {"d": "n.+1%:R", "inv": "({})^-1", "sqrt": "Num.sqrt ({})", "abs": "`|{}|", "neg": "(- {})"}
+    forms |= {kind: f"({{}} {kind} {{}})" for kind in "+-*/"} | {"^": "({} ^+ {})"}
+
+    def __init__(self, of: _Replay, index: str) -> None:
+        super().__init__(of.nodes, {k: f"t{k} {index}" if of.varies(k) else f"t{k}" for k in sorted(of.named)})
+        self.of, self.index = of, index
+
+    def name(self, kind: str, name: str) -> str:
+        return _safe(name) if kind == "s" else f"{self.of.vector(name)} {self.index}"
+
+    def number(self, p: int, q: int) -> tuple[str, int]:
+        size = f"{abs(p)}" if abs(p) < 2 else f"{abs(p)}%:R"
+        whole = size if p >= 0 else f"(- {size})"
+        return (whole if q == 1 else f"({whole} / {q}%:R)"), ATOM
+
+    def special(self, k: int) -> tuple[str, int]:
+        """The sum or mean of a vector over its components, or the trace of an operator."""
+        kind, *_, j = self.nodes[k]
+        index = "m" if kind == "trace" else _INNER[self.index]
+        shown = _Formula(self.of, index).part(j)
+        if kind == "mean":
+            return f"mean {self.of.function(j) or f'(fun {index} : {_ORDINAL} => {shown})'}", ATOM
+        if kind == "S":
+            shown = f"({shown}{'' if self.of.free(j) else ' : R'})"
+        return f"(\\sum_({index} < n.+1) {shown})", ATOM
 
 
 class _Shown(NamedTuple):
@@ -244,6 +231,10 @@ class _Shown(NamedTuple):
 
 def _list(items: Iterable[object]) -> str:
     return f"[:: {'; '.join(map(str, items))}]"
+
+
+def _positive(k: int) -> str:
+    return f"{k + 1}%positive"
 
 
 def _integer(p: int) -> str:
