@@ -17,13 +17,14 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from lngeom_records import table as markdown
 from lngeom_study import report
 from scipy import stats
 
 from empirical.support import Row, Rows, read_table
 from experiments.training import tables as training
-from experiments.training.tables import NORM_NAMES, OPTIMIZER_NAMES, TINY, short
+from experiments.training.tables import CELL, NORM_NAMES, OPTIMIZER_NAMES, Table, short
 from proofs import theorems
 from proofs.claims import claims
 
@@ -324,11 +325,16 @@ def orbit_table() -> str:
 
 
 @cache
-def cells() -> dict[tuple[str, str], tuple[training.CellSummary, training.CellSummary]]:
-    """With LayerNorm and with RMSNorm, by optimizer and weight decay."""
-    found = {each.cell: each for each in training.summarize(table("training/study"))}
-    kinds = [cell[1:3] for cell in found if cell[0] == "layer" and cell[3:] == TINY]
-    return {kind: (found["layer", *kind, *TINY], found["rms", *kind, *TINY]) for kind in kinds}
+def measured(name: str) -> Table:
+    """A table of the study."""
+    return pd.read_csv(DOCS / "results" / "training" / f"{name}.csv")
+
+
+@cache
+def cells() -> dict[tuple[str, float], tuple[Any, Any]]:
+    """What became of 1 with LayerNorm and with RMSNorm, by optimizer and weight decay."""
+    found = training.summarize(training.at_tiny(measured("study")), CELL[:3])
+    return {kind: tuple(pair.itertuples()) for kind, pair in found.groupby(CELL[1:3], sort=False)}
 
 
 def listed(ranks: Iterable[int]) -> str:
@@ -339,7 +345,7 @@ def listed(ranks: Iterable[int]) -> str:
 def ranks_table() -> str:
     """Ranks of 1 among the random directions before the final norm, and how likely such low ones are."""
     rows = (
-        [f"{OPTIMIZER_NAMES[name]}, {decay}", *(text for s in pair for text in (listed(s.ranks), short(s.chance)))]
+        [f"{OPTIMIZER_NAMES[name]}, {decay:g}", *(text for s in pair for text in (listed(s.ranks), short(s.chance)))]
         for (name, decay), pair in cells().items()
     )
     return markdown(["optimizer, weight decay", "LayerNorm", "by chance", "RMSNorm", "by chance"], rows)
@@ -347,103 +353,101 @@ def ranks_table() -> str:
 
 def energies_table() -> str:
     rows = (
-        [f"{OPTIMIZER_NAMES[name]}, {decay}", layer.energy.text(), rms.energy.text(), short(layer.random.mean)]
+        [f"{OPTIMIZER_NAMES[name]}, {decay:g}", layer.energy.text(), rms.energy.text(), short(layer.random.mean)]
         for (name, decay), (layer, rms) in cells().items()
     )
     return markdown(["optimizer, weight decay", "LayerNorm", "RMSNorm", "median random direction (LayerNorm)"], rows)
 
 
 def controls_table() -> str:
-    controls = table("training/controls", "direction")
-    found = {(each.norm, each.optimizer, each.direction): each for each in training.summarize_controls(controls)}
-    decays = {row["optimizer"]: row["weight_decay"] for row in controls}
+    names = ["norm", "optimizer", "weight_decay"]
+    summary = training.summarize(measured("controls"), [*names, "direction"])[["energy", "chance"]]
+    pairs = {cell[:2]: (cell[2], *pair.to_numpy()) for cell, pair in summary.groupby(names)}
     rows = []
     for norm, optimizer in product(("u", "none", "post"), OPTIMIZER_NAMES):
-        uniform, u = found[norm, optimizer, "1"], found[norm, optimizer, "u"]
-        kind = f"{OPTIMIZER_NAMES[optimizer]}, {decays[optimizer]}"
-        rows.append([NORM_NAMES[norm], kind, uniform.energy.text(), u.energy.text(), short(u.chance)])
+        decay, (uniform, _), (u, chance) = pairs[norm, optimizer]
+        rows.append(
+            [NORM_NAMES[norm], f"{OPTIMIZER_NAMES[optimizer]}, {decay:g}", uniform.text(), u.text(), short(chance)]
+        )
     return markdown(["norm", "optimizer", "energy along 1", "along u", "u by chance"], rows)
 
 
 def study() -> dict[str, Any]:
     layer, rms = cells()["adamw", 0]
-    against = training.loss_against_layer_norm(table("training/controls"), table("training/study"))
-    controls = {arm: training.student_mean(values)[:3] for arm, values in against.items()}
+    against = training.loss_against(measured("controls"), measured("study").query("norm == 'layer'"))
+    controls = against.groupby(["norm", "optimizer"])["difference"].apply(training.student_mean)
     return {
-        **_outcome("training"),
-        "repeat": {**_outcome("training/repeat"), **_last_steps()},
+        **_outcome(""),
+        "repeat": {**_outcome("repeat/"), **_last_steps()},
         **_adamw(),
-        "u_adamw": interval(*controls["u", "adamw"], ".4f"),
-        "post_adamw": interval(*controls["post", "adamw"], ".2f"),
-        "none_sgd": interval(*controls["none", "sgd"], ".2f"),
+        "u_adamw": interval(*controls["u", "adamw"][:3], ".4f"),
+        "post_adamw": interval(*controls["post", "adamw"][:3], ".2f"),
+        "none_sgd": interval(*controls["none", "sgd"][:3], ".2f"),
         "ranks_layer": listed(layer.ranks),
         "ranks_rms": listed(rms.ranks),
-        "chance_layer": short(layer.chance),
     }
 
 
 def _outcome(folder: str) -> dict[str, Any]:
     """The results of a run of the study: losses, gradients, and how many pairs of cells confirm the prediction."""
-    rows = table(f"{folder}/study")
-    mean, low, high, seeds = pooled = training.pooled_loss(rows)
+    rows, gradients = measured(f"{folder}study"), measured(f"{folder}gradients")
+    pairs = training.paired_losses(rows)
+    mean, low, high, seeds = pooled = training.pooled_loss(pairs)
     verdicts = list(training.verdicts(training.summarize(rows)).values())
-    gradients = [(row["norm"], row["excess"] <= 1) for row in table(f"{folder}/gradients")]
+    orthogonal = (gradients["excess"] <= 1).groupby(gradients["norm"])
     return {
-        "pairs": sum(map(len, training.paired_losses(rows).values())),
+        "pairs": len(pairs),
         "seeds": seeds,
         "loss": interval(mean, low, high, ".4f"),
         "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
         "equivalence": training.equivalence(pooled),
         "confirmed": f"{verdicts.count('holds')} of {len(verdicts)}",
-        "orthogonal": {norm: gradients.count((norm, True)) for norm in ("layer", "rms")},
-        "gradients": {norm: sum(one == norm for one, _ in gradients) for norm in ("layer", "rms")},
+        "orthogonal": orthogonal.sum().to_dict(),
+        "gradients": orthogonal.size().to_dict(),
     }
 
 
 def _last_steps() -> dict[str, Any]:
     """The last step of AdamW on each writer of the LayerNorm networks that were trained again."""
-    rows = [row for row in table("training/repeat/writers") if row["norm"] == "layer" and row["step_cv2"] is not None]
+    rows = measured("repeat/writers").query("norm == 'layer'").dropna(subset="step_cv2")
     return {
         "steps": len(rows),
-        "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
-        "step_ratio": _spread(map(_to_prediction, rows)),
+        "step_excess": f"{rows['step_excess'].max():.2f}",
+        "step_ratio": _spread(_to_prediction(rows)),
     }
 
 
-def _to_prediction(row: Row) -> float:
+def _to_prediction(steps: Table) -> Table:
     """A step's share along 1 over CV²/(1 + CV²)."""
-    return row["step_share"] * (1 + row["step_cv2"]) / row["step_cv2"]
+    return steps["step_share"] * (1 + steps["step_cv2"]) / steps["step_cv2"]
 
 
-def _spread(ratios: Iterable[float]) -> list[str]:
+def _spread(ratios: Table) -> list[str]:
     """Median, 5th and 95th percentile."""
-    return [f"{value:.2f}" for value in np.quantile(list(ratios), [0.5, 0.05, 0.95])]
+    return [f"{value:.2f}" for value in ratios.quantile([0.5, 0.05, 0.95])]
 
 
 def _adamw() -> dict[str, Any]:
     """The steps of AdamW that were measured."""
-    rows = table("training/adamw")
-    arms = {arm: [row for row in rows if row["embeddings"] == arm] for arm in ("untied", "tied")}
-    untied = arms["untied"]
-    shares = [_to_prediction(row) for row in untied]
-    steady = [row for row in untied if row["step"] == max(each["step"] for each in untied)]
-    seeds = sorted({row["seed"] for row in rows})
-    by_seed = [
-        median(share for share, row in zip(shares, untied, strict=True) if row["seed"] == seed) for seed in seeds
-    ]
-    tied = [row["momentum_share"] for row in arms["tied"] if row["writer"] == "transformer.wte.weight"]
+    rows = measured("adamw")
+    tied, untied = (arm for _, arm in rows.groupby("embeddings"))
+    ratios, steady = _to_prediction(untied), training.after_training(untied)
+
+    def ends(values: Table) -> list[str]:
+        return [short(values.min()), short(values.max())]
+
     return {
         "steps": f"{len(rows):,}",
-        "step_writers": len({row["writer"] for row in rows}),
-        "step_checkpoints": len({row["step"] for row in rows}),
-        "step_seeds": len(seeds),
-        "step_by_seed": interval(*training.student_mean(by_seed)[:3], ".2f"),
-        "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
-        "step_ratio": _spread(shares),
-        "momentum": short(max(row["momentum_share"] for row in untied)),
-        "momentum_tied": [short(min(tied)), short(max(tied))],
-        "last_cv2": [short(end(row["step_cv2"] for row in steady)) for end in (min, max)],
-        "last_share": [short(end(row["step_share"] for row in steady)) for end in (min, max)],
+        "step_writers": rows["writer"].nunique(),
+        "step_checkpoints": rows["step"].nunique(),
+        "step_seeds": rows["seed"].nunique(),
+        "step_by_seed": interval(*training.student_mean(ratios.groupby(untied["seed"]).median())[:3], ".2f"),
+        "step_excess": f"{rows['step_excess'].max():.2f}",
+        "step_ratio": _spread(ratios),
+        "momentum": short(untied["momentum_share"].max()),
+        "momentum_tied": ends(tied[tied["writer"] == "transformer.wte.weight"]["momentum_share"]),
+        "last_cv2": ends(steady["step_cv2"]),
+        "last_share": ends(steady["step_share"]),
     }
 
 

@@ -8,20 +8,22 @@ docs/results/training. The same command again continues a study that was stopped
 import argparse
 import shutil
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import torch
 
-from empirical.support import Rows, read_table, write_table
 from empirical.text import bundled_wikipedia, open_corpus
 from lngeom.errors import LngeomError
 from lngeom.options import add_options, option, read_options, seed
 
-from .figures import draw_study
+from .figures import STUDY, draw
 from .recipe import CONTROLS, Norm, Optimizer
-from .tables import CELL, TINY
+from .tables import CELL, TINY, Table, after_training
 from .text import prepare
 from .train import Options as Run, train
 
@@ -29,15 +31,13 @@ DECAYS: dict[Optimizer, tuple[float, float]] = {"adamw": (0.0, 0.1), "sgd": (0.0
 """Without and with weight decay. SGD's decay acts through the momentum: 5e-4 at 0.3 shrinks a weight by
 0.3 · 5e-4/(1 − 0.9) = 1.5e-3 a step, AdamW's 0.1 at 2e-3 by 2e-4."""
 
+NORMS: tuple[Norm, ...] = ("layer", "rms")
+
 OTHER_SIZES = ((2, 128), (8, 128), (4, 64), (4, 256))
 """(layers, width) around ``tiny``: half and twice the depth, half and twice the width. Heads keep 32 dimensions."""
 
 FIRST_CHECKPOINT = 0.03
 """Measured at 3 %, 6 %, ..., 30 %, 60 %, 90 % and 100 % of each run, and before it."""
-
-
-_Cell = tuple[Norm, Optimizer, float, tuple[int, int]]
-"""Everything about a run but its seed: norm, optimizer, weight decay, (layers, width)."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,10 @@ def plan(options: Options) -> Iterator[Run]:
     At ``tiny`` both norms have both optimizers and decays; other sizes and control arms have AdamW with decay, control
     arms plain SGD as well.
     """
-    norms: tuple[Norm, ...] = ("layer", "rms")
-    plain: tuple[tuple[Optimizer, float], ...] = (("adamw", DECAYS["adamw"][1]), ("sgd", 0.0))
-    at_tiny: list[_Cell] = [(norm, name, decay, TINY) for name in DECAYS for decay in DECAYS[name] for norm in norms]
-    elsewhere: list[_Cell] = [(norm, *plain[0], size) for size in OTHER_SIZES for norm in norms]
-    controls: list[_Cell] = [(norm, name, decay, TINY) for name, decay in plain for norm in CONTROLS]
+    plain: list[Any] = [("adamw", DECAYS["adamw"][1]), ("sgd", 0.0)]
+    at_tiny: list[Any] = [(norm, name, decay, TINY) for name in DECAYS for decay in DECAYS[name] for norm in NORMS]
+    elsewhere: list[Any] = [(norm, *plain[0], size) for size in OTHER_SIZES for norm in NORMS]
+    controls: list[Any] = [(norm, name, decay, TINY) for name, decay in plain for norm in CONTROLS]
     for cells, seeds in ((at_tiny, options.seeds), (elsewhere, options.seeds_elsewhere), (controls, options.controls)):
         for number in range(seeds):
             for norm, optimizer, weight_decay, (layers, width) in cells:
@@ -85,19 +84,19 @@ def gather(out: Path, runs: Sequence[Run]) -> None:
     ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``; runs of
     control arms go to ``controls.csv``.
     """
-    tables: dict[str, Rows] = {name: [] for name in ("controls", "study", "writers", "gradients")}
+    tables = defaultdict[str, list[Table]](list)
     for run in runs:
-        cell = {name: getattr(run, name) for name in (*CELL, "seed")}
-        losses = {row["step"]: row["loss"] for row in read_table(run.output / "held_out.csv")}
-        name, sites = ("controls", "directions") if run.norm in CONTROLS else ("study", "norms")
-        rows = read_table(run.output / f"{sites}.csv")
-        tables[name] += [{**cell, **row, "held_out_loss": losses[row["step"]]} for row in rows]
-        if name == "study":
-            after = [row for row in read_table(run.output / "writers.csv") if row["step"] == run.steps]
-            tables["writers"] += [{**cell, **row} for row in after]
-            tables["gradients"] += [{**cell, **row} for row in read_table(run.output / "gradients.csv")]
+        found: dict[str, Table] = {path.stem: pd.read_csv(path) for path in run.output.glob("*.csv")}
+        losses, control = found["held_out"].set_index("step")["loss"], run.norm in CONTROLS
+        sites = found["directions" if control else "norms"]
+        parts = {"controls" if control else "study": sites.assign(held_out_loss=sites["step"].map(losses))}
+        if not control:
+            parts |= {"writers": after_training(found["writers"]), "gradients": found["gradients"]}
+        for name, rows in parts.items():
+            names = pd.DataFrame({column: getattr(run, column) for column in (*CELL, "seed")}, rows.index)
+            tables[name].append(names.join(rows))
     for name, rows in tables.items():
-        write_table(out / f"{name}.csv", rows, digits=None if name == "controls" else 5)
+        pd.concat(rows).to_csv(out / f"{name}.csv", index=False, float_format="%.5g")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -112,7 +111,7 @@ def main(words: Sequence[str] | None = None) -> None:
         for state in run.output.glob("checkpoint-*"):
             shutil.rmtree(state)
     gather(out, runs)
-    draw_study(read_table(out / "study.csv"), out)
+    draw(STUDY, pd.read_csv(out / "study.csv"), out)
 
 
 if __name__ == "__main__":

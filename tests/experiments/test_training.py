@@ -326,9 +326,8 @@ def test_the_plan_compares_norms_optimizers_decays_and_sizes() -> None:
     runs = list(study.plan(study.Options(seeds=2, seeds_elsewhere=1, controls=1)))
     assert len({run.output for run in runs}) == len(runs) == 2 * 8 + 8 + 6
     assert [run.seed for run in runs] == [0] * 8 + [1] * 8 + [0] * 14
-    cells = [
-        {(*tables.cell_of(vars(run))[1:],) for run in runs if run.norm == norm} for norm in ("layer", "rms", *CONTROLS)
-    ]
+    of_norm = [[run for run in runs if run.norm == norm] for norm in ("layer", "rms", *CONTROLS)]
+    cells = [{tuple(getattr(run, name) for name in tables.CELL[1:]) for run in each} for each in of_norm]
     assert cells[0] == cells[1] > cells[2] == cells[3] == cells[4]
     assert {cell[:2] for cell in cells[0]} == {("adamw", 0.0), ("adamw", 0.1), ("sgd", 0.0), ("sgd", 5e-4)}
     assert len({cell[2:] for cell in cells[0]}) == 5

@@ -6,40 +6,27 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from experiments.training.tables import (
-    MARGIN,
-    chance_of_ranks,
-    equivalence,
-    first_step_below,
-    paired_losses,
-    pooled_loss,
-    ratio_mean,
-    student_mean,
-    summarize,
-    summarize_writers,
-    verdict,
-)
+from experiments.training import tables
+from experiments.training.tables import MARGIN, ratio_mean, student_mean
 
 Energy = Callable[[str, int, int], float]
 CELL: dict[str, Any] = {"optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128}
 
 
-def study(energy: Energy, *, losses: Energy = lambda *_: 5.0) -> list[dict[str, Any]]:
+def study(energy: Energy, losses: Energy = lambda *_: 5.0) -> tables.Table:
     """A made-up study of three norms; `energy` of (norm, step, seed) is d·E[cos²θ] behind block 0."""
-    sites = (("h.0.ln_1", 0, "pre_attn"), ("h.1.ln_1", 1, "pre_attn"), ("ln_f", None, "final"))
     rows = []
-    for norm, seed, step, (site, layer, role) in product(("layer", "rms"), range(5), (0, 10, 20), sites):
-        value = 1.0 if layer == 0 else energy(norm, step, seed)
-        energies = {"d_cos2": value, "random_d_cos2_median": 0.9, "rank_among_random": 0 if value < 0.1 else 32}
-        place = {"seed": seed, "step": step, "site": site, "layer": layer, "role": role}
-        rows.append(
-            {**CELL, "norm": norm, **place, **energies, "directions": 64, "held_out_loss": losses(norm, step, seed)}
-        )
-    return rows
+    for norm, seed, step, site in product(("layer", "rms"), range(5), (0, 10, 20), ("h.0.ln_1", "h.1.ln_1", "ln_f")):
+        value = 1.0 if "h.0" in site else energy(norm, step, seed)
+        measured = {"d_cos2": value, "random_d_cos2_median": 0.9, "rank_among_random": 0 if value < 0.1 else 32}
+        measured |= {"directions": 64, "held_out_loss": losses(norm, step, seed)}
+        rows.append({"norm": norm, **CELL, "seed": seed, "step": step, "site": site, **measured})
+    return pd.DataFrame(rows)
 
 
 def collapsing(norm: str, step: int, seed: int) -> float:
@@ -62,47 +49,40 @@ def shared(norm: str, step: int, seed: int) -> float:
     ("energy", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "violated"), (shared, "undecided")]
 )
 def test_verdicts_follow_the_numbers(energy: Energy, expected: str) -> None:
-    layer, rms = summarize(study(energy))
-    assert verdict(layer, rms) == expected
+    assert tables.verdicts(tables.summarize(study(energy))) == {("layer", *CELL.values()): expected}
 
 
 def test_summaries_leave_out_what_block_0_reads() -> None:
-    layer, rms = summarize(study(collapsing))
-    expected = ratio_mean([0.01 * (1 + 0.01 * seed) for seed in range(5)]).mean
+    layer, rms = tables.summarize(study(collapsing)).itertuples()
+    expected: Any = ratio_mean([0.01 * (1 + 0.01 * seed) for seed in range(5)])
     # Logarithms are below 5 and sums of five below 25; either way takes at most a dozen such steps, each right to 25u,
     # and the exponential makes of what is off in its argument what is off relative to the mean.
-    assert layer.energy.mean == pytest.approx(expected, rel=2 * 12 * 25 * 2.0**-53)
+    assert layer.energy == pytest.approx(expected, rel=2 * 12 * 25 * 2.0**-53)
     assert (layer.lowest, rms.lowest) == ((10, 10), (0, 10))
     assert (layer.rank.mean, rms.rank.mean) == (0.0, 0.5)
-    assert layer.energy.count == 5
 
 
 def test_first_step_below_is_the_start_of_what_lasts() -> None:
-    def first(energy: Energy, norm: str = "layer") -> int | None:
-        return first_step_below([row for row in study(energy) if row["norm"] == norm])
-
-    assert (first(collapsing), first(collapsing, "rms")) == (10, None)
-    for bad, expected in ((10, 20), (20, None)):
-        assert first(lambda norm, step, seed, bad=bad: collapsing(norm, step * (step != bad), seed)) == expected
+    for bad, expected in ((None, 10), (10, 20), (20, None)):
+        rows = study(lambda norm, step, seed, bad=bad: collapsing(norm, step * (step != bad), seed))
+        assert dict(tables.first_step_below(rows)) == ({("layer", *CELL.values()): expected} if expected else {})
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=9))
 def test_intervals_are_students(values: list[float]) -> None:
-    interval = student_mean(values)
     if np.std(values) == 0:
-        assert interval.low == interval.mean == interval.high
+        assert len({*student_mean(values)[:3]}) == 1
         return
-    low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+    expected: Any = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
     # Both are a mean of n numbers plus a multiple of a standard deviation, each rounded some n times.
-    slack = 100 * len(values) * 2.0**-53 * max(values)
-    assert abs(interval.low - low) <= slack * stats.t.ppf(0.975, 1)
-    assert abs(interval.high - high) <= slack * stats.t.ppf(0.975, 1)
+    slack = 100 * len(values) * 2.0**-53 * max(values) * float(stats.t.ppf(0.975, 1))
+    assert student_mean(values)[1:3] == pytest.approx(expected, abs=slack)
 
 
 def test_one_seed_says_nothing() -> None:
-    assert (ratio_mean([2.0]).low, ratio_mean([2.0]).high) == (0.0, math.inf)
-    assert (student_mean([2.0]).low, student_mean([2.0]).high) == (-math.inf, math.inf)
-    assert equivalence(student_mean([0.0])) == "undecided"
+    assert ratio_mean([2.0])[1:] == (0.0, math.inf, 1)
+    assert student_mean([2.0])[1:] == (-math.inf, math.inf, 1)
+    assert tables.equivalence(student_mean([0.0])) == "undecided"
 
 
 @pytest.mark.parametrize(("seeds", "directions"), [(1, 9), (2, 9), (3, 6)])
@@ -113,22 +93,21 @@ def test_chance_of_ranks_bounds_the_exact_probability(seeds: int, directions: in
         exact = sum(outcome <= total for outcome in outcomes) / len(outcomes)
         ranks = [total // seeds + (seed < total % seeds) for seed in range(seeds)]
         # The quotient of integers is rounded once.
-        assert chance_of_ranks(ranks, directions) >= exact * (1 - 2.0**-52)
-    assert chance_of_ranks([directions] * seeds, directions) == 1
-    assert chance_of_ranks([0] * seeds, directions) < 2 * seeds**seeds / (directions + 1) ** seeds
+        assert tables.chance_of_ranks(ranks, directions) >= exact * (1 - 2.0**-52)
+    assert tables.chance_of_ranks([directions] * seeds, directions) == 1
+    assert tables.chance_of_ranks([0] * seeds, directions) < 2 * seeds**seeds / (directions + 1) ** seeds
 
 
 def test_losses_are_compared_seed_by_seed() -> None:
     """Seeds differ by 1 nat and the norms by 0.01: only the paired difference can see it."""
-    rows = study(alike, losses=lambda norm, _, seed: 5.0 + seed + 0.01 * (norm == "layer") + 1e-4 * (seed % 2))
-    ((cell, pairs),) = paired_losses(rows).items()
-    difference = student_mean([*pairs.values()])
-    assert cell == ("adamw", 0.0, 4, 128)
+    rows = study(alike, lambda norm, _, seed: 5.0 + seed + 0.01 * (norm == "layer") + 1e-4 * (seed % 2))
+    pairs = tables.paired_losses(rows)
+    difference = student_mean(pairs["difference"])
     assert difference.low > 0
     # A loss below 10, a difference of two and a mean of five: a few roundings of numbers below 16, of 8u each.
     assert difference.mean == pytest.approx(0.01, abs=(2 + 1 + 5) * 8 * 2.0**-53)
-    assert pooled_loss(rows).mean == pytest.approx(difference.mean, abs=(1 + 5) * 8 * 2.0**-53)
-    assert equivalence(difference) == "equivalent, and different"
+    assert tables.pooled_loss(pairs).mean == pytest.approx(difference.mean, abs=(1 + 5) * 8 * 2.0**-53)
+    assert tables.equivalence(difference) == "equivalent, and different"
 
 
 @pytest.mark.parametrize(
@@ -136,20 +115,19 @@ def test_losses_are_compared_seed_by_seed() -> None:
     [([-MARGIN / 8, MARGIN / 8, 0.0], "equivalent"), ([0.2, -0.2, 0.1], "undecided"), ([0.5, 0.6, 0.55], "different")],
 )
 def test_equivalence_is_two_tests(differences: list[float], expected: str) -> None:
-    assert equivalence(student_mean(differences)) == expected
+    assert tables.equivalence(student_mean(differences)) == expected
 
 
 def test_writers_are_summarized_by_kind() -> None:
     now = {"size": 6.0, "uniform_size": 0.5, "share": 0.5, "change_size": 4.0, "change_share": 1e-12}
-    starts = {"wte.weight": (3.0, 0.5), "h.0.mlp.c_proj.weight": (3.0, 0.5), "h.0.mlp.c_proj.bias": (0.0, 0.0)}
-    rows = [
-        {**CELL, **now, "norm": "layer", "seed": seed, "writer": name, "start_size": a, "start_uniform_size": b}
-        for seed in range(3)
-        for name, (a, b) in starts.items()
-    ]
-    by_kind = {summary.kind: summary for summary in summarize_writers(rows)}
-    assert by_kind.keys() == {"embeddings", "projections", "biases"}
-    assert by_kind["projections"].growth is not None
+    starts = {"h.wte.weight": (3.0, 0.5), "h.0.mlp.c_proj.weight": (3.0, 0.5), "h.0.mlp.c_proj.bias": (0.0, 0.0)}
+    made = (
+        {"norm": "layer", **CELL, "seed": seed, "writer": name, "start_size": start, "start_uniform_size": uniform}
+        for seed, (name, (start, uniform)) in product(range(3), starts.items())
+    )
+    summary = tables.summarize_writers(pd.DataFrame(made).assign(**now))
+    kinds = {kind: means for (*_, kind), *means in summary.itertuples(name=None)}
+    assert kinds.keys() == {"embeddings", "projections", "biases"}
     # The logarithm of a ratio of 2, a mean of three and the exponential: fewer than eight roundings.
-    assert by_kind["projections"].growth.mean == pytest.approx(2, rel=8 * 2.0**-53)
-    assert by_kind["biases"].growth is None
+    assert kinds["projections"][0].mean == pytest.approx(2, rel=8 * 2.0**-53)
+    assert [each.text() for each in kinds["biases"]] == ["–", "–", "1.0e-12 [1.0e-12, 1.0e-12]"]
