@@ -174,7 +174,7 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
     return FoldCertificate(*_compare(stored, exact, error), 0.0)
 
 
-def _certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...], layout: Layout) -> FoldCertificate:
+def _fold_certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...], layout: Layout) -> FoldCertificate:
     weight, bias = got
     matrix, error, vector, vector_error = exact
     xp = namespace(weight)
@@ -212,7 +212,7 @@ def certify_centering(
     wide = _wide(weight, layout)
     vector = _wide_vector("bias", bias, wide.shape[0], "output")
     both = (None, None) if vector is None else _centered(vector)
-    return _certificate((centered_weight, centered_bias), (*_centered(wide), *both), layout)
+    return _fold_certificate((centered_weight, centered_bias), (*_centered(wide), *both), layout)
 
 
 def certify_fold(
@@ -236,4 +236,4 @@ def certify_fold(
     True
     """
     exact = _folded(weight, bias, gain, norm_bias, layout)
-    return _certificate((folded_weight, folded_bias), exact, layout)
+    return _fold_certificate((folded_weight, folded_bias), exact, layout)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from lngeom import kernel
-from lngeom.kernel import Certificate
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems.checks import Refutation, check_arrays, check_examples, check_proof, check_without, check_wrong
 
@@ -111,12 +110,6 @@ class Evidence:
             return None
 
 
-def sequent(data: Certificate) -> list[str]:
-    """The statement of a certificate as it was traced, and below it what names of parts stand for."""
-    hypotheses, conclusion, meant = reading(data)
-    return [f"{', '.join(hypotheses)} ⊢ {conclusion}".strip(), *meant]
-
-
 def gather(theorem: Theorem) -> Evidence:
     """Run all checks of one theorem, with the smallest counterexamples. A check that fails becomes a fault.
 
@@ -132,8 +125,10 @@ def gather(theorem: Theorem) -> Evidence:
     proved = evidence.attempt(check_proof, theorem)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
-        evidence.proved = [line for data in proved for line in sequent(data)]
-        evidence.certificate = [line for data in proved for line in kernel.steps_text(data["steps"], data["terms"])]
+        for data in proved:
+            hypotheses, conclusion, meant = reading(data)
+            evidence.proved += [f"{', '.join(hypotheses)} ⊢ {conclusion}".strip(), *meant]
+            evidence.certificate += kernel.steps_text(data["steps"], data["terms"])
         versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(len(data["steps"]) for data in proved)

@@ -48,7 +48,7 @@ class Evidence(SphinxDirective):
             raise self.error(f"{self.arguments[0]!r} is not a theorem; known: {', '.join(by_id)}")
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
-        container[-1] += nodes.raw("", self._certificate(self.arguments[0]), format="html")
+        container[-1] += nodes.raw("", self._steps(self.arguments[0]), format="html")
         container[-1] += self._source(self.arguments[0])
         return [container]
 
@@ -58,7 +58,7 @@ class Evidence(SphinxDirective):
         opened = "<details class='source'><summary>The theorem in Python, a test</summary>"
         return [nodes.raw("", opened, format="html"), code, nodes.raw("", "</details>", format="html")]
 
-    def _certificate(self, id: str) -> str:
+    def _steps(self, id: str) -> str:
         certificate = load(self.env.app, f"certificates/{id}.json")
         steps, root = len(certificate["steps"]), "../" * self.env.docname.count("/")
         return (

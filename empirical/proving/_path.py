@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lngeom import kernel
-from lngeom.kernel import Certificate, Formula, ProofError, Proved, Recorded, Table
+from lngeom.kernel import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
 
 from .. import tracing
 from ..tracing import Arr, Dim, Ground, Program, Trace
@@ -70,7 +70,7 @@ class Path:
 
     def certificates(
         self, name: str, proved: list[Proved], recorded: Trace, difference: Recorded
-    ) -> Iterator[Certificate]:
+    ) -> Iterator[ProofCertificate]:
         """Obligations and, last, an equality, each as the code itself computes it, and accepted by the checker."""
         goals: dict[Formula, Formula] = {}
         for value, relation in recorded.obligations:

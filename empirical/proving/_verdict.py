@@ -11,7 +11,7 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.checker import digest
-from lngeom.kernel import Certificate, ProofError, Proved, Table, Term
+from lngeom.kernel import ProofCertificate, ProofError, Proved, Table, Term
 
 from .. import tracing
 from ..support import Json
@@ -123,6 +123,8 @@ def _of_path(path: Path, kind: str | None) -> Proof:
         return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
     exact = candidate.exact and alone in (None, path.program.size)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
+    trace, output = path.again(RecordedGround(Table()))
+    certificates = path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
     literals = path.program.literals
     known = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
     assumed = sorted(kernel.formula(h) for h in hypotheses if not kernel.atoms_of([h.term]) <= known)
@@ -136,7 +138,7 @@ def _of_path(path: Path, kind: str | None) -> Proof:
         affine=candidate.affine,
         axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
         counterexample=None if exact else counterexample(path, expected),
-        certificates=tuple(_certificates(path, candidate, proved)),
+        certificates=tuple(certificates),
         **common,
     )
 
@@ -191,12 +193,6 @@ def _expected(path: Path, kind: str) -> Candidate:
     return reference(names, kind, gain, bias, eps)
 
 
-def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[Certificate]:
-    """The obligations and the equality, each as the code itself computes it."""
-    trace, output = path.again(RecordedGround(Table()))
-    return path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
-
-
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     """One verdict for all paths: the worst, with the texts of all."""
     if len(proofs) == 1:
@@ -212,10 +208,10 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts)
 
 
-def _numbered(data: Certificate, k: int) -> Certificate:
+def _numbered(data: ProofCertificate, k: int) -> ProofCertificate:
     named: Json = {**data, "id": f"{data['id']}_path{k + 1}"}
     named["sha256"] = digest(named)
-    return Certificate(**named)
+    return ProofCertificate(**named)
 
 
 def _in_other_formats(proof: Proof, path: Path) -> Proof:

@@ -8,8 +8,8 @@ proved is said by :mod:`lngeom.checker`, which reads the certificate of a proof 
 from ..carriers import derivative
 from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
 from ._export import (
-    Certificate as Certificate,
     Place as Place,
+    ProofCertificate as ProofCertificate,
     Step as Step,
     certificate as certificate,
     steps as steps,

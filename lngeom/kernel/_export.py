@@ -1,5 +1,6 @@
 """Certificates as data: the statement as recorded, and each step of the proof with the sequent it proves."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
@@ -7,7 +8,7 @@ from typing import Any, TypedDict
 from ..checker import FORMAT, Refused, digest, recheck
 from ._recorded import Node, Recorded, Table
 from ._rules import Formula, Proved
-from ._terms import ProofError, Term
+from ._terms import ProofError
 
 Place = list[Any]
 """The place of a term in a table, and its relation to 0."""
@@ -28,7 +29,7 @@ class Step(Sequent):
     arguments: list[Any]
 
 
-class Certificate(TypedDict):
+class ProofCertificate(TypedDict):
     """A proof as plain data: lists, strings and integers."""
 
     format: str
@@ -40,9 +41,8 @@ class Certificate(TypedDict):
     sha256: str
 
 
-_GIVEN = ("assume", "constant", "weaken")
+_CONCLUDED = ("assume", "cancel", "constant", "definite", "transport", "weaken")
 """Rules whose arguments the concluded formula repeats."""
-_CONCLUDED = ("cancel", "definite", "transport")
 
 
 def certificate(
@@ -51,7 +51,7 @@ def certificate(
     statement: tuple[Sequence[Formula], Formula],
     table: Table,
     words: Mapping[str, str] = MappingProxyType({}),
-) -> Certificate:
+) -> ProofCertificate:
     """A proof that the checker accepts.
 
     `statement` is the hypotheses and the conclusion, on recorded terms or on those of the kernel; what they are made
@@ -71,46 +71,35 @@ def certificate(
         recheck(data)
     except Refused as error:
         raise ProofError(f"the checker refuses the proof of {id}: {error}") from error
-    return Certificate(**data)
+    return ProofCertificate(**data)
 
 
 def steps(proved: Proved, table: Table) -> list[Step]:
     """Every premise before its use, and what is proved twice once."""
     done: list[Step] = []
-    for step, premises in _numbered(proved):
-        rule, arguments = step.rule, step.arguments
-        # In an order of their own: what is recorded first must not depend on how a process hashes strings.
-        assumed = sorted(step.hypotheses, key=repr)
-        done.append(
-            Step(
-                rule=rule,
-                premises=premises,
-                arguments=_arguments(rule, arguments, table),
-                hypotheses=sorted(place(hypothesis, table) for hypothesis in assumed),
-                conclusion=place(step.conclusion, table),
-            )
-        )
-    return done
-
-
-def _numbered(theorem: Proved) -> list[tuple[Proved, list[int]]]:
-    """The steps of a proof with the places of their premises, which come first; what is proved twice stands once."""
-    steps: list[tuple[Proved, list[int]]] = []
     places: dict[tuple, int] = {}
-    visited: dict[int, int] = {}
 
-    def visit(step: Proved) -> int:
-        if id(step) not in visited:
-            statement = (step.conclusion, step.hypotheses)
-            if statement not in places:
-                premises = [visit(premise) for premise in step.premises]
-                places[statement] = len(steps)
-                steps.append((step, premises))
-            visited[id(step)] = places[statement]
-        return visited[id(step)]
+    @functools.cache
+    def visited(step: Proved) -> int:
+        statement = (step.conclusion, step.hypotheses)
+        if statement not in places:
+            premises = [visited(premise) for premise in step.premises]
+            places[statement] = len(done)
+            # In an order of their own: what is recorded first must not depend on how a process hashes strings.
+            assumed = sorted(step.hypotheses, key=repr)
+            done.append(
+                Step(
+                    rule=step.rule,
+                    premises=premises,
+                    arguments=_arguments(step.rule, step.arguments, table),
+                    hypotheses=sorted(place(hypothesis, table) for hypothesis in assumed),
+                    conclusion=place(step.conclusion, table),
+                )
+            )
+        return places[statement]
 
-    visit(theorem)
-    return steps
+    visited(proved)
+    return done
 
 
 def place(formula: Formula, table: Table) -> Place:
@@ -118,14 +107,14 @@ def place(formula: Formula, table: Table) -> Place:
     value = formula.term
     if isinstance(value, Recorded):
         return [table.taken(value.table, value.place), formula.relation]
-    return [table.written(value) if isinstance(value, Term) else table.number(value), formula.relation]
+    return [table.written(value.pairs), formula.relation]
 
 
 def _arguments(rule: str, arguments: tuple, table: Table) -> list:
     """The arguments that the conclusion does not contain already."""
-    if rule in (*_GIVEN, *_CONCLUDED):
+    if rule in _CONCLUDED:
         return []
-    places = [a if isinstance(a, str) or a is None else table.written(a) for a in arguments]
+    places = [a if isinstance(a, str) or a is None else table.written(a.pairs) for a in arguments]
     if rule == "combine":
         return [[a] if b is None else [a, b] for a, b in zip(places[1::2], places[2::2], strict=True)]
     if rule == "instantiate":

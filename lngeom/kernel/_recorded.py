@@ -7,7 +7,7 @@ printer has touched it. The nodes go into a table without duplicates, in the for
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import TypeAlias
@@ -41,13 +41,12 @@ class Table:
         c = Fraction(value)
         return self.place("q", c.numerator, c.denominator)
 
-    def written(self, t: Iterable[tuple]) -> int:
+    def written(self, pairs: tuple) -> int:
         """Index of a normal form, as a sum of products."""
         parts = []
-        for monomial, coefficient in t:
-            c = coefficient if isinstance(coefficient, Fraction) else Fraction(*coefficient)
-            factors = [] if c == 1 and monomial else [self.number(c)]
-            parts.append(self._joined("*", factors + self._factors(monomial)))
+        for monomial, c in pairs:
+            number = [] if c == (1, 1) and monomial else [self.place("q", *c)]
+            parts.append(self._joined("*", number + self._factors(monomial)))
         return self._joined("+", parts) if parts else self.number(0)
 
     def _factors(self, monomial: tuple) -> list[int]:

@@ -77,7 +77,7 @@ def text(term: Term) -> str:
     −S(x₁)²/d² + S(x₁²)/d
     """
     table = Table()
-    shown = Text(table.nodes).part(table.written(term))
+    shown = Text(table.nodes).part(table.written(term.pairs))
     if term.is_scalar or _is_vector(term.pairs):
         return shown
     return "𝟏" if shown == "1" else f"({shown})·𝟏" if len(term) > 1 else f"{shown}·𝟏"
@@ -91,7 +91,7 @@ def formula(statement: Formula) -> str:
     S(x·y) > 0
     """
     table = Table()
-    return Text(table.nodes).formula(table.written(statement.term), statement.relation)
+    return Text(table.nodes).formula(table.written(statement.term.pairs), statement.relation)
 
 
 def sequent(theorem: Proved) -> str:

@@ -16,10 +16,10 @@ from typing import Any, Literal, get_args, overload
 from .. import kernel
 from ..carriers import Carrier
 from ..errors import InputError
-from ..kernel import Certificate, Formula, ProofError, Proved, Table, recording
+from ..kernel import Formula, ProofCertificate, ProofError, Proved, Table, recording
 from ._body import Models, kinds_of
 from ._errors import BodyError, CheckError
-from ._run import Claim, Condition, Failing, Listing, Wrong
+from ._run import Condition, Failing, Listing, Wrong
 from ._statement import Statement
 
 Kind = Literal["theorem", "lemma", "definition"]
@@ -161,7 +161,7 @@ class Theorem:
                 raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
         return proved
 
-    def certificates(self) -> list[Certificate]:
+    def certificates(self) -> list[ProofCertificate]:
         """The proof of each assert, which the checker accepts; the last has the id of the theorem, others a number.
 
         Raises:
@@ -174,20 +174,18 @@ class Theorem:
         """
         proved = self.prove()
         ids = [*(f"{self.id}_{k}" for k in range(1, len(proved))), self.id]
-        return [self._certificate(*of) for of in zip(ids, self.listing.claims, proved, strict=True)]
-
-    def _certificate(self, id: str, claim: Claim, proved: Proved) -> Certificate:
-        """The parameters stand first in the table, then what hypotheses and claim are made of, in the order of reading.
-
-        What a body names, or computes for its wrong variants, changes nothing.
-        """
-        table = Table()
-        for name, kind in self.kinds.items():
-            table.place("v" if kind == "vector" else "s", name)
-        used = (condition for condition in self.hypotheses.values() if condition.formula in proved.hypotheses)
-        statement = [_recorded(condition.statement) for condition in used], _recorded(claim.statement)
-        words = {"title": self.title, "statement": self.statement, "last_step": self.last_step or ""}
-        return kernel.certificate(id, proved, statement, table, words)
+        made = []
+        for id, claim, proof in zip(ids, self.listing.claims, proved, strict=True):
+            # The parameters stand first in the table, then what hypotheses and claim are made of, in the order of
+            # reading. What a body names, or computes for its wrong variants, changes nothing.
+            table = Table()
+            for name, kind in self.kinds.items():
+                table.place("v" if kind == "vector" else "s", name)
+            used = (condition for condition in self.hypotheses.values() if condition.formula in proof.hypotheses)
+            statement = [_recorded(condition.statement) for condition in used], _recorded(claim.statement)
+            words = {"title": self.title, "statement": self.statement, "last_step": self.last_step or ""}
+            made.append(kernel.certificate(id, proof, statement, table, words))
+        return made
 
     def prove_wrong(self, variant: Wrong) -> list[Proved]:
         """The same proof tried on a wrong variant, which must raise ProofError."""

@@ -8,7 +8,7 @@ from functools import partial
 from hypothesis import errors, given, reject, settings, strategies as st
 
 from ..carriers import Enclosure, Rounded, UndecidedError
-from ..kernel import Certificate, ProofError, formula, holds
+from ..kernel import ProofCertificate, ProofError, formula, holds
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
@@ -34,7 +34,7 @@ class Counts:
     dimensions: set[int] = field(default_factory=set)
 
 
-def check_proof(theorem: Theorem) -> list[Certificate]:
+def check_proof(theorem: Theorem) -> list[ProofCertificate]:
     """Each assert has a proof from exactly the hypotheses, which the checker accepts.
 
     Raises:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
-from lngeom.kernel import ATOM, Certificate, Node, Place, Printer, Step, operands, parts
+from lngeom.kernel import ATOM, Node, Place, Printer, ProofCertificate, Step, operands, parts
 
 from ._reading import binds, shared
 
@@ -23,7 +23,7 @@ def name_of(id: str) -> str:
     return id.replace(".", "__")
 
 
-def source(data: Certificate) -> str:
+def source(data: ProofCertificate) -> str:
     """Coq text that replays one certificate and states the theorem for readers.
 
     Three names come into being: ``ID_accepted``, which is true by computation, ``ID_replayed``, which follows by the
@@ -35,7 +35,7 @@ def source(data: Certificate) -> str:
 class _Replay:
     """What Coq reads of one certificate."""
 
-    def __init__(self, data: Certificate) -> None:
+    def __init__(self, data: ProofCertificate) -> None:
         self.data = data
         self.nodes = data["terms"]
         self.name = name_of(data["id"])

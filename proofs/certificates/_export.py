@@ -6,11 +6,11 @@ from pathlib import Path
 
 from lngeom.checker import Refused, loaded
 from lngeom.errors import InputError
-from lngeom.kernel import Certificate
+from lngeom.kernel import ProofCertificate
 from lngeom.theorems import Theorem
 
 
-def write(theorems: Iterable[Theorem], folder: Path) -> list[Certificate]:
+def write(theorems: Iterable[Theorem], folder: Path) -> list[ProofCertificate]:
     """Write ``ID.json`` for each assert of each theorem; returns the certificates.
 
     >>> import tempfile
@@ -30,7 +30,7 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[Certificate]:
     return written
 
 
-def read(file: Path) -> list[Certificate]:
+def read(file: Path) -> list[ProofCertificate]:
     """The certificates of a file, one or a list of them.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lngeom.kernel import Certificate, Node, Printer, Text, operands
+from lngeom.kernel import Node, Printer, ProofCertificate, Text, operands
 
 _LARGE = 4
 """Nodes of a part that gets a name of its own where the statement repeats it."""
@@ -26,7 +26,7 @@ def binds(nodes: Sequence[Node], k: int) -> bool:
     return (nodes[k][0] == "v" and nodes[k][1] in bound) or any(binds(nodes, j) for j in operands(nodes[k]))
 
 
-def reading(data: Certificate, notation: type[Printer] = Text) -> tuple[list[str], str, list[str]]:
+def reading(data: ProofCertificate, notation: type[Printer] = Text) -> tuple[list[str], str, list[str]]:
     """Hypotheses and conclusion as text, and what the names in them, of large parts that they repeat, stand for.
 
     >>> from proofs import find

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from lngeom.checker import digest
-from lngeom.kernel import Certificate
+from lngeom.kernel import ProofCertificate
 from lngeom.theorems import CheckError, Theorem
 
 from .._coqc import Library
@@ -68,7 +68,7 @@ def build_checker(folder: Path) -> None:
     _COQ.build(folder)
 
 
-def replay(certificates: Iterable[Certificate], folder: Path, name: str = "Replay") -> None:
+def replay(certificates: Iterable[ProofCertificate], folder: Path, name: str = "Replay") -> None:
     """Let the checker in `folder` accept certificates, and Coq their readable corollaries.
 
     Raises:
@@ -133,7 +133,7 @@ def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]
     return {**record, "sha256": digest(record)}
 
 
-def _exported(data: Certificate) -> str:
+def _exported(data: ProofCertificate) -> str:
     """SHA-256 of a certificate, with its words, and of what Coq is given of it."""
     return hashlib.sha256(f"{digest(data)}\n{source(data)}".encode()).hexdigest()
 
@@ -144,7 +144,7 @@ def last_steps() -> dict[str, str]:
     return {name.replace("__", ".", 1): " ".join(words.split()) for words, name in _LAST_STEP.findall(text)}
 
 
-def replayed(data: Certificate) -> str:
+def replayed(data: ProofCertificate) -> str:
     """The version of Coq in which this very certificate was replayed by the last ``lngeom verify``, or ``""``.
 
     >>> from proofs import find

@@ -10,7 +10,7 @@ import pytest
 
 from lngeom.checker import digest
 from lngeom.cli import main
-from lngeom.kernel import Certificate
+from lngeom.kernel import ProofCertificate
 from lngeom.theorems import CheckError
 from proofs import find, theorems
 from proofs._coqc import Library
@@ -50,7 +50,7 @@ def test_certificates_are_replayed(checker: Path) -> None:
     assert (checker / "Accepted.vo").exists()
 
 
-def tampered(kind: str) -> Certificate:
+def tampered(kind: str) -> ProofCertificate:
     """A certificate with one change, under an id of its own."""
     id, path, value = TAMPERED[kind]
     data = json.loads(json.dumps(find(id).certificates()[-1]))
