@@ -56,12 +56,6 @@ HARMLESS = {"a multiple is replaced", "a power is replaced", "a product is repla
 MISUSES = misused()
 
 
-@pytest.mark.parametrize("name", sorted(MISUSES))
-def test_a_misused_rule_is_refused(name: str) -> None:
-    with pytest.raises(Refused, match=r"step|is not a relation"):
-        recheck(of(MISUSES[name]))
-
-
 def signless() -> Iterator[Data]:
     """Products of a nonnegative and a nonzero term, said to have any sign."""
     products = [theorem for theorem in MISUSES.values() if theorem.rule == "multiply"]
@@ -73,24 +67,10 @@ def signless() -> Iterator[Data]:
                 yield signed(data)
 
 
-def test_a_product_without_a_sign_is_refused_whatever_it_states() -> None:
-    forged = list(signless())
-    assert len(forged) >= 2 * len(checker.RELATIONS)
-    for data in forged:
-        with pytest.raises(Refused, match="step"):
-            recheck(data)
-
-
 def test_most_misuses_make_a_certificate() -> None:
     total = {"assume", "dimension", "inverse_total", "root_nonnegative", "square", "inverse_sign", "cut"}
     rules = {theorem.rule for theorem in MISUSES.values()}
     assert rules >= set(checker._PREMISES) - total
-    assert len(MISUSES) > 70
-
-
-@pytest.mark.parametrize("rule", KEPT)
-def test_each_rule_used_well_is_accepted(rule: str) -> None:
-    assert recheck(of(KEPT[rule][0]())) >= 1
 
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "epsilon.interior", "standardization.norm")
@@ -166,19 +146,6 @@ FORGERIES: dict[str, Callable[[Data], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_forged_certificate_is_refused(forgery: str, examples: list[Data]) -> None:
-    refused = 0
-    for example in examples:
-        changed = copy.deepcopy(example)
-        FORGERIES[forgery](changed)
-        if changed != example:
-            refused += 1
-            with pytest.raises(Refused):
-                recheck(signed(changed))
-    assert refused
-
-
 def test_a_change_without_a_new_hash_is_refused() -> None:
     with pytest.raises(Refused, match="hash"):
         recheck(find("projection.idempotent").certificates()[-1] | {"id": "projection.other"})
@@ -249,9 +216,6 @@ def test_a_hostile_file_is_refused_in_one_line(name: str, tmp_path: Path, capsys
 def test_what_is_hostile_is_not_the_rest_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "plain.json").write_text(_file("[]"), encoding="utf-8")
     assert checker.main([str(tmp_path / "plain.json")]) == 0
-
-
-# --------------------------------------------------------------------- every side condition has a test that needs it
 
 
 class Change(ast.NodeTransformer):
@@ -343,19 +307,22 @@ def accepted(text: str, names: Mapping[str, Any]) -> bool:
 
 def test_no_condition_of_the_checker_can_be_removed_unseen(examples: list[Data]) -> None:
     good = [json.dumps(of(attempt())) for attempt, *_ in KEPT.values()] + [json.dumps(data) for data in examples]
-    bad = [json.dumps(of(theorem)) for theorem in MISUSES.values()] + [HOSTILE["a member twice"][0]]
-    for forgery in FORGERIES.values():
-        for example in examples:
-            changed = copy.deepcopy(example)
-            forgery(changed)
-            bad += [json.dumps(signed(changed))] if changed != example else []
-    bad += [json.dumps(examples[0] | {"id": "another"}), json.dumps(list(examples[0])), *map(json.dumps, signless())]
-    assert all(accepted(text, vars(checker)) for text in good)
-    assert not any(accepted(text, vars(checker)) for text in bad)
+    assert [text for text in good if not accepted(text, vars(checker))] == []
+    named = {name: [of(theorem)] for name, theorem in MISUSES.items()} | {"a product without a sign": [*signless()]}
+    for name, forgery in FORGERIES.items():
+        changed = copy.deepcopy(examples)
+        for each in changed:
+            forgery(each)
+        named[name] = [signed(each) for each, example in zip(changed, examples, strict=True) if each != example]
+    named["no object, or another's hash"] = [list(examples[0]), examples[0] | {"id": "another"}]
+    assert [name for name, forged in named.items() if not forged] == []
+    bad = [(name, json.dumps(each)) for name, forged in named.items() for each in forged]
+    bad.append(("a member twice", HOSTILE["a member twice"][0]))
+    assert [name for name, text in bad if accepted(text, vars(checker))] == []
     count, survived = 0, []
     for done, names in weakened():
         count += 1
-        red = next((text for text in bad if accepted(text, names)), None)
+        red = next((each for each in bad if accepted(each[1], names)), None)
         if red is not None:  # what sees one weakening is likely to see the next
             bad.remove(red)
             bad.insert(0, red)

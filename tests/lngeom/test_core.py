@@ -6,70 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
-from hypothesis import given, strategies as st
-from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
 from lngeom.epsilon import matching_eps, relative_radius
-from lngeom.norms import batch_norm, layer_rms_distance
+from lngeom.norms import layer_rms_distance
 from lngeom.rounding import error_bound
 
-# Components are zero or between 2^-40 and 2^20 in size: no square under- or overflows in float32.
-COMPONENTS = st.floats(-(2.0**20), 2.0**20, width=32).filter(lambda a: a == 0 or abs(a) >= 2.0**-40)
-VECTORS = hnp.arrays(np.float32, st.tuples(st.integers(1, 3), st.integers(1, 40)), elements=COMPONENTS)
-METHODS: Any = ("two-pass", "merged")
 PLACEMENTS: Any = ("inside", "outside")
-EPS = st.sampled_from([1e-5, 1e-6, 1e-12, 1e-2, 3.0])
 
 
 def parameters(d: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(d)
     return rng.normal(1.0, 0.5, d).astype(dtype), rng.normal(0.0, 0.5, d).astype(dtype)
-
-
-# ------------------------------------------------------------------------------------ against PyTorch
-
-
-@given(VECTORS, EPS)
-def test_norms_are_those_of_pytorch_up_to_the_bounds_of_both(x: np.ndarray, eps: float) -> None:
-    (gain, bias), shape = parameters(x.shape[-1]), x.shape[-1:]
-    theirs = F.layer_norm(torch.tensor(x), shape, torch.tensor(gain), torch.tensor(bias), eps).numpy()
-    bound = sum(error_bound(x, gain, bias, eps=eps, method=method) for method in METHODS)
-    assert np.all(np.abs(lg.layer_norm(x, gain, bias, eps=eps).astype(float) - theirs) <= bound)
-    theirs = F.rms_norm(torch.tensor(x), shape, torch.tensor(gain), eps).numpy()
-    bound = 2 * error_bound(x, gain, eps=eps, centered=False)
-    assert np.all(np.abs(lg.rms_norm(x, gain, eps=eps).astype(float) - theirs) <= bound)
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_batch_norm_is_that_of_pytorch(training: bool) -> None:
-    rng = np.random.default_rng(1)
-    n, d, eps = 32, 7, 1e-3
-    x, mean, variance = rng.normal(3.0, 2.0, (n, d)), rng.normal(size=d), rng.uniform(0.5, 2.0, d)
-    gain, bias = parameters(d, np.float64)
-    fixed: dict[str, Any] = {} if training else {"mean": mean, "variance": variance}
-    ours = batch_norm(x, gain, bias, eps=eps, **fixed)
-    running = (None, None) if training else (torch.tensor(mean), torch.tensor(variance))
-    theirs = F.batch_norm(
-        torch.tensor(x), *running, torch.tensor(gain), torch.tensor(bias), training=training, eps=eps
-    ).numpy()
-    if training:
-        # A column of the batch is normalized as a vector is, so that the bounds of LayerNorm of the columns apply.
-        # PyTorch sums in another order and may fold gain, 1/σ, mean and bias into one product and one sum.
-        columns = [
-            [error_bound(column.copy(), np.full(n, g), np.full(n, b), eps=eps, method=method) for method in METHODS]
-            for column, g, b in zip(x.T, gain, bias, strict=True)
-        ]
-        bound = np.array([sum(pair) for pair in columns]).T
-    else:
-        # Ours: at most 6 roundings of (|x| + |m|)|g|/D and one of b; PyTorch: 8 of the three terms of its folded form.
-        size = (np.abs(x) + np.abs(mean)) * np.abs(gain) / np.sqrt(variance + eps) + np.abs(bias)
-        bound = (6 + 8) * 2.0**-53 * size * (1 + 2.0**-40)
-    assert np.all(np.abs(ours - theirs) <= bound)
-
-
-# ------------------------------------------------------------------------------------- identities
 
 
 def test_projecting_off_a_direction() -> None:
@@ -92,18 +40,6 @@ def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
     assert large > 90 * small
 
 
-@given(st.integers(2, 40))
-def test_distance_of_the_two_norms_without_eps_is_a_chord(d: int) -> None:
-    x = np.random.default_rng(d).normal(0.3, 1.0, d)
-    turn = abs(np.pi / 2 - lg.angles.angle_to_uniform(x))
-    # Both sides are moments and 10 operations; the turn loses 2^-53 absolutely.
-    slack = 4 * (d + 20) * 2.0**-53 * float(lg.projection.condition_number(x))
-    assert abs(float(layer_rms_distance(x, eps=0.0)) - 2 * np.sin(turn / 2)) <= slack
-    with np.errstate(invalid="ignore"):
-        assert np.isnan(layer_rms_distance(np.full(d, 2.0), eps=0.0))
-    assert float(layer_rms_distance(np.full(d, 2.0), eps=1e-300)) == 1.0  # RMS(x) = 1, LN(x) = 0
-
-
 def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
     # x = 1 + tu with Πx = tu, and σ = t exactly: the angle is atan(t), by two arc tangents each right to 2u.
     t = 2.0**-40
@@ -123,21 +59,6 @@ def test_an_angle_from_three_numbers_is_right_to_the_root_of_the_roundoff(dtype:
         assert abs(float(lg.angles.angle_from_inner_product(*numbers)) - angle) <= 2 * (2 * unit) ** 0.5
 
 
-# ----------------------------------------------------------------------------------- σ = 0 and worse
-
-
-def test_a_constant_vector_has_no_direction_at_eps_zero() -> None:
-    with np.errstate(invalid="ignore"):
-        assert np.isnan(lg.layer_norm(np.full(4, 3.0), eps=0.0)).all()
-        assert np.isnan(lg.rms_norm(np.zeros(4), eps=0.0)).all()
-        assert np.isnan(relative_radius(np.full(4, 3.0), eps=0.0))
-
-
-def test_a_constant_vector_goes_to_the_bias_and_not_to_zero() -> None:
-    gain, bias = parameters(4)
-    np.testing.assert_array_equal(lg.layer_norm(np.full(4, np.float32(3)), gain, bias, eps=1e-5), bias)
-
-
 @pytest.mark.filterwarnings("ignore:(invalid value|divide by zero):RuntimeWarning")
 @pytest.mark.parametrize("library", [np.asarray, torch.asarray])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -154,6 +75,7 @@ def test_a_constant_vector_whose_mean_rounds_is_constant(library: Any, dtype: st
         assert slack < 1 / 8
         assert float(layer_rms_distance(x, eps=eps)) == pytest.approx(stored / math.hypot(stored, eps**0.5), abs=slack)
     assert np.isnan(np.asarray(lg.layer_norm(x, eps=0.0), float)).all()
+    assert np.isnan(np.asarray(lg.rms_norm(0 * x, eps=0.0), float)).all()
     assert np.isnan(np.asarray(lg.norms.batch_norm(x[:, None], eps=0.0), float)).all()
     assert np.isnan([float(relative_radius(x, eps=0.0)), float(layer_rms_distance(x, eps=0.0))]).all()
     assert not bool(lg.fibers.same_fiber(x, varies, eps=0.0))
@@ -188,15 +110,6 @@ def test_a_row_that_is_not_finite_spoils_no_other_row(bad: float) -> None:
         z = lg.layer_norm(x, eps=1e-5)
         assert np.isnan(z[1]).any()
     np.testing.assert_array_equal(z[[0, 2]], clean[[0, 2]])
-
-
-@pytest.mark.parametrize("d", [1, 2])
-def test_smallest_dimensions(d: int) -> None:
-    x = np.array([[5.0, -1.0], [2.0, 2.0]])[:, :d]
-    z = lg.layer_norm(x, eps=1.0)
-    expected = np.zeros((2, 1)) if d == 1 else np.array([[1.0, -1.0], [0.0, 0.0]]) * 3 / math.sqrt(10)
-    # A root and a quotient on either side: 2u each.
-    np.testing.assert_allclose(z, expected, rtol=4 * 2.0**-53, atol=0)
 
 
 def test_half_precision_is_computed_in_single_and_rounded_once() -> None:

@@ -38,9 +38,6 @@ def rounded_once(got: Any, target: np.ndarray, float64_error: np.ndarray) -> boo
     return bool(np.all(gap <= unit * (size + float64_error) + float64_error + np.finfo(got.dtype).smallest_subnormal))
 
 
-# --------------------------------------------------------------------------------------- exactness
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_centred_writer_is_the_exact_one_rounded_once(dtype: Any, layout: Any) -> None:
@@ -145,9 +142,6 @@ def test_output_error_bounds_every_output() -> None:
     direct = (y * wide[4] + wide[5]) @ wide[2].T + wide[3]
     largest = np.linalg.norm(folded - direct, axis=-1).max()
     assert 0.05 * certificate.output_error(4.0) < largest <= certificate.output_error(4.0)
-
-
-# --------------------------------------------------------------------------------------- whole networks
 
 
 def test_absent_parameters() -> None:

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-from scipy import integrate, stats
+from scipy import integrate
 
 import lngeom as lg
 from lngeom.angles import IsotropicAngle, massive_activation_bound
@@ -39,15 +38,6 @@ def test_cosine_squared_is_beta_with_mean_one_over_d(d: int) -> None:
         assert caps == pytest.approx(float(law.sf(math.cos(angle) ** 2)), rel=40 * (d + 10) * U, abs=1e-300)
 
 
-@pytest.mark.parametrize("d", [3, 17, 768])
-def test_simulated_angles_follow_the_law(d: int) -> None:
-    rng = np.random.default_rng(0)
-    angles = lg.angles.angle_to_uniform(rng.normal(size=(4000, d)))
-    # A seeded test of size 1e-6: the sample either always passes or the law is wrong.
-    assert stats.kstest(angles, IsotropicAngle(d).cdf).pvalue > 1e-6
-    assert stats.kstest(angles, IsotropicAngle(d + d // 2).cdf).pvalue < 1e-6, "another dimension is refused"
-
-
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_quantiles_invert_the_distribution_far_into_the_tail(d: int) -> None:
     null = IsotropicAngle(d)
@@ -77,19 +67,6 @@ def test_tails_are_symmetric_and_outside_there_is_nothing() -> None:
     np.testing.assert_array_equal(null.sf(math.pi - angle), null.cdf(math.pi - (math.pi - angle)))
     assert null.pdf(-0.1) == null.pdf(3.2) == 0
     assert (null.cdf(-0.1), null.cdf(3.2)) == (0.0, 1.0)
-
-
-# ------------------------------------------------------------------------------------ massive activations
-
-
-@given(st.integers(1, 20), st.integers(0, 20), st.integers(0, 10**6))
-def test_bound_holds_for_every_vector(k: int, rest: int, seed: int) -> None:
-    d = k + rest
-    rng = np.random.default_rng(seed)
-    x = rng.normal(rng.normal(), 1.0, d) * np.where(np.arange(d) < k, 10.0 ** rng.uniform(0, 4), 1.0)
-    energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
-    cosine = abs(math.cos(float(lg.angles.angle_to_uniform(x))))
-    assert cosine <= massive_activation_bound(energy, k=k, d=d) + (d + 20) * U
 
 
 @pytest.mark.parametrize(("k", "d", "level"), [(2, 4096, 0.0), (3, 10, 0.5), (1, 2, 0.125), (5, 5, 0.0)])

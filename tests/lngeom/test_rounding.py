@@ -3,14 +3,13 @@
 import itertools
 import math
 import re
-import time
 from typing import Any
 
 import array_api_strict
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
@@ -80,12 +79,21 @@ def in_sequence(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
     return (y if bias is None else y + bias.to(wide.dtype)).to(x.dtype)
 
 
+def torch_rms(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
+    """RMSNorm of PyTorch; a bias, which it has not, is added before the output is rounded."""
+    if bias is None:
+        return torch.nn.functional.rms_norm(x, x.shape, gain, eps)
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    return (torch.nn.functional.rms_norm(wide, x.shape, gain.to(wide.dtype), eps) + bias).to(x.dtype)
+
+
 IMPLEMENTATIONS = {
     "lngeom": (lg.layer_norm, lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=eps), "two-pass"),
     "in sequence": (lg.layer_norm, in_sequence, "two-pass"),
     "torch": (lg.layer_norm, lambda x, g, b, eps: torch.nn.functional.layer_norm(x, x.shape, g, b, eps), "merged"),
     "one pass": (lg.layer_norm, one_pass, "one-pass"),
     "lngeom rms": (lg.rms_norm, lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps), "two-pass"),
+    "torch rms": (lg.rms_norm, torch_rms, "two-pass"),
 }
 
 
@@ -203,66 +211,6 @@ def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.Monke
     assert (difference > lg.rounding.error_bound(x, eps=0.0)).any()
 
 
-# ------------------------------------------------------------------------------------------ mistakes
-
-
-def centered(x: np.ndarray) -> np.ndarray:
-    return x - x.mean(-1, keepdims=True)
-
-
-MISTAKES = {
-    "variance divided by d - 1 (ddof=1)": lambda x, g, b, eps: (
-        centered(x) / np.sqrt(x.var(-1, ddof=1, keepdims=True) + eps) * g + b
-    ),
-    "mean not subtracted (RMSNorm)": lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps),
-    "mean subtracted in the variance only": lambda x, g, b, eps: x / np.sqrt(x.var(-1, keepdims=True) + eps) * g + b,
-    "eps outside the root": lambda x, g, b, eps: centered(x) / (x.std(-1, keepdims=True) + eps) * g + b,
-    "eps = 1e-05": lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=1e-5),
-    "eps missing": lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=0.0),
-    "divided by the norm, factor sqrt(d) missing": lambda x, g, b, eps: (
-        centered(x) / np.sqrt((centered(x) ** 2).sum(-1, keepdims=True) + eps) * g + b
-    ),
-    "square root missing (divided by the variance)": lambda x, g, b, eps: (
-        centered(x) / (x.var(-1, keepdims=True) + eps) * g + b
-    ),
-    "gain missing": lambda x, g, b, eps: lg.layer_norm(x, None, b, eps=eps),
-    "gain squared": lambda x, g, b, eps: lg.layer_norm(x, g * g, b, eps=eps),
-    "gain used as 1 + gain (as Gemma)": lambda x, g, b, eps: lg.layer_norm(x, 1 + g, b, eps=eps),
-    "gain used as gain - 1": lambda x, g, b, eps: lg.layer_norm(x, g - 1, b, eps=eps),
-    "eps multiplied by max|x|^2": lambda x, g, b, eps: (
-        centered(x) / np.sqrt(x.var(-1, keepdims=True) + eps * abs(x).max(-1, keepdims=True) ** 2) * g + b
-    ),
-    "bias missing": lambda x, g, b, eps: lg.layer_norm(x, g, eps=eps),
-    "bias subtracted": lambda x, g, b, eps: lg.layer_norm(x, g, -b, eps=eps),
-}
-VARIANTS = {
-    "variance divided by d - 1 (ddof=1)",
-    "mean not subtracted (RMSNorm)",
-    "eps outside the root",
-    "gain used as 1 + gain (as Gemma)",
-    "eps multiplied by max|x|^2",
-}
-
-
-@pytest.mark.parametrize("mistake", [None, *MISTAKES])
-@given(seed=st.integers(0, 2**32), d=st.integers(3, 64), shift=st.floats(1, 50), size=st.floats(0.1, 10))
-@example(seed=0, d=3, shift=1.0, size=1.0)
-@settings(max_examples=2)  # and the example, for each of sixteen
-def test_every_usual_mistake_is_told_and_named(mistake, seed, d, shift, size) -> None:
-    """In float64 with κ < 10³ and ε = 0.1 the smallest effect, of ddof = 1, is 1/(2d) > 10⁻³; the bounds are < 10⁻⁸."""
-    rng = np.random.default_rng(seed)
-    x = size * (rng.normal(size=(2, d)) + np.array([[shift], [-shift]]))
-    gain, bias = rng.uniform(1.5, 3, d), rng.uniform(1, 2, d)
-    compute = MISTAKES[mistake] if mistake else lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=eps)
-    told = lg.explain_difference(x, compute(x, gain, bias, 0.1), gain=gain, bias=bias, eps=0.1)
-    if mistake is None:
-        assert (told.verdict, told.also_fits) == ("rounding", ())
-        return
-    assert told.verdict == ("variant" if mistake in VARIANTS else "bug")
-    assert told.cause == mistake
-    assert mistake in told.message
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_torch_is_rounding_and_rounding_before_the_gain_is_told(dtype) -> None:
     generator = torch.Generator().manual_seed(7)
@@ -273,24 +221,8 @@ def test_torch_is_rounding_and_rounding_before_the_gain_is_told(dtype) -> None:
         return
     twice = lg.rms_norm(x, eps=1e-5) * gain
     told = lg.explain_difference(x, twice, gain=gain, eps=1e-5, centered=False, additions=64)
-    assert told.verdict == "variant"
-    assert told.cause == f"normalized value cast to {dtype} before the gain (as Llama)"
-
-
-def test_a_batch_in_half_precision_is_explained_in_two_seconds() -> None:
-    """In processor time, so that other work on the machine does not count."""
-    generator = torch.Generator().manual_seed(7)
-    x, weight = (
-        torch.randn(256, 1024, generator=generator).bfloat16(),
-        torch.randn(1024, generator=generator).bfloat16(),
-    )
-    wide = x.float()
-    got = weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).bfloat16()
-    start = time.process_time()
-    told = lg.explain_difference(x, got, gain=weight, eps=1e-6, dtype=torch.bfloat16, centered=False)
-    assert time.process_time() - start < 2
     assert (told.verdict, repr(told)) == ("variant", told.message)
-    assert "as Llama" in repr(told)
+    assert told.cause == f"normalized value cast to {dtype} before the gain (as Llama)"
 
 
 def test_one_pass_variance_is_told_apart_from_a_bug() -> None:
@@ -337,9 +269,6 @@ def test_without_a_bound_nothing_is_accused() -> None:
     told = lg.explain_difference(x, np.array([0.0, np.nan], dtype=np.float32), eps=1e-5)
     assert told.verdict == "rounding"
     assert "no bound exists" in told.message
-
-
-# ---------------------------------------------------------------------------------- condition number
 
 
 @pytest.mark.parametrize("make", [np.asarray, torch.tensor, array_api_strict.asarray], ids=["numpy", "torch", "strict"])

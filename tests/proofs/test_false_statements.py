@@ -23,7 +23,3 @@ def test_a_false_statement_has_a_counterexample_and_no_proof(claim: Callable[...
     given = {str(formula): Condition(str(formula), formula, None, "", None) for formula in assumed}
     variant = Wrong("false", (goal,), given)
     assert Search(kinds, variant).smallest(total=True, tries=TRIES), "is the statement true?"
-
-
-def test_the_collection_is_large_and_without_repetition() -> None:
-    assert len({inspect.getsource(claim) for claim in STATEMENTS}) == len(STATEMENTS) > 200

@@ -3,6 +3,7 @@
 # pyright: reportArgumentType=false, reportOptionalMemberAccess=false
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lngeom.kernel import (
@@ -67,7 +68,21 @@ zero2 = given(w, ">=")
 
 Attempt = Callable[[], Any]
 
+SIGNS = ("=", ">=", ">", "!=")
+EQUATIONS: dict[str, Callable[[str], Any]] = {
+    "a combination of": lambda r: combine(x, [(1, None, given(x, r))]),
+    "cancelling in": lambda r: cancel(y, given(x * y, r), nonzero),
+    "a root of another square,": lambda r: root_of_square(y, nonnegative, given(x * x - y, r)),
+    "congruence along": lambda r: congruence("sqrt", x, y, given(x - y, r)),
+    "a definite form": lambda r: definite(x, given(S(x * x), r)),
+    "transport along": lambda r: transport(y, given(y - x, r), zero),
+}
+"""What takes an equation alone."""
+STRONGER = {(old, new) for old in SIGNS for new in SIGNS if old != new} - {(">", ">="), (">", "!="), ("=", ">=")}
+
 MISUSED: dict[str, Attempt] = {
+    **{f"{name} t {r} 0": partial(attempt, r) for name, attempt in EQUATIONS.items() for r in SIGNS[1:]},
+    **{" to ".join(pair): partial(lambda old, new: weaken(given(x, old), new), *pair) for pair in sorted(STRONGER)},
     "false constant": lambda: constant(0, ">"),
     "a false sign of a constant": lambda: constant(-1, ">="),
     "false equation of constants": lambda: constant(1, "="),
@@ -79,17 +94,11 @@ MISUSED: dict[str, Attempt] = {
     "a combination that does not add up": lambda: combine(x, [(y, None, zero)]),
     "a root of 2 that is 0": lambda: combine(sqrt(2), []),
     "a combination of nothing": lambda: combine(x, []),
-    "a combination of a nonnegative term": lambda: combine(x, [(1, None, nonnegative)]),
-    "a combination of a positive term": lambda: combine(x, [(1, None, positive)]),
-    "a combination of a nonzero term": lambda: combine(x, [(1, None, nonzero)]),
     "a sum that is forgotten": lambda: combine(S(x * y), [(1, None, zero)]),
     "a sum of a sum": lambda: combine(S(x), [(1, 1, given(S(x)))]),
     "cancelling what may be 0": lambda: cancel(y, product, nonnegative),
     "cancelling what is 0": lambda: cancel(y, product, zero),
     "cancelling another factor": lambda: cancel(y, product, other),
-    "cancelling in a nonnegative product": lambda: cancel(y, given(x * y, ">="), nonzero),
-    "cancelling in a positive product": lambda: cancel(y, given(x * y, ">"), nonzero),
-    "cancelling in a nonzero product": lambda: cancel(y, given(x * y, "!="), nonzero),
     "cancelling with the other sign": lambda: cancel(-y, product, nonzero),
     "the inverse of what may be 0": lambda: inverse(nonnegative),
     "the inverse of 0": lambda: inverse(zero),
@@ -102,14 +111,8 @@ MISUSED: dict[str, Attempt] = {
     "a root of minus the square": lambda: root_of_square(y, nonnegative, given(x * x + y)),
     "a root of unknown sign": lambda: root_of_square(y, nonzero, given(x * x - y)),
     "a root that is 0 by an equation": lambda: root_of_square(y, zero, given(x * x - y)),
-    "a root of a larger square": lambda: root_of_square(y, nonnegative, given(x * x - y, ">=")),
-    "a root of a strictly larger square": lambda: root_of_square(y, nonnegative, given(x * x - y, ">")),
-    "a root of another number": lambda: root_of_square(y, nonnegative, given(x * x - y, "!=")),
     "congruence of unequal terms": lambda: congruence("inv", x, y, zero),
     "congruence of opposite terms": lambda: congruence("sqrt", x, y, given(x + y)),
-    "congruence along an inequality": lambda: congruence("sqrt", x, y, given(x - y, ">=")),
-    "congruence along a strict inequality": lambda: congruence("sqrt", x, y, given(x - y, ">")),
-    "congruence of different terms": lambda: congruence("inv", x, y, given(x - y, "!=")),
     "congruence of another function": lambda: congruence("S", x, 0, zero),
     "a sum of nonzero terms": lambda: add(nonzero, other),
     "a sum with a nonzero term": lambda: add(positive, nonzero),
@@ -120,15 +123,6 @@ MISUSED: dict[str, Attempt] = {
     "a product of nonzero and nonnegative": lambda: multiply(other, nonnegative),
     "a product of equations": lambda: multiply(zero, positive),
     "a product by an equation": lambda: multiply(positive, zero),
-    "strengthening by weakening": lambda: weaken(nonnegative, ">"),
-    "from nonzero to positive": lambda: weaken(nonzero, ">"),
-    "from nonzero to nonnegative": lambda: weaken(nonzero, ">="),
-    "from nonzero to 0": lambda: weaken(nonzero, "="),
-    "from nonnegative to nonzero": lambda: weaken(nonnegative, "!="),
-    "from nonnegative to 0": lambda: weaken(nonnegative, "="),
-    "from positive to 0": lambda: weaken(positive, "="),
-    "from 0 to positive": lambda: weaken(zero, ">"),
-    "from 0 to nonzero": lambda: weaken(zero, "!="),
     "strengthening with another term": lambda: strengthen(nonnegative, other),
     "strengthening with the opposite term": lambda: strengthen(nonnegative, given(-x, "!=")),
     "strengthening an equation": lambda: strengthen(zero, nonzero),
@@ -141,14 +135,8 @@ MISUSED: dict[str, Attempt] = {
     "the total of an equation": lambda: total(zero),
     "a definite form of another vector": lambda: definite(y, given(S(x * x))),
     "a definite form of a product": lambda: definite(x, given(S(x * y))),
-    "a definite form that is nonnegative": lambda: definite(x, given(S(x * x), ">=")),
-    "a definite form that is positive": lambda: definite(x, given(S(x * x), ">")),
-    "a definite form that is nonzero": lambda: definite(x, given(S(x * x), "!=")),
     "transport along another equation": lambda: transport(y, zero, positive),
     "transport along an opposite equation": lambda: transport(y, given(y + x), positive),
-    "transport along a nonnegative term": lambda: transport(y, given(y - x, ">="), zero),
-    "transport along a positive term": lambda: transport(y, given(y - x, ">"), zero),
-    "transport along a nonzero term": lambda: transport(y, given(y - x, "!="), zero),
     "a cut of another relation": lambda: only_true(
         cut(nonnegative, positive), (positive.conclusion, positive.hypotheses | nonnegative.hypotheses)
     ),

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.carriers import UndecidedError
 from lngeom.kernel import ProofError, _rules
@@ -131,17 +130,3 @@ def test_rules_keep_their_hypotheses(rule: str) -> None:
     proof = attempt()
     assert proof.hypotheses == {sy.Formula(*hypothesis) for hypothesis in hypotheses}
     assert proof.conclusion == sy.Formula(*conclusion)
-
-
-def test_hypotheses_are_computed() -> None:
-    eps = sy.scalar("eps")
-    assumed = sy.assume(sy.greater(eps))
-    remainder = sy.d * eps / (lg.moments(X)[1] + eps)
-    theorem = sy.prove(sy.greater(sy.d - sy.S(lg.standardize(X, eps=eps) ** 2)), assumed, remainder=remainder)
-    assert theorem.hypotheses == {sy.greater(eps)}
-
-
-def test_cut_removes_what_is_proved() -> None:
-    lemma = sy.square(X)
-    theorem = sy.add(sy.assume(sy.at_least(X * X)), sy.assume(sy.greater(Y)))
-    assert sy.cut(lemma, theorem).hypotheses == {sy.greater(Y)}

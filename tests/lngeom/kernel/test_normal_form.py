@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import assume, example, given, strategies as st
 
-import lngeom as lg
 from lngeom.carriers import Interval, UndecidedError
 from lngeom.kernel import ProofError, S, Term, d, ends, evaluate, inv, ones, scalar, sqrt, substitute, term, vector
 
@@ -177,15 +176,6 @@ def test_laws_of_the_normal_form(left: Term, right: Term) -> None:
 @pytest.mark.parametrize(("left", "right"), [(X * inv(X), term(1)), (S(X) * S(Y), S(X * Y)), (sqrt(X * X), X)])
 def test_what_is_no_law_is_not_in_the_normal_form(left: Term, right: Term) -> None:
     assert left != right
-
-
-def test_the_library_runs_on_terms() -> None:
-    eps = scalar("eps")
-    assert lg.project(X) == X - S(X) / d
-    assert lg.moments(X)[1] == S(X * X) / d - S(X) ** 2 / d**2
-    assert lg.layer_norm(X, Y, X, eps=eps) == Y * (X - S(X) / d) * inv(sqrt(lg.moments(X)[1] + eps)) + X
-    assert lg.rms_norm(lg.project(X), eps=eps) == lg.layer_norm(X, eps=eps)
-    assert lg.epsilon.relative_radius(X, eps=0) == sqrt(lg.moments(X)[1]) * inv(sqrt(lg.moments(X)[1]))
 
 
 @pytest.mark.parametrize("value", [0.5, "x", None, 1j])

@@ -225,9 +225,6 @@ def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
     assert all(accepted)
 
 
-# ------------------------------------------------------------------------------- what happens on arrays alone
-
-
 def _doubled(x: Any) -> Any:
     return 2 * lg.project(x) if hasattr(x, "dtype") else lg.project(x)
 
