@@ -1,4 +1,4 @@
-"""The definitions: against PyTorch's own functions, at the edge σ = 0, and their errors."""
+"""The definitions on numbers worked out by hand, at the edge σ = 0, and where rounding would show."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 
 import lngeom as lg
 from lngeom.epsilon import matching_eps, relative_radius
-from lngeom.norms import layer_rms_distance
+from lngeom.norms import batch_norm, layer_rms_distance
 from lngeom.rounding import error_bound
 
 PLACEMENTS: Any = ("inside", "outside")
@@ -18,6 +18,16 @@ PLACEMENTS: Any = ("inside", "outside")
 def parameters(d: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(d)
     return rng.normal(1.0, 0.5, d).astype(dtype), rng.normal(0.0, 0.5, d).astype(dtype)
+
+
+@pytest.mark.parametrize(("placement", "divisor"), [("inside", 2), ("outside", 4)])
+def test_batch_norm_takes_its_statistics_along_the_batch_or_as_given(placement: Any, divisor: int) -> None:
+    x, gain, bias = np.array([[1.0, 4.0], [3.0, 6.0]]), np.array([8.0, 16.0]), np.array([1.0, -3.0])
+    how: dict[str, Any] = {"eps": 3.0, "placement": placement}
+    normalized = np.array([[-1, -1], [1, 1]]) / divisor
+    assert np.array_equal(batch_norm(x, gain, bias, **how), normalized * gain + bias)
+    given = batch_norm(x, gain, bias, mean=np.array([1.0, 2.0]), variance=np.ones(2), **how)
+    assert np.array_equal(given, np.array([[0, 2], [2, 4]]) / divisor * gain + bias)
 
 
 def test_projecting_off_a_direction() -> None:
