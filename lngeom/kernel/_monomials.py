@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ._terms import Term
+from ._terms import Term, _is_vector_atom
 
 
 def _atom_weight(atom: tuple) -> int:
@@ -45,14 +45,9 @@ def argument(atom: tuple) -> Term:
     return Term(atom[1])
 
 
-def is_vector(atom: tuple) -> bool:
-    functions = atom[0] in ("inv", "sqrt")
-    return atom[0] == "v" or (functions and any(is_vector(a) for m, _ in atom[1] for a, _ in m))
-
-
 def _split(monomial: tuple) -> tuple[tuple, tuple]:
     """Scalar and vector part."""
-    inner = tuple(power for power in monomial if is_vector(power[0]))
+    inner = tuple(power for power in monomial if _is_vector_atom(power[0]))
     return tuple(power for power in monomial if power not in inner), inner
 
 

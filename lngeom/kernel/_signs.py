@@ -128,12 +128,8 @@ class Signs:
                 return kernel.total(inside)
         if kind in ("v", "s", "S"):
             self.missing.add(Formula(base, relation))
-        if relation == "!=":
-            positive, negative = self._known(base, ">"), self._known(-base, ">")
-            if negative and not positive:
-                return kernel.multiply(kernel.weaken(negative, "!="), kernel.constant(-1, "!="))
-            return kernel.weaken(positive, "!=") if positive else None
-        return None
+        negative = self._known(-base, ">") if relation == "!=" else None
+        return kernel.multiply(kernel.weaken(negative, "!="), kernel.constant(-1, "!=")) if negative else None
 
     def _scaled(self, t: Term, relation: str) -> Proved | None:
         for fact in self.facts:

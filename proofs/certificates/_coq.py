@@ -94,8 +94,8 @@ class _Replay:
                 given = [_list(f"({k}%N, {a}, {b})" for k, (a, b) in zip(back, factors, strict=True))]
                 back = []
             case "constant":
-                kind, p, q = self.nodes[step["conclusion"][0]]
-                given = [_integer(p), q] if kind == "q" else ["Z0", "xH"]
+                _, p, q = self.nodes[step["conclusion"][0]]
+                given = [_integer(p), q]
             case "instantiate":
                 pairs = [(self.nodes[atom], value) for atom, value in arguments]
                 chosen = [(kind, f"({self.number(kind, name)}%positive, {_positive(k)})") for (kind, name), k in pairs]

@@ -111,6 +111,21 @@ def test_different_terms_never_print_alike() -> None:
     assert len({sy.text(t) for t in terms}) == len(terms)
 
 
+def test_a_printer_keeps_the_order_of_operations() -> None:
+    table = sy.Table()
+    x, y = (sy.recording(table)(name, True) for name in "xy")
+    texts = {
+        x + (y + x): "x + (y + x)",
+        x - y - (x - y): "x − y − (x − y)",
+        x * y * (x * y): "x·y·(x·y)",
+        x / (y * x) / y: "x/(y·x)/y",
+        (x + y) ** 2 * -x: "(x + y)²·(−x)",
+        (x * y) ** -1: "inv(x·y)",
+        2 * x + Fraction(-1, 2) * y: "2·x − 1/2·y",
+    }
+    assert {each: sy.Text(table.nodes).part(each.place) for each in texts} == texts
+
+
 def test_a_certificate_lists_premises_first_and_each_statement_once() -> None:
     theorem = sy.prove(
         sy.equal(sy.norm(lg.standardize(X, eps=0)) ** 2, sy.dim(X)), sy.assume(sy.greater(lg.moments(X)[1]))
