@@ -213,7 +213,7 @@ def adamw(folder: Path) -> None:
             for name, parameter in writers(model) if step + 1 in due else ():
                 momentum = uniform_energy(optimizer.state[parameter]["exp_avg"])
                 about = {"embeddings": "tied" if tied else "untied", "seed": seed, "step": step + 1, "writer": name}
-                table.append({**about, "momentum_share": momentum, **vars(adam_step(parameter, optimizer))})
+                table.append({**about, "momentum_share": momentum, **adam_step(parameter, optimizer)})
         print(table[-1], flush=True)
         write_table(TABLES.parent / "training" / "adamw.csv", table, digits=5)
 

@@ -9,7 +9,6 @@ does not depend on w, so the loss is unchanged under w → w + c1, and its gradi
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -18,14 +17,11 @@ from transformers import GPT2LMHeadModel
 
 import lngeom
 from empirical.models import RMSNorm
-from lngeom.errors import InputError
+from empirical.support import Rows
 
 from .networks import next_token_loss
 
-_WRITER = re.compile(r"(?:^|\.)(?:wte\.weight|wpe\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
-
-_Seen = tuple[Tensor, ...] | Tensor
-"""Gradients as a hook is given them."""
+_WRITER = re.compile(r"(?:^|\.)(?:w[tp]e\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
 
 
 def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
@@ -35,9 +31,7 @@ def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     row is a vector that is added to the stream. The LM head reads the stream and is not a writer; gains and biases of
     the norms act behind the stream.
     """
-    for name, parameter in model.named_parameters():
-        if _WRITER.search(name):
-            yield name, parameter
+    return ((name, parameter) for name, parameter in model.named_parameters() if _WRITER.search(name))
 
 
 def uniform_energy(rows: Tensor) -> float:
@@ -51,111 +45,46 @@ def uniform_energy(rows: Tensor) -> float:
     return float(wide.shape[-1] * (along * along).sum() / (wide * wide).sum())
 
 
-@dataclass(frozen=True)
-class WriterGradient:
-    """The part of one writer's gradient along 1.
+def adam_step(parameter: nn.Parameter, optimizer: torch.optim.Optimizer | None) -> dict[str, float | None]:
+    """The share along 1 of the step D∘p that AdamW took last for a writer; empty for another optimizer, or none.
 
-    ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest absolute value of 1ᵀG_k as a multiple
-    of its bound.
-    """
-
-    name: str
-    energy: float
-    excess: float
-
-    @property
-    def orthogonal(self) -> bool:
-        """Whether no row has more along 1 than rounding explains."""
-        return self.excess <= 1
-
-
-@dataclass(frozen=True)
-class AdamStep:
-    """The share along 1 of AdamW's step D∘p, p the mean gradient and D = 1/(√v + ε) from the mean of its square.
-
-    Of every row |1·(D∘p)| ≤ √d sd(D) ‖p‖ + mean(D) |1·p|, by Cauchy and Schwarz, and where D and p are unrelated the
+    p is the mean gradient, and D = 1/(√v + ε) from the mean of its square. Of every row
+    |1·(D∘p)| ≤ √d sd(D) ‖p‖ + mean(D) |1·p|, by Cauchy and Schwarz, and where D and p are unrelated the
     energy of the step along 1 is CV²/(1 + CV²), CV² = var(D)/mean(D)².
 
-    Attributes:
-        step_cv2: CV² over the rows together, each with the weight ‖p‖².
-        step_share: Energy of the step along 1, as :func:`uniform_energy`.
-        step_excess: The largest |1·(D∘p)| as a multiple of its bound; more than 1 + d·2⁻⁵² would contradict it.
+    - ``step_cv2``: CV² over the rows together, each with the weight ‖p‖²;
+    - ``step_share``: energy of the step along 1, as :func:`uniform_energy`;
+    - ``step_excess``: the largest |1·(D∘p)| as a multiple of its bound; more than 1 + d·2⁻⁵² would contradict it.
     """
-
-    step_cv2: float | None = None
-    step_share: float | None = None
-    step_excess: float | None = None
-
-
-def adam_step(parameter: nn.Parameter, optimizer: torch.optim.Optimizer | None) -> AdamStep:
-    """The step that AdamW took last for a writer; empty if it was another optimizer, or none."""
+    names = ("step_cv2", "step_share", "step_excess")
     if optimizer is None or "exp_avg_sq" not in (state := optimizer.state.get(parameter, {})):
-        return AdamStep()
+        return dict.fromkeys(names)
     group = next(group for group in optimizer.param_groups if any(p is parameter for p in group["params"]))
     p, v = (state[name].detach().double().reshape(-1, parameter.shape[-1]) for name in ("exp_avg", "exp_avg_sq"))
     slope = 1 / (torch.sqrt(v / (1 - group["betas"][1] ** float(state["step"]))) + group["eps"])
     mean, variance = lngeom.moments(slope)
     weight, along = (p * p).sum(-1, keepdim=True), (slope * p).sum(-1, keepdim=True).abs()
     bound = torch.sqrt(p.shape[-1] * variance * weight) + mean * p.sum(-1, keepdim=True).abs()
-    return AdamStep(
-        float((weight * variance).sum() / (weight * mean * mean).sum()),
-        uniform_energy(slope * p),
-        float(torch.where(along == 0, 0.0, along / bound).max()),
-    )
+    cv2 = float((weight * variance).sum() / (weight * mean * mean).sum())
+    return dict(zip(names, (cv2, uniform_energy(slope * p), _largest(along, bound)), strict=True))
 
 
-def _row_magnitude(module: nn.LayerNorm | RMSNorm, x: Tensor, output_gradient: Tensor) -> Tensor:
+def _largest(along: Tensor, bound: Tensor) -> float:
+    """The largest component along 1 as a multiple of its bound."""
+    return float(torch.where(along == 0, 0.0, along / bound).max())
+
+
+def _row_magnitude(module: nn.LayerNorm | RMSNorm, x: Tensor, outward: Tensor) -> Tensor:
     """M_t: sum over components of the absolute values of the terms whose total is 1ᵀr_t in exact arithmetic 0."""
     mean, variance = lngeom.moments(x)
     inverse = 1 / lngeom.norms.scale(variance, eps=module.eps)
-    a = (module.weight * output_gradient).abs()
+    a = (module.weight.detach() * outward).abs()
     total, d = a.sum(-1, keepdim=True), x.shape[-1]
     slope = inverse**3 / d * (mean.abs() * total + (a * x.abs()).sum(-1, keepdim=True))
     return (2 * inverse * total + slope * (x.abs().sum(-1, keepdim=True) + d * mean.abs()))[..., 0]
 
 
-def _compare(
-    model: GPT2LMHeadModel,
-    tokens: Tensor,
-    norms: dict[str, nn.LayerNorm | RMSNorm],
-    inputs: dict[str, Tensor],
-    gradients: dict[str, tuple[Tensor, Tensor]],
-) -> list[WriterGradient]:
-    """Each writer's gradient against its rounding bound, from what the hooks of one pass have seen."""
-    dtype, width, count = model.lm_head.weight.dtype, model.config.hidden_size, tokens[:, 1:].numel()
-    unit = torch.finfo(dtype).eps / 2
-    stream = torch.zeros(tokens[:, 1:].shape, dtype=dtype)  # Σ_l‖r_lt‖₁
-    error = torch.zeros_like(stream)  # bound of |1ᵀδ_t|
-    for name, module in norms.items():
-        outward, inward = gradients[name]
-        size = inward.abs().sum(-1)
-        stream += size
-        error += (width + 10) * unit * _row_magnitude(module, inputs[name], outward) + len(norms) * unit * size
-    per_token = error + (count + 1) * unit * stream
-
-    compared = []
-    for name, parameter in writers(model):
-        gradient = parameter.grad
-        if gradient is None:
-            raise InputError(f"{name} has no gradient: unfreeze it (requires_grad) to check it")
-        owner, _, kind = name.rpartition(".")
-        if owner.endswith("wte"):
-            rows = torch.zeros(len(gradient), dtype=stream.dtype)
-            rows.index_add_(0, tokens[:, :-1].flatten(), per_token.flatten())
-        elif owner.endswith("wpe"):
-            rows = functional.pad(per_token.sum(0), (0, len(gradient) - per_token.shape[1]))
-        elif kind == "bias":
-            gradient, rows = gradient[None], per_token.sum()[None]
-        else:
-            rows = inputs[owner].abs().flatten(0, 1).T @ per_token.flatten()
-        bound = rows + width * unit * gradient.abs().sum(-1)
-        along = gradient.sum(-1).abs()
-        ratio = torch.where(along == 0, torch.zeros_like(along), along / bound)
-        compared.append(WriterGradient(name, uniform_energy(gradient), float(ratio.max())))
-    return compared
-
-
-def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradient]:
+def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> Rows:
     r"""Gradients of the next-token loss on `tokens` with respect to every writer, against the theorem 1ᵀG = 0.
 
     The theorem holds for a LayerNorm network: the gradient r of a norm's input is J ᵀa with J1 = 0. In floating
@@ -170,30 +99,49 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
     - the sum over the N tokens: (N + 1)u Σ_t |h_tk| Σ_l‖r_lt‖₁;
     - the sum 1ᵀG_k itself: du‖G_k‖₁.
 
-    `model` is one of :func:`build_model`, float32 or float64, whose gradients are cleared; of `tokens`, int64 of shape
-    (sequences, length + 1), each but the first of a sequence is predicted.
+    `model` is one of :func:`build_model`, float32 or float64; of `tokens`, int64 of shape (sequences, length + 1),
+    each but the first of a sequence is predicted.
+
+    Returns:
+        A row for each writer: ``share``, :func:`uniform_energy` of the rows of its gradient, and ``excess``, the
+        largest |1ᵀG_k| as a multiple of its bound: at most 1 where no row has more along 1 than rounding explains.
     """
-    norms = {name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | RMSNorm)}
-    projections = {name: module for name, module in model.named_modules() if name.endswith("c_proj")}
-    inputs: dict[str, Tensor] = {}
-    gradients: dict[str, tuple[Tensor, Tensor]] = {}
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+    norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm | RMSNorm)]
+    named, ids = dict(writers(model)), tokens[:, :-1]
+
+    def see(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+        seen[module] = (given[0], output)
+
     with ExitStack() as hooks:
-        for name, module in {**norms, **projections}.items():
+        for module in (*norms, *(model.get_submodule(name.rpartition(".")[0]) for name in named)):
+            hooks.enter_context(module.register_forward_hook(see))
+        loss = next_token_loss(model, tokens)
+    found = torch.autograd.grad(loss, [*named.values(), *(seen[norm][1] for norm in norms)], retain_graph=True)
 
-            def before(_: nn.Module, args: tuple[Tensor, ...], name: str = name) -> None:
-                inputs[name] = args[0].detach()
+    dtype, width, unit = loss.dtype, model.config.hidden_size, torch.finfo(loss.dtype).eps / 2
+    stream = torch.zeros(ids.shape, dtype=dtype)  # Σ_l‖r_lt‖₁
+    error = torch.zeros_like(stream)  # bound of |1ᵀδ_t|
+    for norm, outward in zip(norms, found[len(named) :], strict=True):
+        x, output = seen[norm]
+        (inward,) = torch.autograd.grad(output, x, outward, retain_graph=True)
+        size = inward.abs().sum(-1)
+        stream += size
+        error += (width + 10) * unit * _row_magnitude(norm, x.detach(), outward) + len(norms) * unit * size
+    per_token = error + (ids.numel() + 1) * unit * stream
 
-            hooks.callback(module.register_forward_pre_hook(before).remove)
-        for name, module in norms.items():
-
-            def behind(_: nn.Module, inward: _Seen, outward: _Seen, name: str = name) -> None:
-                gradients[name] = (outward[0], inward[0])
-
-            hooks.callback(module.register_full_backward_hook(behind).remove)
-        model.zero_grad(set_to_none=True)
-        next_token_loss(model, tokens).backward()
-
-    with torch.no_grad():
-        compared = _compare(model, tokens, norms, inputs, gradients)
-    model.zero_grad(set_to_none=True)
+    compared = []
+    for name, gradient in zip(named, found, strict=False):
+        if "wte" in name:
+            rows = torch.zeros(len(gradient), dtype=dtype).index_add_(0, ids.flatten(), per_token.flatten())
+        elif "wpe" in name:
+            rows = functional.pad(per_token.sum(0), (0, len(gradient) - per_token.shape[1]))
+        elif name.endswith("bias"):
+            gradient, rows = gradient[None], per_token.sum()[None]
+        else:
+            inputs = seen[model.get_submodule(name.rpartition(".")[0])][0].detach()
+            rows = inputs.abs().flatten(0, 1).T @ per_token.flatten()
+        bound = rows + width * unit * gradient.abs().sum(-1)
+        excess = _largest(gradient.sum(-1).abs(), bound)
+        compared.append({"writer": name, "share": uniform_energy(gradient), "excess": excess})
     return compared

@@ -37,7 +37,7 @@ TABLES = ("held_out", "norms", "directions", "writers", "gradients")
 
 Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1,
 1 for an average direction; before training (``start_``), now, and of the ``change`` between the two. Of the ``step`` of
-AdamW, see :class:`AdamStep`; empty for other optimizers.
+AdamW, see :func:`adam_step`; empty for other optimizers.
 """
 
 CHECKED_PARAMETERS = 50_000_000
@@ -81,27 +81,19 @@ class Measurement:
             if row["side"] == "input" and row["bucket"] == "all"
         ]
         changed = [self._writer(name, parameter, optimizer) for name, parameter in writers(model)]
-        checked = self._gradients(model) if gradients and model.num_parameters() < CHECKED_PARAMETERS else []
-        return {"held_out": held_out, "norms": norms, "writers": changed, "gradients": checked}
+        checked = gradients and model.num_parameters() < CHECKED_PARAMETERS
+        found = writer_gradients(copy.deepcopy(model).cpu().double(), self._text[:2]) if checked else []
+        return {"held_out": held_out, "norms": norms, "writers": changed, "gradients": found}
 
     def _writer(self, name: str, parameter: nn.Parameter, optimizer: torch.optim.Optimizer | None) -> dict[str, Any]:
         start, now = self._start[name].double(), parameter.detach().cpu().double()
-        change = now - start
-        return {
-            "writer": name,
-            "start_size": float(start.norm()),
-            "start_uniform_size": float(lngeom.projection.mean_vector(start).norm()),
-            "size": float(now.norm()),
-            "uniform_size": float(lngeom.projection.mean_vector(now).norm()),
-            "share": uniform_energy(now),
-            "change_size": float(change.norm()),
-            "change_share": uniform_energy(change),
-            **vars(adam_step(parameter, optimizer)),
+        sizes = {
+            f"{when}{what}size": float(part.norm())
+            for when, each in (("start_", start), ("", now))
+            for what, part in (("", each), ("uniform_", lngeom.projection.mean_vector(each)))
         }
-
-    def _gradients(self, model: GPT2LMHeadModel) -> Rows:
-        compared = writer_gradients(copy.deepcopy(model).cpu().double(), self._text[:2])
-        return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in compared]
+        change = {"change_size": float((now - start).norm()), "change_share": uniform_energy(now - start)}
+        return {"writer": name, **sizes, "share": uniform_energy(now), **change, **adam_step(parameter, optimizer)}
 
 
 class _Energies(ExitStack):
@@ -113,21 +105,18 @@ class _Energies(ExitStack):
         named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
         self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
         self._sums: dict[str, Tensor] = {}
-        self._sites = {
-            **{f"h.{k}": block for k, block in enumerate(model.transformer.h)},
-            "ln_f": model.transformer.ln_f,
-        }
+        blocks = {f"h.{k}": block for k, block in enumerate(model.transformer.h)}
+        self._sites = {module: site for site, module in {**blocks, "ln_f": model.transformer.ln_f}.items()}
 
     def __enter__(self) -> "_Energies":
-        for site, module in self._sites.items():
-
-            def read(_: nn.Module, given: tuple[Tensor, ...], site: str = site) -> None:
-                x = given[0].double().cpu()
-                cos2 = (x @ self._columns) ** 2 / (x * x).sum(-1, keepdim=True)
-                self._sums[site] = self._sums.get(site, 0.0) + x.shape[-1] * cos2.flatten(0, -2).sum(0)
-
-            self.enter_context(module.register_forward_pre_hook(read))
+        for module in self._sites:
+            self.enter_context(module.register_forward_pre_hook(self._read))
         return self
+
+    def _read(self, module: nn.Module, given: tuple[Tensor, ...]) -> None:
+        x, site = given[0].double().cpu(), self._sites[module]
+        cos2 = (x @ self._columns) ** 2 / (x * x).sum(-1, keepdim=True)
+        self._sums[site] = self._sums.get(site, 0.0) + x.shape[-1] * cos2.flatten(0, -2).sum(0)
 
     def rows(self, tokens: int) -> Iterator[dict[str, Any]]:
         """A row for each site and for 1 and u, of the energies over so many tokens."""

@@ -2,30 +2,28 @@
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from scipy.stats import entropy
 from torch import Tensor
 from torch.utils.data import Dataset
-from transformers import PreTrainedTokenizerFast
+from transformers import GPT2Tokenizer, PreTrainedTokenizerBase
 
 from empirical.models import ModelSource, load_tokenizer
 from empirical.support import ArrayWriter, CorpusError, Json, RunError, write_folder
 from empirical.text import Corpus, TokenPolicy, encoded
 from lngeom.errors import InputError
 
-END_OF_TEXT = "<|endoftext|>"
-"""GPT-2's token between documents."""
-
 HELD_OUT_EVERY = 10
 """One document in so many is kept out of all training."""
 
 
 class TokenData(NamedTuple):
-    """Token ids of the training and of the held-out documents, shape (tokens,), each document closed by END_OF_TEXT.
+    """Token ids of the training and of the held-out documents, shape (tokens,), each closed by the end of text.
 
     ``source`` is where they came from.
     """
@@ -37,9 +35,7 @@ class TokenData(NamedTuple):
 
     def unigram_entropy(self) -> float:
         """Entropy in nats of the token frequencies of the held-out text: no unigram model has a lower loss on it."""
-        counts = np.bincount(self.held_out)
-        frequencies = counts[counts > 0] / counts.sum()
-        return float(-(frequencies * np.log(frequencies)).sum())
+        return float(entropy(np.bincount(self.held_out)))
 
     def held_out_sequences(self, length: int, tokens: int) -> Tensor:
         """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
@@ -56,24 +52,15 @@ class TokenData(NamedTuple):
         return torch.from_numpy(np.stack([self.held_out[s : s + length + 1] for s in starts]).astype(np.int64))
 
 
-def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerBase:
     """Byte-level BPE tokenizer with `vocabulary` tokens learnt from `texts`, as of GPT-2 (Radford et al. 2019, 2.2)."""
-    model = Tokenizer(models.BPE())
-    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    model.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=[END_OF_TEXT],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    model.train_from_iterator(texts, trainer)
-    if model.get_vocab_size() != vocabulary:
+    tokenizer = GPT2Tokenizer().train_new_from_iterator(texts, vocabulary, show_progress=False)
+    if len(tokenizer) != vocabulary:
         raise InputError(
-            f"the text yields {model.get_vocab_size()} tokens, not the {vocabulary} asked for: give a --vocabulary of "
+            f"the text yields {len(tokenizer)} tokens, not the {vocabulary} asked for: give a --vocabulary of "
             "at least 257, all bytes and the end of text, or a longer corpus"
         )
-    return PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT)
+    return tokenizer
 
 
 def _is_held_out(index: int) -> bool:
@@ -125,6 +112,7 @@ class Sequences(Dataset[dict[str, Tensor]]):
 
     def __init__(self, tokens: np.ndarray, *, length: int, count: int, seed: int) -> None:
         self._tokens, self._length, self._count, self._seed = tokens, length, count, seed
+        self._pass = lru_cache(1)(self._draw)
         # One sequence is set aside for the offset, which is at most length - 1.
         self.per_pass = (len(tokens) - 1) // length - 1
         if self.per_pass < 1:
@@ -132,17 +120,13 @@ class Sequences(Dataset[dict[str, Tensor]]):
                 f"the training text has {len(tokens):,} tokens, fewer than two sequences of {length} tokens: "
                 "use a longer corpus or a smaller --sequence-length"
             )
-        self._current: tuple[int, int, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return self._count
 
-    def _pass(self, number: int) -> tuple[int, np.ndarray]:
-        if self._current is None or self._current[0] != number:
-            generator = np.random.default_rng([self._seed, number])
-            offset = int(generator.integers(self._length))
-            self._current = (number, offset, generator.permutation(self.per_pass))
-        return self._current[1:]
+    def _draw(self, number: int) -> tuple[int, np.ndarray]:
+        generator = np.random.default_rng([self._seed, number])
+        return int(generator.integers(self._length)), generator.permutation(self.per_pass)
 
     def __getitem__(self, n: int) -> dict[str, Tensor]:
         offset, order = self._pass(n // self.per_pass)

@@ -43,25 +43,17 @@ def ids(seed: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "millions"),
-    # Blocks, d, heads, learning rate; millions of parameters in matrices, in all, and with tied embeddings.
-    [
-        ("70m", (6, 512, 8, 10.0e-4), (70.9, 70.9, 45.2)),
-        ("160m", (12, 768, 12, 6.0e-4), (162.9, 163.0, 124.4)),
-        ("410m", (24, 1024, 16, 3.0e-4), (406.0, 406.3, 354.8)),
-        ("1b", (16, 2048, 8, 3.0e-4), (1013.3, 1013.7, 910.8)),
-    ],
+    ("name", "millions", "tied_millions"),
+    [("70m", 70.9, 45.2), ("160m", 163.0, 124.4), ("410m", 406.3, 354.8), ("1b", 1013.7, 910.8)],
 )
-def test_shapes_of_table_2_have_their_sizes_only_with_untied_embeddings(
-    name: str, shape: tuple[float, ...], millions: tuple[float, ...]
+def test_networks_have_the_sizes_of_their_names_only_with_untied_embeddings(
+    name: str, millions: float, tied_millions: float
 ) -> None:
     recipe = Recipe("layer", name)
-    assert (recipe.layers, recipe.width, recipe.heads, recipe.learning_rate) == shape
     with torch.device("meta"):
-        layer, rms = build_model(recipe), build_model(replace(recipe, norm="rms"))
-    matrices = sum(parameter.numel() for parameter in layer.parameters() if parameter.ndim == 2)
-    tied = layer.num_parameters() - layer.lm_head.weight.numel()
-    assert tuple(round(count / 1e6, 1) for count in (matrices, layer.num_parameters(), tied)) == millions
+        layer, rms = (build_model(replace(recipe, norm=norm)) for norm in ("layer", "rms"))
+    counts = layer.num_parameters(), layer.num_parameters() - layer.lm_head.weight.numel()
+    assert tuple(round(count / 1e6, 1) for count in counts) == (millions, tied_millions)
     # The only parameters that RMSNorm lacks are the biases of the 2L + 1 norms.
     assert layer.num_parameters() - rms.num_parameters() == (2 * recipe.layers + 1) * recipe.width
 
@@ -100,7 +92,7 @@ def test_writers_are_what_the_stream_is_made_of() -> None:
 def test_gradients_of_writers_are_orthogonal_to_1_with_layer_norm(dtype: torch.dtype, seed: int) -> None:
     gradients = writer_gradients(shaken("layer", seed, dtype), ids(seed))
     assert len(gradients) == 2 + 4 * SMALL.layers
-    assert all(writer.orthogonal for writer in gradients)
+    assert all(writer["excess"] <= 1 for writer in gradients)
 
 
 @pytest.mark.parametrize("norm", ["rms", "layer"])
@@ -109,21 +101,14 @@ def test_gradients_are_not_orthogonal_with_rms_norm_nor_where_one_reader_has_no_
     model = shaken(norm)
     if norm == "layer":
         model.transformer.ln_f = nn.Identity()
-    assert not any(writer.orthogonal for writer in writer_gradients(model, ids()))
+    assert not any(writer["excess"] <= 1 for writer in writer_gradients(model, ids()))
 
 
 def test_an_rms_norm_in_one_block_breaks_it_for_the_writers_before_it() -> None:
     model = shaken("layer")
     model.transformer.h[1].ln_1 = RMSNorm(SMALL.width, 1e-5).double()
-    broken = {writer.name for writer in writer_gradients(model, ids()) if not writer.orthogonal}
+    broken = {writer["writer"] for writer in writer_gradients(model, ids()) if writer["excess"] > 1}
     assert broken == {name for name, _ in writers(model) if ".h.1." not in name}
-
-
-def test_frozen_writers_cannot_be_checked() -> None:
-    model = shaken("layer")
-    model.transformer.wpe.weight.requires_grad_(False)
-    with pytest.raises(InputError, match=r"transformer\.wpe\.weight has no gradient: unfreeze it"):
-        writer_gradients(model, ids())
 
 
 def test_energy_along_1() -> None:
@@ -181,12 +166,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TokenData:
 
 def test_one_document_in_ten_is_held_out_and_closed(data: TokenData) -> None:
     closed = data.tokenizer.eos_token
-    assert [text.split()[1] for text in data.tokenizer.decode(data.held_out).split(closed)[:-1]] == [
-        "09",
-        "19",
-        "29",
-        "39",
-    ]
+    numbers = [text.split()[1] for text in data.tokenizer.decode(data.held_out).split(closed)[:-1]]
+    assert numbers == ["09", "19", "29", "39"]
     assert data.tokenizer.decode(data.train).count(closed) == 36
     assert (data.train[-1], data.held_out[-1]) == (data.tokenizer.eos_token_id,) * 2
     assert len(data.tokenizer) == 270
