@@ -65,7 +65,11 @@ class Arr:
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
     def _axis(self, axis: object) -> int:
-        if not isinstance(axis, int | numpy.integer) or not -len(self.axes) <= axis < len(self.axes):
+        if (
+            isinstance(axis, Num)
+            or not isinstance(axis, int | numpy.integer)
+            or not -len(self.axes) <= axis < len(self.axes)
+        ):
             self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
         return int(axis) % len(self.axes)
 
@@ -112,7 +116,7 @@ class Arr:
 
     def divided(self, other: object, dtype: str | None = None) -> Arr:
         """The quotient, which is defined where no divisor is 0."""
-        if not isinstance(other, int | float) or not other:
+        if isinstance(other, Arr | Num) or not other:
             self.trace.require(self._operand(other).value, "!=")
         return self.combined(other, operator.truediv, dtype)
 
@@ -193,7 +197,7 @@ class Arr:
         """The mean square of the deviations from the mean, or their sum over d − correction."""
         deviation = self.combined(self.mean(axis, keepdims=True), operator.sub)
         square = deviation.combined(deviation, operator.mul)
-        if isinstance(correction, int | float) and correction == 0:
+        if not isinstance(correction, Num) and correction == 0:
             return square.mean(axis, keepdims)
         size: Num | int = 1
         for k in self._axes(axis):
@@ -275,7 +279,7 @@ class Arr:
                 axes, rest = axes + rest[:spare], rest[spare:]
             elif isinstance(part, slice) and rest and _is_whole(part, rest[0]):
                 axes.append(rest.pop(0))
-            elif isinstance(part, int) and part in (0, -1) and rest and not rest[0]:
+            elif not isinstance(part, Num) and part in (0, -1) and rest and not rest[0]:
                 rest.pop(0)
             else:
                 self.trace.refuse(f"a part is taken: [{part!r}]")

@@ -78,8 +78,17 @@ class Autograd:
         ]
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
-        run = functools.partial(self._run, self.program.literals.numbers)
+        run = functools.partial(self._run, self._settings())
         return make_fx(run, parts, "symbolic")(*tensors)
+
+    def _settings(self) -> dict[str, float]:
+        """A number of its own for each setting, by which it is known where it stands in the graph."""
+        literals, numbers = self.program.literals, dict[str, float]()
+        for k, (name, value) in enumerate(literals.values.items()):
+            if not literals.is_constant(name):
+                numbers[name] = value * (1 + 2.0**-21 * (1 + k))
+                literals.names |= {numbers[name]: name, float(np.float32(numbers[name])): name}
+        return numbers
 
     def traced(self, trace: Trace, v: Arr) -> dict[str, Arr | None]:
         """The derivatives on traced arrays.

@@ -12,7 +12,7 @@ import numpy as np
 from ._arrays import Arr
 from ._factories import Function, Setting, made
 from ._frameworks import FRAMEWORKS
-from ._numpy import NumpyArray
+from ._numpy import KNOWN, NumpyArray
 from ._sizes import Num
 from ._trace import Trace
 
@@ -28,6 +28,8 @@ class Front:
     held: Mapping[str, np.ndarray] = MappingProxyType({})
     """Vectors that a program holds for good."""
     formats: tuple[str, ...] = ("float32", "float64", "float16")
+    symbolic = True
+    """Whether settings may be symbols."""
 
     def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         """The traced array that a program gives for traced arrays and other values, None if it gives none."""
@@ -50,7 +52,11 @@ class Front:
         """A real result in float64."""
         return FRAMEWORKS[self.framework].read(values)
 
-    def tracing(self) -> contextlib.AbstractContextManager[None]:
+    def knows(self, name: str) -> bool:
+        """Whether a function of the framework with this name depends on its arguments alone."""
+        return name in KNOWN
+
+    def tracing(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
         """A context that holds while a program is built and traced."""
         return contextlib.nullcontext()
 

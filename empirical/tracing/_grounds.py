@@ -38,6 +38,10 @@ class Ground:
         """A number that a program writes, under its name."""
         return self.scalar(name)
 
+    def remainder(self, modulus: int) -> Carrier:
+        """What is left of d by a number: any number."""
+        return self.scalar(f"mod{modulus}")
+
     def ones(self, name: str) -> Carrier:
         """The uniform vector, in the space of the vector of that name."""
         return kernel.ones(self.vector(name))
@@ -126,6 +130,9 @@ class DualGround(Ground):
     def constant(self, name: str, value: Fraction) -> Carrier:
         return self.inner.constant(name, value)
 
+    def remainder(self, modulus: int) -> Carrier:
+        return self.inner.remainder(modulus)
+
     def ones(self, name: str) -> Carrier:
         return self.inner.ones(name)
 
@@ -174,6 +181,9 @@ class FloatGround(Ground):
 
     def constant(self, name: str, value: Fraction) -> Carrier:
         return self._made(self.values.get(name, float(value)))
+
+    def remainder(self, modulus: int) -> Carrier:
+        return self._made(float(self.size % modulus))
 
     def ones(self, name: str) -> Carrier:
         return self._made(numpy.ones(self.size))

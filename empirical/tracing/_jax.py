@@ -23,7 +23,7 @@ from ._trace import Trace
 class JaxFront(Front):
     """Functions on arrays of JAX."""
 
-    framework, formats = "jax", ("float32",)
+    framework, formats, symbolic = "jax", ("float32",), False
 
     def __init__(self) -> None:
         self.jax = importlib.import_module("jax")

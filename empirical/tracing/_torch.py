@@ -32,6 +32,18 @@ Made = TypeVar("Made", bound=Function)
 OPERATIONS: dict[str, Function] = {}
 """PyTorch's functions and methods on traced arrays, by name."""
 
+_KNOWN_NAMED = (
+    "tensor as_tensor is_tensor is_floating_point is_complex promote_types result_type finfo iinfo arange item tolist "
+    "Size register_parameter register_buffer device dtype numel element_size"
+)
+_KNOWN = frozenset(_KNOWN_NAMED.split())
+
+
+def known(name: str) -> bool:
+    """Whether a function of PyTorch depends on its arguments alone: those of traced arguments are looked up anyway."""
+    plain = name.strip("_")
+    return plain in _KNOWN or plain in OPERATIONS or plain.removeprefix("i") in OPERATIONS
+
 
 def operation(*names: str) -> Callable[[Made], Made]:
     """Enter a function in the table under its names."""
@@ -205,7 +217,7 @@ def _binary(a: Operand, b: Operand, how: Callable[[Carrier, Carrier], Carrier]) 
 
 
 def _scaled(a: Operand, alpha: Operand) -> Operand:
-    return a if isinstance(alpha, int) and alpha == 1 else _binary(a, alpha, operator.mul)
+    return a if not isinstance(alpha, Num) and alpha == 1 else _binary(a, alpha, operator.mul)
 
 
 OPERATIONS |= {
@@ -499,10 +511,10 @@ OPERATIONS |= {
     for name, number in (("ones", 1), ("zeros", 0))
 }
 
-_ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized", "requires_grad"), False)
-_ANSWERS |= {"is_floating_point": True, "is_leaf": True, "grad": None, "grad_fn": None}
+_ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized"), False)
+_ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad": None, "grad_fn": None}
 _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided, "__set__requires_grad": None}
-_NOTED = ("device", "is_cuda", "requires_grad")
+_NOTED = ("device", "is_cuda")
 
 
 def _answering(name: str, value: object) -> Callable[..., object]:
@@ -522,6 +534,8 @@ _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
     "shape": _lengths,
     "dtype": lambda x: getattr(torch, x.dtype),
     "ndim": lambda x: len(x.axes),
+    "requires_grad": lambda x: x.trace.circumstance("where an input requires gradients"),
+    "is_inference": lambda x: x.trace.circumstance("in inference mode"),
     "requires_grad_": lambda x, *_: x,
 }
 _ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
