@@ -79,7 +79,7 @@ class Path:
         for value, relation in recorded.obligations:
             goals.setdefault(Formula(value.term, relation), Formula(value, relation))
         claims = [*(goals[step.conclusion] for step in proved[:-1]), Formula(difference, "=")]
-        plain = re.sub(r"\W", "_", name.rpartition(":")[2])
+        plain = re.sub(r"\W", "_", name.rpartition(":")[2], flags=re.ASCII)
         for k, (theorem, claim) in enumerate(zip(proved, claims, strict=True)):
             id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
             yield kernel.certificate(id, theorem, (sorted(theorem.hypotheses, key=repr), claim), Table())
