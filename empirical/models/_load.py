@@ -198,7 +198,7 @@ def _hashed_alone(source: ModelSource) -> Iterator[None]:
     """The files of weights that transformers chooses are among those by whose hashes the model is known."""
     choose = modeling_utils._get_resolved_checkpoint_files
 
-    def chosen(*args, **options) -> tuple[list[str], Json]:
+    def chosen(*args, **options) -> tuple[Any, Any]:
         files, about = choose(*args, **options)
         known = {path.resolve() for path in source.files()}
         for file in files or ():
