@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -204,6 +205,12 @@ class Arr:
             size = size * self.size(k)
         return square.sum(axis, keepdims).divided(size - correction)
 
+    def contracted(self, other: Arr, dtype: str | None = None) -> Arr:
+        """The matrix product with one vector or one column of components."""
+        if other.axes not in (((FEATURE,),), ((FEATURE,), ())):
+            self.trace.refuse("a product of matrices")
+        return self.combined(other.view(other.axes[:1]), operator.mul, dtype).sum(-1, len(other.axes) == 2)
+
     # ------------------------------------------------------------------------------------------------------------ views
 
     def view(self, axes: Iterable[Dim]) -> Arr:
@@ -315,6 +322,25 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     if any(FEATURE in dim for dim in axes):
         value = trace.ground.ones("x") * value
     return Arr(trace, value, axes, dtype)
+
+
+def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
+    """One of two arrays, as a condition on sizes says, with the axes of both."""
+    if not isinstance(condition, bool):
+        a.trace.refuse("a choice by data")
+    both = a.combined(b, operator.add)
+    return (a if condition else b).cast(dtype).expanded(both.axes)
+
+
+def einsum(equation: str, operands: Sequence[Arr], dtype: str) -> Arr:
+    """A sum of products of arrays with the same axes."""
+    terms, arrow, result = equation.replace(" ", "").partition("->")
+    names, trace = terms.split(","), operands[0].trace
+    known = arrow and len(names) == len(operands) and len(set(names)) == 1 and names[0].replace(".", "").isalpha()
+    if not known or [name for name in names[0] if name in result] != list(result):
+        trace.refuse(f"einsum {equation}")
+    gone = [k - len(names[0]) for k, name in enumerate(names[0]) if name not in result]
+    return functools.reduce(lambda a, b: a.combined(b, operator.mul, dtype), operands).sum(gone, False)
 
 
 def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:

@@ -12,7 +12,7 @@ import numpy as np
 from ._arrays import Arr
 from ._factories import Function, Setting, made
 from ._frameworks import FRAMEWORKS
-from ._numpy import KNOWN, NumpyArray
+from ._numpy import KNOWN, NumpyArray, arbitrary, tracing as numpy_tracing
 from ._sizes import Num
 from ._trace import Trace
 
@@ -58,16 +58,19 @@ class Front:
 
     def tracing(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
         """A context that holds while a program is built and traced."""
-        return contextlib.nullcontext()
+        return numpy_tracing()
 
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
         """A program whose own parameters are arbitrary."""
+        arbitrary(function, trace, dtype)
         return function
 
     def loaded(
         self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[np.ndarray]
     ) -> Function:
         """A program with real parameters; `maps` gets what its linear maps give."""
+        own = vars(function) if hasattr(function, "__dict__") else {}
+        own.update({name: self.array(values[name], dtype) for name in own.keys() & values.keys()})
         return function
 
     def of_instance(self, module: object) -> tuple[Build, int | None] | None:

@@ -150,6 +150,7 @@ OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
     "relu": (lambda t: numpy.maximum(t, 0), 1.0),
     "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
     "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
+    "gelu_tanh": (lambda t: t * 0.5 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), 1.13),
     "exp": (numpy.exp, None),
 }
 """Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.

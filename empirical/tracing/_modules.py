@@ -202,7 +202,9 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
                 full = safe(f"{path}.{name}")
                 if full in trace.literals.values:
                     trace.refuse(f"a setting and a parameter are both called {full}")
-                if isinstance(tensor, Tensor):
+                if id(tensor) in twins:
+                    new = twins[id(tensor)]
+                elif isinstance(tensor, Tensor):
                     new = raised(given(trace, full, tensor.arr.axes, dtype))
                 elif isinstance(tensor, torch.Tensor) and tensor.numel() > 1:
                     trace.refuse(f"{path} {name} has the shape {tuple(tensor.shape)}")
@@ -221,6 +223,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
     twin = copy.deepcopy(module, {id(parameter): parameter for parameter in module.parameters()}).eval()
     if type(d) is int:
         return twin
+    sized: dict[int, torch.Tensor] = {}
     if isinstance(d, Num):
         d.trace.builds = d.trace.builds or str(size or "")
     for part in twin.modules():
@@ -237,7 +240,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
                 if tensor is not None and tensor.numel() > 1 and math.prod(tensor.shape) == size:
-                    held[name] = _with_dimension(tensor, d)
+                    held[name] = sized.setdefault(id(tensor), _with_dimension(tensor, d))
     return twin
 
 

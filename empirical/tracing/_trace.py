@@ -78,6 +78,7 @@ class Trace:
         integers, written: The whole numbers above 1 that the code computes with, and all that it has.
         scalars, numbers: Names of constants, all positive, and of parameters of size 1.
         vectors: Names of vectors, and whether they differ from row to row.
+        line: The place in a program that is read, not run.
         given: What the program read that is no argument: names and values of options, globals, attributes.
         sources: Every function of the program that ran, by its name.
         valued: Whether it wants a number in the place of a symbol.
@@ -102,6 +103,7 @@ class Trace:
     called: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
+    line: str = ""
     given: dict[str, str] = field(default_factory=dict)
     sources: dict[str, CodeType] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
@@ -110,8 +112,12 @@ class Trace:
 
     def refuse(self, reason: str, line: str | None = None) -> NoReturn:
         """Give up, for good: code that catches this is refused all the same."""
-        self.refusals.append(f"{reason}{_line() if line is None else line}")
+        self.refusals.append(f"{reason}{self._where() if line is None else line}")
         raise Refusal(self.refusals[-1])
+
+    def _where(self) -> str:
+        line = _line() or self.line
+        return f" ({line.strip()})"[:160] if line else ""
 
     def setting(self, name: str, value: float) -> Carrier:
         """A number that a program is set up with, such as ε: arbitrary and positive if this one is."""
@@ -243,9 +249,11 @@ def is_ours(frame: FrameType) -> bool:
 def _line() -> str:
     """The line of the program that is being run."""
     for frame in reversed(traceback.extract_stack()):
+        if frame.name == "traced" and frame.filename.startswith(_HERE):
+            return ""  # what follows is who asked for the trace
         foreign = not frame.filename.startswith(_HERE) or "/tests/" in frame.filename
         if foreign and not re.search(r"/(torch|numpy|jax)/", frame.filename) and not frame.filename.startswith("<"):
-            return f" ({Path(frame.filename).name}:{frame.lineno}: {frame.line or ''})"[:160]
+            return f"{Path(frame.filename).name}:{frame.lineno}: {frame.line or ''}"
     return ""
 
 
