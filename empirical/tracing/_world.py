@@ -291,9 +291,9 @@ def _integers(values: Any, depth: int = 0) -> Iterator[int]:
     for value in values:
         if isinstance(value, int) and not isinstance(value, bool | Num) and value > 1:
             yield value
-        elif type(value) in (list, tuple, set, frozenset, dict) and depth < 3 and len(value) < 4096:
+        if isinstance(value, list | tuple | set | frozenset | dict) and depth < 3 and len(value) < 4096:
             yield from _integers(value, depth + 1)
-            yield from _integers(value.values(), depth + 1) if type(value) is dict else ()
+            yield from _integers(value.values(), depth + 1) if isinstance(value, dict) else ()
 
 
 def _fingerprint(value: Any, depth: int = 0) -> object:

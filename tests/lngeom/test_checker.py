@@ -316,7 +316,8 @@ def accepted(text: str, names: Mapping[str, Any]) -> bool:
 def test_no_condition_of_the_checker_can_be_removed_unseen(examples: list[Data]) -> None:
     good = [json.dumps(of(attempt())) for attempt, *_ in KEPT.values()] + [json.dumps(data) for data in examples]
     assert [text for text in good if not accepted(text, vars(checker))] == []
-    named = {name: [of(theorem)] for name, theorem in MISUSES.items()} | {"a product without a sign": [*signless()]}
+    named: dict[str, list[Any]] = {name: [of(theorem)] for name, theorem in MISUSES.items()}
+    named["a product without a sign"] = [*signless()]
     for name, forgery in FORGERIES.items():
         changed = copy.deepcopy(examples)
         for each in changed:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lngeom as lg
+from lngeom import checker
 
 FORMULAS = ("norms", "projection", "angles", "epsilon", "fibers", "derivatives", "ellipsoid", "boxes", "folding")
 MODULES = {name: importlib.import_module(f"lngeom.{name}") for name in (*FORMULAS, "rounding", "errors")}
@@ -116,7 +117,7 @@ def test_every_error_descends_from_one_root() -> None:
         for value in vars(importlib.import_module(module)).values():
             if inspect.isclass(value) and issubclass(value, Exception) and value.__module__.startswith("lngeom"):
                 # The checker imports nothing; what it refuses is a ProofError to all others.
-                assert issubclass(value, (lg.errors.LngeomError, lg.checker.Refused))
+                assert issubclass(value, (lg.errors.LngeomError, checker.Refused))
 
 
 def modules() -> list[str]:

@@ -14,7 +14,12 @@ from lngeom.cli import main
 
 def test_a_scaled_weight_is_found_beside_norms_that_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     network: Any = LlamaForCausalLM(LlamaConfig(vocab_size=16, **sizes))
     network.save_pretrained(tmp_path / "source")
     network.save_pretrained(tmp_path / "same")
