@@ -91,18 +91,24 @@ def _items(docs: Path, evidence: Path) -> dict[str, Item]:
     known = {theorem["id"] for theorem in theorems}
     through = passes_through({path.stem: _read(path) for path in (evidence / "certificates").glob("*.json")})
     named = _named(docs / "derivations")
+
+    def rests(id: str) -> tuple[str, ...]:
+        # The asserts of a theorem before its last have certificates of their own, with a number behind its id.
+        parts = {other if other in known else other.rpartition("_")[0] for other in through[id]}
+        return tuple(sorted((parts - {id}) | (named[id] & known)))
+
     found = {
-        id: Item("theorem", one["status"], one["title"], address(id), tuple(sorted(through[id] | (named[id] & known))))
+        id: Item("theorem", one["status"], one["title"], address(id), rests(id))
         for one in theorems
         for id in (one["id"],)
     }
     pages = _ledger_pages(docs)
     for claim in _read(evidence / "claims.json"):
-        rests = settled(claim, "theorem") or settled(claim, "prediction")
-        if rests:
+        settling = settled(claim, "theorem") or settled(claim, "prediction")
+        if settling:
             link = f"ledger/{pages[claim['document']]}.html#claim-{claim['id']}"
             columns = settled(claim, "column")
-            found[f"claim {claim['id']}"] = Item("claim", claim["verdict"], claim["claim"], link, rests, columns)
+            found[f"claim {claim['id']}"] = Item("claim", claim["verdict"], claim["claim"], link, settling, columns)
     for table in sorted((docs / "results").rglob("predictions.csv")):
         page = table.parent.relative_to(docs).as_posix()
         for (prediction, theorem), verdicts in _verdicts(table).items():
@@ -114,9 +120,9 @@ def _items(docs: Path, evidence: Path) -> dict[str, Item]:
             )
     for page in sorted((docs / "results").rglob("*.md")):
         text, where = page.read_text(encoding="utf-8"), page.relative_to(docs).with_suffix("").as_posix()
-        if rests := tuple(sorted(known & set(_REFERENCE.findall(text)))):
+        if mentioned := tuple(sorted(known & set(_REFERENCE.findall(text)))):
             title = text.partition("# ")[2].partition("\n")[0]
-            found[f"page {where}"] = Item("page", "page", title, f"{where}.html", rests)
+            found[f"page {where}"] = Item("page", "page", title, f"{where}.html", mentioned)
     return found
 
 
