@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy
-
 from .carriers import Array, check_vectors, detached, namespace
 from .errors import InputError
 
@@ -14,8 +12,7 @@ __all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fol
 Layout = Literal["linear", "conv1d"]
 """Shape of a weight: ``"linear"`` is [out, in] as ``torch.nn.Linear``, ``"conv1d"`` [in, out] as GPT-2's ``Conv1D``."""
 
-_UNIT, _LAST = 2.0**-53, 2.0**-1074
-"""Unit roundoff of float64, and its smallest number."""
+_UNIT = 2.0**-53
 
 
 def _wide(weight: Array, layout: Layout) -> Array:
@@ -125,7 +122,7 @@ def _folded(
     total, size = wide @ beta, xp.abs(wide) @ xp.abs(beta)
     if b is not None:
         total, size = total + b, size + xp.abs(b)
-    return product, error, total, (inputs + 2) * (_UNIT * size + _LAST)
+    return product, error, total, (inputs + 2) * _UNIT * size
 
 
 @dataclass(frozen=True)
@@ -160,13 +157,11 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     xp = namespace(exact)
     kind = xp.finfo(got.dtype)
     difference = xp.abs(xp.astype(got, xp.float64) - exact)
-    # One rounding: the unit roundoff, or half the smallest number; and what float64 loses where it underflows.
-    place = float(kind.eps) * (xp.abs(exact) + error + float(kind.smallest_normal))
-    bound = 0.5 * place + 2 * error + _LAST
-    with numpy.errstate(over="ignore"):
-        worst = float(xp.max(difference / bound))
+    # The unit roundoff of the dtype, and its smallest normal number where the exact entry underflows.
+    bound = 0.5 * float(kind.eps) * (xp.abs(exact) + error) + float(kind.smallest_normal) + 2 * error
+    worst = float(xp.max(difference / bound))
     norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
-    return (math.inf if math.isnan(worst) else worst), (math.inf if math.isnan(norm) else norm)
+    return (worst, norm) if math.isfinite(worst) else (math.inf, math.inf)
 
 
 def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertificate:
