@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lngeom.checker import digest
 from lngeom.errors import InputError
+from lngeom.kernel import ProofCertificate
 
 from ..support import Json
 from ._backward import Derivative
@@ -46,7 +47,7 @@ class Proof:
     notes: tuple[str, ...] = ()
     kind: str = ""
     eps: float | None = None
-    certificates: tuple[Json, ...] = ()
+    certificates: tuple[ProofCertificate, ...] = ()
     derivatives: tuple[Derivative, ...] = ()
     affine: Affine | None = None
     axis: int = -1
@@ -86,7 +87,7 @@ class Proof:
         lines += [f"  backward     {derivative}" for derivative in self.derivatives]
         if self.certificates:
             whole = next(data for data in reversed(self.certificates) if "_by_" not in data["id"])
-            size = ", ".join(_counted(len(whole[f"{part}s"]), part) for part in ("term", "step"))
+            size = f"{_counted(len(whole['terms']), 'term')}, {_counted(len(whole['steps']), 'step')}"
             lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:
             lines.append(f"  against      {_shown(self.counterexample)}")
@@ -97,7 +98,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def write_certificates(certificates: list[Json], file: Path) -> None:
+def write_certificates(certificates: list[ProofCertificate], file: Path) -> None:
     """Write certificates of proofs, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:
