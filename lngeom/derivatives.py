@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy
 from array_api_compat import device
@@ -14,12 +13,8 @@ from .errors import InputError
 from .norms import Placement, normalized, scale
 from .projection import project
 
-if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
-
 __all__ = [
     "jacobian",
-    "jacobian_operator",
     "jacobian_product",
     "jacobian_singular_values",
     "jacobian_transpose_product",
@@ -203,45 +198,6 @@ def secant(
     first, second = wide[..., None, :], widen(other)[..., None, :]
     product = secant_product(first, second, identity, gain, eps=eps, placement=placement, centered=centered)
     return narrow(xp.matrix_transpose(product), x)
-
-
-def jacobian_operator(
-    x: numpy.ndarray,
-    gain: numpy.ndarray | None = None,
-    *,
-    eps: float,
-    placement: Placement = "inside",
-    centered: bool = True,
-) -> LinearOperator:
-    """Jacobian of LayerNorm at one NumPy vector `x`, shape (d,), as a ``scipy.sparse.linalg.LinearOperator``.
-
-    Products with it and its transpose cost O(d), so that ``svds``, ``lsqr`` and the like never see a d × d matrix.
-    Other libraries have :func:`jacobian_product` and :func:`jacobian_transpose_product`. Returns an operator of shape
-    (d, d). Source: as :func:`jacobian_product`.
-
-    >>> import numpy as np, lngeom as lg
-    >>> lg.derivatives.jacobian_operator(np.array([1.0, -1.0]), eps=3.0) @ np.array([1.0, 0.0])
-    array([ 0.1875, -0.1875])
-    """
-    from scipy.sparse.linalg import LinearOperator
-
-    if not isinstance(x, numpy.ndarray) or x.ndim != 1:
-        seen = f"shape {tuple(x.shape)}" if isinstance(x, numpy.ndarray) else f"type {type(x).__name__}"
-        msg = f"x has {seen}: the operator is that of one numpy vector of shape (d,); see jacobian_product for others"
-        raise InputError(msg)
-    _check(x, gain)
-
-    class Jacobian(LinearOperator):
-        def _matmat(self, X: numpy.ndarray) -> numpy.ndarray:
-            return jacobian_product(x, X.T, gain, eps=eps, placement=placement, centered=centered).T
-
-        def _rmatmat(self, X: numpy.ndarray) -> numpy.ndarray:
-            return jacobian_transpose_product(x, X.T, gain, eps=eps, placement=placement, centered=centered).T
-
-        def _rmatvec(self, x: numpy.ndarray) -> numpy.ndarray:
-            return self._rmatmat(x.reshape(-1, 1))
-
-    return Jacobian(x.dtype, (x.size, x.size))
 
 
 def jacobian_singular_values(

@@ -1,4 +1,4 @@
-"""Attacks on arguments of functions and commands: masks, arrays, words of a command line."""
+"""Attacks on arguments of functions and commands: arrays, words of a command line."""
 
 import random
 from functools import cache
@@ -6,44 +6,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 import lngeom as lg
-from empirical.models import NormSite
-from empirical.observe import Observer
 from lngeom.projection import mean_vector
 from lngeom.rounding import error_bound
 
 from .area import area
 from .scene import Scene, in_child, refused_or, said
-
-
-@area("masks in every form")
-def masks(_: Scene, generator: random.Random) -> str:
-    """A mask in any form: the tokens that are text are counted and no others, or the form is refused."""
-    x = torch.randn(2, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(generator.randrange(1 << 30)))
-    text = torch.tensor([[generator.random() < 0.6 for _ in range(5)] for _ in range(2)])
-    text[0, 0] = True  # zeros alone are an additive mask
-    low = generator.choice([-1e9, -1e4, float("-inf"), torch.finfo(torch.float32).min])
-    added = torch.zeros(2, 5).masked_fill(~text, low)
-    usual = [text, text.int(), text.double(), text.tolist(), text.numpy(), added, added.half(), added[:, None, None]]
-    odd = ["text", [[1, 0], [1]], text[0], text.int() + 2, added * float("nan"), text.int() - 3, 1 - 2e9 * ~text]
-    odd += [[[None] * 5] * 2, 1j * x[..., 0]]
-    site = NormSite("0", None, "final", "layernorm", 1e-5, 4)
-    layer, known = nn.Sequential(nn.LayerNorm(4, dtype=torch.float64)), generator.random() < 0.5
-    given: Any = generator.choice(usual if known else odd)
-    counted = -1
-
-    def observe() -> None:
-        nonlocal counted
-        with Observer(layer, [site], directions=2) as observer, torch.no_grad():
-            observer.mask(given)
-            layer(x)
-        counted = int(observer.states["0", "input"].tokens.sum())
-
-    wrong = refused_or(f"mask {given!r}", observe)
-    return wrong or ("" if counted == (int(text.sum()) if known else -1) else f"mask {given!r}: {counted} tokens")
-
 
 _X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0]])
 _ODD: list[Any] = [

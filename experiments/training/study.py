@@ -17,11 +17,12 @@ from typing import Any
 import pandas as pd
 import torch
 
+from empirical.pages import write_figure
 from empirical.text import bundled_wikipedia, open_corpus
 from lngeom.errors import LngeomError
 from lngeom.options import add_options, option, read_options, seed
 
-from .figures import STUDY, draw
+from .figures import FIGURES
 from .recipe import CONTROLS, Norm, Optimizer
 from .tables import CELL, TINY, Table, after_training
 from .text import prepare
@@ -111,7 +112,8 @@ def main(words: Sequence[str] | None = None) -> None:
         for state in run.output.glob("checkpoint-*"):
             shutil.rmtree(state)
     gather(out, runs)
-    draw(STUDY, pd.read_csv(out / "study.csv"), out)
+    for name, figure in FIGURES.items():
+        write_figure(figure(pd.read_csv(out / "study.csv")), out / f"{name}.svg")
 
 
 if __name__ == "__main__":

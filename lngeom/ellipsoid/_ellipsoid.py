@@ -14,7 +14,6 @@ from ..carriers import Array, check_gain, check_parameter, check_vectors, dtype_
 from ..errors import InputError
 from ..projection import project
 from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
-from ._nearest import nearest_on_ellipsoid
 
 Floats = NDArray[np.float64]
 
@@ -174,28 +173,6 @@ class Ellipsoid:
         pulled = project(pulled) if self.centered else pulled
         along = xp.sum(widen(u) * widen(self.center), axis=-1)
         return along + math.sqrt(self.d) * xp.sqrt(xp.sum(pulled * pulled, axis=-1))
-
-    def nearest(self, z: Array) -> Array:
-        """Point of the surface nearest to z, shape (..., d), float64, in O(d²) time and O(d) memory for each z.
-
-        For the center, both ends of the shortest axis are nearest; one is returned. NaN for a z that is not finite.
-        """
-        _, nearest = self._nearest(z)
-        return self._like(to_numpy(self.axes.apply(self._like(nearest))) + to_numpy(self.center))
-
-    def distance(self, z: Array) -> Array:
-        """Euclidean distance of z from the surface, shape (...), in float64."""
-        coordinates, nearest = self._nearest(z)
-        offset = to_numpy(self.offset(self._like(to_numpy(z))))
-        return self._like(np.hypot(offset, np.linalg.norm(coordinates - nearest, axis=-1)))
-
-    def _nearest(self, z: Array) -> tuple[Floats, Floats]:
-        """Coordinates along the axes of z and of its nearest surface point."""
-        namespace(z, self.gain)  # raises where two libraries are mixed
-        check_vectors("z", z)
-        check_parameter("gain", self.gain, z)
-        coordinates = to_numpy(self.axes.adjoint(self._like(to_numpy(z) - to_numpy(self.center))))
-        return coordinates, nearest_on_ellipsoid(coordinates, to_numpy(self.semi_axes))
 
     def _like(self, result: Floats) -> Array:
         """`result` in the library and on the device of the gain."""

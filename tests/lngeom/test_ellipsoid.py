@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
-from lngeom.ellipsoid._nearest import nearest_on_ellipsoid
 from lngeom.errors import InputError
 
 U = 2.0**-53
@@ -173,68 +172,6 @@ def test_volume_is_that_of_the_semi_axes(name: str, centered: bool) -> None:
     assert ellipsoid.volume == math.exp(ellipsoid.log_volume)
 
 
-def brute_force_distance(ellipsoid: lg.Ellipsoid, z: np.ndarray, n: int) -> np.ndarray:
-    """Distance to n points of the boundary of a two-dimensional ellipsoid, evenly spaced in the parameter."""
-    t = 2 * math.pi * np.arange(n) / n
-    curve = np.stack([np.cos(t), np.sin(t)], axis=-1) * ellipsoid.semi_axes
-    points = ellipsoid.center + curve @ ellipsoid.axes.directions.T
-    return np.min(np.linalg.norm(points[None] - z[:, None], axis=-1), axis=1)
-
-
-@pytest.mark.parametrize("gain", [(1.0, 2.0, 3.0), (1.0, 1.0, 1.0), (5.0, 0.1, 0.0), (1.0, 0.0, 0.0, 4.0)])
-def test_distance_agrees_with_brute_force(gain: tuple[float, ...]) -> None:
-    ellipsoid = lg.Ellipsoid(np.array(gain), np.arange(len(gain), dtype=float))
-    z = np.random.default_rng(6).standard_normal((40, len(gain))) * 3
-    # Coordinates along the axes and back, and the nearest point, which is good to rounding of both lengths.
-    rounding = 4 * off(ellipsoid) * (np.linalg.norm(z - ellipsoid.center, axis=-1) + ellipsoid.semi_axes[0])
-    rounding += 2 * U * np.linalg.norm(ellipsoid.center)
-    n = 20_000
-    sampled, distance = brute_force_distance(ellipsoid, z, n), ellipsoid.distance(z)
-    # Neighbouring points are at most s·2π/n apart, so a sample lies within half of that of the nearest point.
-    assert np.all(distance <= sampled + rounding)
-    assert np.all(distance >= sampled - ellipsoid.semi_axes[0] * math.pi / n - rounding)
-    nearest = ellipsoid.nearest(z)
-    assert np.all(np.abs(np.linalg.norm(nearest - z, axis=-1) - distance) <= rounding)
-    assert np.all(ellipsoid.contains(nearest))
-
-
-@given(
-    hnp.arrays(float, 5, elements=st.one_of(st.just(1.0), st.floats(1e-3, 1e3))),
-    hnp.arrays(float, (3, 5), elements=st.one_of(st.just(0.0), st.floats(-1e4, 1e4))),
-)
-def test_nearest_point_meets_the_optimality_conditions(lengths: np.ndarray, points: np.ndarray) -> None:
-    lengths = np.sort(lengths)[::-1]
-    nearest = nearest_on_ellipsoid(points, lengths)
-    # A component sc/(pole + q) has 8 roundings, and the q at which Newton's step falls below its last bit (2 units) or
-    # below the rounding of the norm of m components (m + 8 more); the norm here has another m + 4.
-    units = 2 * (8 + 2 + (lengths.size + 8) + lengths.size + 4) * U
-    np.testing.assert_allclose(np.linalg.norm(nearest / lengths, axis=-1), 1.0, rtol=0, atol=units)
-    for c, p in zip(points, nearest, strict=True):
-        # Global optimality (trust region): c − p = t p/s² with t >= −s_min², for one multiplier t.
-        normal = p / lengths**2
-        t = float((c - p) @ normal / (normal @ normal))
-        scale = float(np.linalg.norm(c) + lengths[0])
-        assert np.linalg.norm(c - p - t * normal) <= units * scale
-        # The multiplier is known to the rounding of c − p over the length of the normal.
-        assert t >= -(lengths[-1] ** 2) - units * scale / np.linalg.norm(normal)
-
-
-def test_nearest_point_of_special_points() -> None:
-    lengths = np.array([3.0, 2.0, 1.0])
-    # The center, and a point of the long axis inside the evolute: both leave along the shortest axis.
-    assert nearest_on_ellipsoid(np.zeros(3), lengths).tolist() == [0.0, 0.0, 1.0]
-    on_axis = nearest_on_ellipsoid(np.array([1.0, 0.0, 0.0]), lengths)
-    # 1 − (3/8)² and its root: four roundings of either side.
-    np.testing.assert_allclose(on_axis, [9 / 8, 0.0, math.sqrt(1 - 9 / 64)], rtol=8 * U)
-    # Beyond the center of curvature, 3 − 1/3, the end of the long axis is nearest.
-    assert nearest_on_ellipsoid(np.array([2.7, 0.0, 0.0]), lengths).tolist() == [3.0, 0.0, 0.0]
-    assert nearest_on_ellipsoid(np.array([0, 0, 1e200]), lengths).tolist() == [0.0, 0.0, 1.0]
-    assert np.all(np.isnan(nearest_on_ellipsoid(np.array([np.nan, 0.0, 1.0]), lengths)).any())
-    one_point = lg.Ellipsoid(np.array([2.0]), np.array([5.0]))
-    assert one_point.nearest(np.array([1.0])).tolist() == [5.0]
-    assert one_point.distance(np.array([1.0])).tolist() == 4.0
-
-
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("name", GAINS)
 def test_samples_lie_where_they_should(name: str, centered: bool) -> None:
@@ -298,11 +235,10 @@ def test_other_libraries_agree_with_numpy(name: str, library: str) -> None:
     # The same operations in another order of sums, whose terms are at most √d(|z| + |b|) times 1, |b|, |g| or 1/|g|.
     weight = 1 + np.abs(bias) + np.abs(gain) + 1 / np.where(gain == 0, 1, np.abs(gain))
     slack = 2 * (gain.size + 4) * U * math.sqrt(gain.size) * ((np.abs(z) + np.abs(bias)) @ weight)
-    for method in ("relative_radius", "offset", "support", "distance"):
+    for method in ("relative_radius", "offset", "support"):
         value, expected = getattr(ellipsoid, method)(convert(z)), getattr(reference, method)(z)
         assert type(value) is type(convert(gain))
         assert np.all(np.abs(np.from_dlpack(value) - expected) <= slack)
-    assert np.array_equal(np.from_dlpack(ellipsoid.nearest(convert(z))), reference.nearest(z))
     assert np.array_equal(np.from_dlpack(ellipsoid.normals), reference.normals)
     assert np.array_equal(np.from_dlpack(ellipsoid.sample_surface(5, 0)), reference.sample_surface(5, 0))
     assert repr(ellipsoid) == repr(reference)
@@ -334,13 +270,7 @@ def test_bad_input() -> None:
     for rtol in (-1.0, math.inf, math.nan):
         with pytest.raises(InputError, match="rtol"):
             ellipsoid.contains(np.ones(2), rtol=rtol)
-    for method in (
-        ellipsoid.relative_radius,
-        ellipsoid.contains,
-        ellipsoid.nearest,
-        ellipsoid.support,
-        ellipsoid.offset,
-    ):
+    for method in (ellipsoid.relative_radius, ellipsoid.contains, ellipsoid.support, ellipsoid.offset):
         with pytest.raises(InputError, match="shape"):
             method(np.zeros(3))
         with pytest.raises(InputError, match="do not mix"):

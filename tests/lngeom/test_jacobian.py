@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.derivatives import jacobian_operator, jacobian_product, jacobian_singular_values, lipschitz_constant
+from lngeom.derivatives import jacobian_product, jacobian_singular_values, lipschitz_constant
 
 from .functions import FUNCTIONS, data
 
@@ -87,25 +87,6 @@ def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, place
     norm = norm_of(torch.tensor(x), torch.ones(1), **how)
     slack = (d + 1) * tolerance(x, centered=centered and d > 1, scale=norm)
     assert np.all(np.abs(values - dense) <= slack)
-
-
-@pytest.mark.parametrize(("placement", "centered"), CASES)
-def test_linear_operator_multiplies_as_the_dense_matrix(placement: Any, centered: bool) -> None:
-    x, gain, _ = (a.numpy() for a in sample(8))
-    how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
-    operator, dense = jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
-    columns = np.random.default_rng(7).normal(size=(8, 3))
-    slack = 8 * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2))) * float(np.abs(columns).max())
-    assert operator.shape == (8, 8)
-    for product, expected in (
-        (operator @ columns[:, 0], dense @ columns[:, 0]),
-        (operator @ columns, dense @ columns),
-        (operator.T @ columns[:, 0], dense.T @ columns[:, 0]),
-        (operator.H @ columns, dense.T @ columns),
-        (operator @ columns[:, :1], dense @ columns[:, :1]),
-    ):
-        assert product.shape == expected.shape
-        assert np.all(np.abs(product - expected) <= slack)
 
 
 def test_batches_broadcast() -> None:
