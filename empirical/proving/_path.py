@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 from lngeom import kernel
 from lngeom.kernel import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
@@ -75,7 +74,7 @@ class Path:
         """Obligations and, last, an equality, each as the code itself computes it, and accepted by the checker."""
         goals: dict[Formula, Formula] = {}
         for value, relation in recorded.obligations:
-            goals.setdefault(Formula(cast(Recorded, value).term, relation), Formula(value, relation))
+            goals.setdefault(Formula(value.term, relation), Formula(value, relation))
         claims = [*(goals[step.conclusion] for step in proved[:-1]), Formula(difference, "=")]
         plain = re.sub(r"\W", "_", name.rpartition(":")[2])
         for k, (theorem, claim) in enumerate(zip(proved, claims, strict=True)):

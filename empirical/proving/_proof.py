@@ -8,7 +8,6 @@ from pathlib import Path
 
 from lngeom.checker import digest
 from lngeom.errors import InputError
-from lngeom.kernel import ProofCertificate
 
 from ..support import Json
 from ._backward import Derivative
@@ -47,7 +46,7 @@ class Proof:
     notes: tuple[str, ...] = ()
     kind: str = ""
     eps: float | None = None
-    certificates: tuple[ProofCertificate, ...] = ()
+    certificates: tuple[Json, ...] = ()
     derivatives: tuple[Derivative, ...] = ()
     affine: Affine | None = None
     axis: int = -1
@@ -87,7 +86,7 @@ class Proof:
         lines += [f"  backward     {derivative}" for derivative in self.derivatives]
         if self.certificates:
             whole = next(data for data in reversed(self.certificates) if "_by_" not in data["id"])
-            size = f"{_counted(len(whole['terms']), 'term')}, {_counted(len(whole['steps']), 'step')}"
+            size = ", ".join(_counted(len(whole[f"{part}s"]), part) for part in ("term", "step"))
             lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:
             lines.append(f"  against      {_shown(self.counterexample)}")
@@ -98,7 +97,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def write_certificates(certificates: list[ProofCertificate], file: Path) -> None:
+def write_certificates(certificates: list[Json], file: Path) -> None:
     """Write certificates of proofs, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:

@@ -1,0 +1,131 @@
+"""A program in all circumstances: on its branches, in training, with other axes and in other formats."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterator
+from functools import cached_property
+from types import CodeType
+
+from ..support import Json
+from ..tracing import FEATURE, LAYOUTS, Arr, Dim, Ground, Program, Refusal, Trace, runs
+from ._path import Path
+
+
+class Survey:
+    """The runs of a program on terms, for one layout of x in one format.
+
+    Attributes:
+        paths: Those on which nothing is the case that it asks for, such as training; one for each range of sizes.
+        asked: Those on which something is, and what they gave: an array or what went wrong.
+    """
+
+    def __init__(self, program: Program, axes: tuple[Dim, ...], dtype: str, traces: list[Trace]) -> None:
+        self.program, self.axes, self.dtype = program, axes, dtype
+
+        def start(decisions: list[bool]) -> Trace:
+            traces.append(Trace(Ground(), program.literals, decisions=decisions))
+            return traces[-1]
+
+        def attempt(trace: Trace) -> Arr | Exception:
+            try:
+                return program.traced(trace, dtype, axes)
+            except Exception as error:
+                if not trace.circumstances:
+                    raise
+                return error
+
+        self.paths, self.asked = list[Path](), list[tuple[Trace, Arr | Exception]]()
+        for trace, output in runs(start, attempt):
+            if trace.circumstances or isinstance(output, Exception):
+                self.asked.append((trace, output))
+            else:
+                self.paths.append(Path(program, axes, dtype, trace, output))
+
+    def world(self) -> Json:
+        """What the verdict is about, and what it is not about, in words."""
+        traces = [path.trace for path in self.paths]
+        given = {name: value for trace in traces for name, value in trace.given.items()}
+        sources = {name: _hash(code) for trace in traces for name, code in trace.sources.items()}
+        unexamined = [*self._circumstances(), *self._formats()]
+        return {
+            "shape": self._shape,
+            "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
+            "sources": sources,
+            "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
+        }
+
+    def _circumstances(self) -> Iterator[str]:
+        """Circumstances in which it is another function; where several are, the fewest."""
+        told: list[set[str]] = []
+        for trace, output in sorted(self.asked, key=lambda pair: len(pair[0].circumstances)):
+            words = set(trace.circumstances)
+            if any(known <= words for known in told):
+                continue
+            usual = [path for path in self.paths if _compatible(path.trace, trace)]
+            if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):
+                told.append(words)
+                yield f"{' '.join(trace.circumstances)} ({_why(output)})"
+
+    def _formats(self) -> Iterator[str]:
+        """Formats in which it is another function."""
+        other = [dtype for dtype in self.program.front.formats if not self._agrees(self.axes, dtype)]
+        if other:
+            yield f"{' and '.join(other)}, where it takes another path"
+
+    @cached_property
+    def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:
+        """The layouts on which it is the same function, and the others in words."""
+        place = self.axes[-1] == (FEATURE,)
+        alike = [axes for axes in LAYOUTS.values() if (axes[-1] == (FEATURE,)) == place]
+        same = [axes for axes in alike if axes == self.axes or self._agrees(axes, self.dtype)]
+        left = [f"x of shape {_text(axes)}" for axes in alike if axes not in same]
+        return same, left
+
+    @property
+    def _shape(self) -> str:
+        return " or ".join(map(_text, sorted(self._others[0], key=len)))
+
+    def _agrees(self, axes: tuple[Dim, ...], dtype: str) -> bool:
+        """Whether it is the same function of x with other axes, or in another format."""
+        if (axes, dtype) == (self.axes, self.dtype):
+            return True
+        try:
+            other = Survey(self.program, axes, dtype, [])
+        except Exception:  # a program may fail in any way
+            return False
+        if list(other._circumstances()) != list(self._circumstances()) or len(other.paths) != len(self.paths):
+            return False
+        pairs = zip(self.paths, other.paths, strict=True)
+        return all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)
+
+
+def _same(path: Path, trace: Trace, output: Arr) -> bool:
+    """Whether two runs computed the same, defined where the other is."""
+    return path.output.value == output.value and path.trace.obligations == trace.obligations
+
+
+def _compatible(a: Trace, b: Trace) -> bool:
+    """Whether two runs may be of one size."""
+    taken = {(relation, value): answer for value, relation, answer in a.sizes_asked}
+    return all(taken.get((relation, value), answer) == answer for value, relation, answer in b.sizes_asked)
+
+
+def _why(output: Arr | Exception) -> str:
+    if isinstance(output, Arr):
+        return "it computes something else"
+    return str(output) if isinstance(output, Refusal) else f"{type(output).__name__}: {output}"[:120]
+
+
+def _text(axes: tuple[Dim, ...]) -> str:
+    return f"({', '.join('·'.join(dim).replace('num_key_value_heads', 'H') or '1' for dim in axes)})"
+
+
+def _hash(code: CodeType) -> str:
+    """The hash of a function's source, of its instructions where there is none."""
+    try:
+        text = inspect.getsource(code)
+    except (OSError, TypeError):
+        text = repr((code.co_code, code.co_consts, code.co_names))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,52 @@
+"""What a verdict does not know, it refuses or names."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from empirical.proving import prove_target
+from empirical.proving._proof import NEVER
+from lngeom.checker import recheck
+from tests.kernels.traced import PROVED
+
+from . import world
+
+TRUST = (Path(__file__).parents[3] / "docs/trust.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", world.NOT_PROVED)
+def test_what_is_not_known_is_not_proved(name: str) -> None:
+    proof = prove_target(world.NOT_PROVED[name], "code", "torch", kind="rmsnorm")
+    assert proof.status in ("not traced", "variant", "refuted"), str(proof)
+    assert not proof.passes()
+
+
+@pytest.mark.parametrize("name", world.EXCLUDED)
+def test_what_is_not_examined_is_named(name: str) -> None:
+    code, where, words = world.EXCLUDED[name]
+    proof = prove_target(code, "code", "torch", kind="rmsnorm")
+    assert proof.status == "not traced" or any(words in part for part in getattr(proof, where)), str(proof)
+
+
+def test_a_branch_on_eps_is_two_formulas() -> None:
+    proof = prove_target(lambda x, weight, eps=1e-6: world.rms(x, weight, max(eps, 1e-7)), "code", "torch")
+    assert (proof.status, proof.text.count(" where ")) == ("proved", 2)
+    assert "RMSNorm(x; ε = 1e-07) where 1e-07 − ε > 0" in proof.text
+
+
+def test_the_code_s_own_numbers_are_where_it_is_tried() -> None:
+    proof = prove_target(world.NOT_PROVED["a size far away"], "code", "torch", kind="rmsnorm")
+    assert {49_999, 50_000, 50_001} <= set(proof.sizes)
+
+
+def test_a_certificate_says_what_it_is_about() -> None:
+    proof = prove_target(PROVED["in place"], "code", "torch")
+    words = proof.certificates[-1]["words"]
+    assert words["program"] == proof.text
+    assert set(re.findall(r"(\w+) [0-9a-f]{64}", words["sources"])) == {"_in_place", "mean", "square"}
+    assert all(recheck(data) for data in proof.certificates)
+
+
+def test_trust_names_what_no_verdict_covers() -> None:
+    assert all(words in TRUST for words in NEVER)
