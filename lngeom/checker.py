@@ -12,7 +12,9 @@ import functools
 import hashlib
 import json
 import math
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -28,15 +30,21 @@ _WORK = 2**17
 _LARGE = 2**1024
 """Numerators and denominators of products stay below it: powers of powers would fill the memory."""
 _DEEP = "lists or terms stand in one another too deep to be read"
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]{,99}")
+_ID = re.compile(r"\w{1,100}(\.\w{1,100})+", re.ASCII)
 
 
 class Refused(Exception):
     """Raised by :func:`recheck`: a certificate does not prove what it states."""
 
 
-def _need(condition: bool, message: str) -> None:
+class Malformed(Refused):
+    """What is read is no certificate."""
+
+
+def _need(condition: bool, message: str, error: type[Refused] = Refused) -> None:
     if not condition:
-        raise Refused(message)
+        raise error(message)
 
 
 Monomial = tuple[tuple[int, int], ...]
@@ -222,19 +230,23 @@ class Algebra:
 def _integer(value: object, low: float = -math.inf, high: float = math.inf) -> int:
     if type(value) is int and low <= value < high:
         return value
-    raise Refused(f"{value!r} is not an integer from {low} to below {high}")
+    raise Malformed(f"{_short(value)} is not an integer from {low} to below {high}")
 
 
-def _name(value: object) -> str:
-    if type(value) is str and value.isidentifier() and value.isascii():
+def _name(value: object, pattern: re.Pattern[str] = _NAME) -> str:
+    if type(value) is str and pattern.fullmatch(value):
         return value
-    raise Refused(f"{value!r} is not a name")
+    raise Malformed(f"{_short(value)} is not a name")
 
 
 def _list(value: object, size: int | None = None) -> list:
     if type(value) is list and size in (None, len(value)):
         return value
-    raise Refused(f"{value!r} is not a list of {size} entries")
+    raise Malformed(f"{_short(value)} is not a list of {size or 'any'} entries")
+
+
+def _short(value: object) -> str:
+    return repr(value)[:80]
 
 
 class Terms:
@@ -245,7 +257,7 @@ class Terms:
         self.values: list[Polynomial] = []
         self.atoms: dict[int, tuple] = {}
         for node in _list(nodes):
-            _need(bool(_list(node)), "a node has a kind")
+            _need(bool(_list(node)), "a node has a kind", Malformed)
             kind, *operands = node
             self.values.append(self.node(kind, operands))
 
@@ -271,7 +283,7 @@ class Terms:
             return a.power(self(base), _integer(k, 0, 1000))
         if kind == "trace":
             name, inner = _list(operands, 2)
-            _need(("v", _name(name)) in a.places, f"a trace binds {name}, which does not occur")
+            _need(("v", _name(name)) in a.places, f"a trace binds {name}, which does not occur", Malformed)
             return a.trace(name, self(inner))
         values = [self(operand) for operand in operands]
         if kind in ("+", "*") and len(values) >= 2:
@@ -289,13 +301,14 @@ class Terms:
             ("mean", 1): lambda p: a.times(a.total(p), a.generator(_D, -1)),
             ("abs", 1): lambda p: a.root(a.times(p, p)),
         }
-        _need(type(kind) is str and (kind, len(values)) in makers, f"{kind!r} of {len(values)} terms is unknown")
+        known = type(kind) is str and (kind, len(values)) in makers
+        _need(known, f"{_short(kind)} of {len(values)} terms is unknown", Malformed)
         return makers[kind, len(values)](*values)
 
     def formula(self, value: object) -> tuple[Polynomial, str]:
         """A term and its relation to 0."""
         place, relation = _list(value, 2)
-        _need(relation in RELATIONS, f"{relation!r} is not a relation")
+        _need(relation in RELATIONS, f"{_short(relation)} is not a relation", Malformed)
         return self(place), relation
 
     def formulas(self, value: object) -> frozenset:
@@ -322,7 +335,7 @@ class Rules:
     def conclude(self, rule: object, stated: Stated, arguments: list, used: list[Sequent]) -> Sequent:
         """The sequent that follows."""
         if type(rule) is not str or rule not in (*_SIMPLE, *_OWN):
-            raise Refused(f"{rule!r} is not a rule")
+            raise Malformed(f"{_short(rule)} is not a rule")
         wanted = _PREMISES[rule]
         if wanted is not None:
             _need(len(used) == len(wanted), f"{rule} has {len(wanted)} premises")
@@ -383,7 +396,7 @@ def _truth(p: Polynomial, relation: str) -> bool:
 
 
 def _function(a: Algebra, name: object) -> Callable[[Polynomial], Polynomial]:
-    _need(name in ("inv", "sqrt"), f"{name!r} is not a function")
+    _need(name in ("inv", "sqrt"), f"{_short(name)} is not a function", Malformed)
     return a.inverse if name == "inv" else a.root
 
 
@@ -437,22 +450,24 @@ def digest(data: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def loaded(text: str) -> Any:
-    """The contents of a file in which no object repeats a member: readers differ in which of the two counts."""
+def loaded(text: str) -> list[Any]:
+    """The certificates of a file, in which no object repeats a member: readers differ in which of the two counts."""
 
     def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        record = dict(pairs)
-        names = [name for name, _ in pairs]
-        _need(len(record) == len(pairs), f"an object has two members {max(names, key=names.count, default=None)!r}")
-        return record
+        names = Counter(name for name, _ in pairs)
+        twice = f"an object has two members {_short(max(names, key=names.__getitem__, default=None))}"
+        _need(len(names) == len(pairs), twice, Malformed)
+        return dict(pairs)
 
     try:
-        return json.loads(text, object_pairs_hook=members)
+        data = json.loads(text, object_pairs_hook=members)
     except RecursionError:
-        raise Refused(_DEEP) from None
+        raise Malformed(_DEEP) from None
+    _need(data != [], "it holds no certificate", Malformed)
+    return data if type(data) is list else [data]
 
 
-def recheck(data: Mapping[str, object]) -> int:
+def recheck(data: Mapping[str, Any]) -> int:
     """Number of steps of a certificate, all of which follow; the last one is the statement.
 
     >>> from lngeom.checker import recheck
@@ -461,13 +476,21 @@ def recheck(data: Mapping[str, object]) -> int:
     2
     """
     members = {"format", "id", "words", "statement", "steps", "terms", "sha256"}
-    _need(type(data) is dict and set(data) == members, f"a certificate has the members {sorted(members)}")
-    _need(data["format"] == FORMAT, f"the format is {data['format']!r}, known is {FORMAT!r}")
+    shaped = type(data) is dict and set(data) == members
+    _need(shaped, f"a certificate has the members {', '.join(sorted(members))}", Malformed)
+    _need(data["format"] == FORMAT, f"the format is {_short(data['format'])}, known is {FORMAT!r}", Malformed)
+    words = data["words"]
+    _need(type(words) is dict and all(type(text) is str and text.isprintable() for text in words.values()),
+          "the words are not lines of text with a name each", Malformed)  # fmt: skip
+    for name, pattern in ((data["id"], _ID), *((word, _NAME) for word in words)):
+        _name(name, pattern)
     try:
-        _need(data["sha256"] == digest(data), "the content does not have the stated hash")
+        _need(data["sha256"] == digest(data), "the content does not have the stated hash", Malformed)
         return _rechecked(data, Algebra())
     except RecursionError:
-        raise Refused(_DEEP) from None
+        raise Malformed(_DEEP) from None
+    except UnicodeEncodeError:
+        raise Malformed("a text has half a character") from None
 
 
 def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
@@ -475,18 +498,20 @@ def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
     rules, proved = Rules(terms), list[Sequent]()
     for number, step in enumerate(_list(data["steps"])):
         keys = {"rule", "premises", "arguments", "hypotheses", "conclusion"}
-        _need(type(step) is dict and set(step) == keys, f"step {number} has not the members {sorted(keys)}")
+        shaped = type(step) is dict and set(step) == keys
+        _need(shaped, f"step {number} has not the members {', '.join(sorted(keys))}", Malformed)
         stated, hypotheses = terms.formula(step["conclusion"]), terms.formulas(step["hypotheses"])
         used = [proved[_integer(premise, 0, number)] for premise in _list(step["premises"])]
         try:
             sequent = rules.conclude(step["rule"], stated, _list(step["arguments"]), used)
         except Refused as error:
-            raise Refused(f"step {number}: {error}") from None
+            raise type(error)(f"step {number}: {error}") from None
         _need(sequent == (hypotheses, *stated), f"step {number} ({step['rule']}) states what does not follow")
         proved.append(sequent)
     _need(bool(proved), "it has no steps")
     statement = data["statement"]
-    _need(type(statement) is dict and set(statement) == {"hypotheses", "conclusion"}, "the statement is a sequent")
+    shaped = type(statement) is dict and set(statement) == {"hypotheses", "conclusion"}
+    _need(shaped, "the statement is not hypotheses and a conclusion", Malformed)
     goal = (terms.formulas(statement["hypotheses"]), *terms.formula(statement["conclusion"]))
     _need(proved[-1] == goal, "the last step is not the statement")
     return len(proved)
@@ -497,8 +522,7 @@ def main(files: list[str]) -> int:
     refused = 0
     for file in files:
         try:
-            data = loaded(Path(file).read_text(encoding="utf-8"))
-            print(f"{file}: {sum(map(recheck, data if type(data) is list else [data]))} steps follow")
+            print(f"{file}: {sum(map(recheck, loaded(Path(file).read_text(encoding='utf-8'))))} steps follow")
         except (Refused, ValueError, OSError) as error:
             refused += 1
             print(f"{file}: refused, {error}")

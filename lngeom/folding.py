@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy
+
 from .carriers import Array, check_vectors, detached, namespace
 from .errors import InputError
 
@@ -12,7 +14,8 @@ __all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fol
 Layout = Literal["linear", "conv1d"]
 """Shape of a weight: ``"linear"`` is [out, in] as ``torch.nn.Linear``, ``"conv1d"`` [in, out] as GPT-2's ``Conv1D``."""
 
-_UNIT = 2.0**-53
+_UNIT, _LAST = 2.0**-53, 2.0**-1074
+"""Unit roundoff of float64, and its smallest number."""
 
 
 def _wide(weight: Array, layout: Layout) -> Array:
@@ -122,7 +125,7 @@ def _folded(
     total, size = wide @ beta, xp.abs(wide) @ xp.abs(beta)
     if b is not None:
         total, size = total + b, size + xp.abs(b)
-    return product, error, total, (inputs + 2) * _UNIT * size
+    return product, error, total, (inputs + 2) * (_UNIT * size + _LAST)
 
 
 @dataclass(frozen=True)
@@ -157,11 +160,13 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     xp = namespace(exact)
     kind = xp.finfo(got.dtype)
     difference = xp.abs(xp.astype(got, xp.float64) - exact)
-    # The unit roundoff of the dtype, and its smallest normal number where the exact entry underflows.
-    bound = 0.5 * float(kind.eps) * (xp.abs(exact) + error) + float(kind.smallest_normal) + 2 * error
-    worst = float(xp.max(difference / bound))
+    # One rounding: the unit roundoff, or half the smallest number; and what float64 loses where it underflows.
+    place = float(kind.eps) * (xp.abs(exact) + error + float(kind.smallest_normal))
+    bound = 0.5 * place + 2 * error + _LAST
+    with numpy.errstate(over="ignore"):
+        worst = float(xp.max(difference / bound))
     norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
-    return (worst, norm) if math.isfinite(worst) else (math.inf, math.inf)
+    return (math.inf if math.isnan(worst) else worst), (math.inf if math.isnan(norm) else norm)
 
 
 def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertificate:

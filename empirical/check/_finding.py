@@ -93,11 +93,20 @@ class Finding:
         If it is to be `proved`, also in exact arithmetic: the definition, or a variant whose formula contains one.
         """
         words = [word.lower() for word in allowed if word.strip()]
-        if proved and not (self.proof is not None and self.proof.passes(allowed)):
+        if self._contradicted or (proved and not (self.proof is not None and self.proof.passes(allowed))):
             return False
         parts = (self.cause or "").lower().split("; ")
         excused = self.verdict == "variant" and all(any(word in part for word in words) for part in parts)
         return self.verdict == "rounding" or excused
+
+    @property
+    def _contradicted(self) -> str:
+        """Why outputs within rounding say little: exact arithmetic found another function, or could not tell."""
+        if self.proof is None:
+            return ""
+        if self.proof.undecided:
+            return "no output tells of a branch that was neither proved nor refuted"
+        return "exact arithmetic refutes it" if self.proof.status == "refuted" else ""
 
     def record(self) -> Json:
         """The JSON form, as ``schema.json`` of this package describes it."""
@@ -132,6 +141,8 @@ class Finding:
     def _headline(self) -> str:
         if self.verdict != "rounding":
             return f"{self.verdict}: {self.cause}" if self.cause else self.verdict
+        if self._contradicted:
+            return f"undecided: within rounding at the rows tried, but {self._contradicted}"
         if self.gradient_ratio is not None:
             return "ok: within rounding, forward and backward"
         return "ok: within rounding (forward only; --backward checks the derivatives)"

@@ -78,10 +78,13 @@ class Inputs(NamedTuple):
 
 
 def inputs(claim: Claim) -> Inputs:
-    """All groups at the main dimension, and fewer rows at many others if the kernel takes any."""
+    """All groups at the main dimension, and fewer rows at many others if the kernel takes any.
+
+    Among these are the numbers that its code has, and their neighbours.
+    """
     kernel = claim.kernel
     groups = {kernel.d: list(suite(kernel.d, kernel.dtype))}
-    for d in DIMENSIONS if kernel.several else ():
+    for d in dict.fromkeys((*DIMENSIONS, *claim.proof.sizes)) if kernel.several else ():
         if d != kernel.d:
             groups[d] = list(suite(d, kernel.dtype, rows=4))[: 3 if d > _WIDE else None]
     return Inputs(claim, groups)

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import importlib.metadata
 import io
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -19,12 +20,15 @@ from lngeom.errors import LngeomError
 
 from ..models import ModelSource, find_model, load_network, load_tokenizer, weights_sha256
 from ..support import Json, ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
-from ._fold import Fold, Map, agreement, fold_gains, matrix, own, rms_form
-from ._trace import find_norms
+from ._fold import Fold, Map, agreement, fold, matrix, own, rms_form
+from ._gauge import find_shifts, rotate, shift_by
 
 _CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation of a gauge"
-_FORMAT = 4
-"""Since 3 the certificate carries its own hash, since 4 outputs are held to each other in float64 alone."""
+_FORMAT = 5
+"""Since 3 the certificate carries its own hash, since 4 outputs are held to each other in float64 alone, since 5 gains
+and biases that moved have maps."""
+_ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "quantization_config")
+"""Entries of a configuration that say how its file came to be; classes and numbers are compared themselves."""
 Inputs = dict[str, Tensor]
 
 
@@ -38,16 +42,22 @@ def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | 
     return lngeom.folding.certify_rounding(matrix(new, entry.axis), q @ wide, error)
 
 
-def certify_maps(original: nn.Module, folded: Fold) -> list[Json]:
-    """Every changed parameter with its certificate, and proof that no other was changed."""
+def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = None) -> list[Json]:
+    """Every changed parameter with its certificate, and proof that no other differs by a bit.
+
+    `network` is held to what `folded` says must change; by default its own checkpoint.
+    """
     proofs: list[Json] = []
     if folded.onto is not None:
         proofs, original = certify_maps(original, folded.onto), folded.onto.checkpoint
-    network, of_weight = folded.checkpoint, dict[str, lngeom.folding.FoldCertificate]()
+    network = network or folded.checkpoint
+    of_weight = dict[str, lngeom.folding.FoldCertificate]()
     for entry in folded.maps:
         old, new = own(original, entry.parameter), own(network, entry.parameter)
         if entry.change == "shifted":  # proved with its weight, which comes before it
             proof = of_weight[entry.weight]
+        elif entry.change == "neutral":
+            proof = lngeom.folding.FoldCertificate(0.0 if bool((new == entry.amount).all()) else math.inf, 0.0, 0.0)
         elif entry.change in ("uniform", "turned"):
             proof = _certify_gauge(entry, old, new, folded.rotation)
         elif entry.change == "centered":
@@ -64,15 +74,15 @@ def certify_maps(original: nn.Module, folded: Fold) -> list[Json]:
             )  # fmt: skip
             of_weight[entry.parameter] = proof
         proofs.append({**asdict(entry), "exact": proof.exact, **asdict(proof)})
-    changed = {entry.parameter for entry in folded.maps}
-    before, after = original.state_dict(), network.state_dict()
-    for name, tensor in before.items():
-        path = name.rpartition(".")[0]
-        if name not in changed and path not in folded.moved:
-            # A tied alias that no call uses goes with the parameter that it names.
-            same = torch.equal(tensor.double(), after[name].double())
-            if not same and not any(tensor.data_ptr() == before[c].data_ptr() for c in changed if c in before):
-                proofs.append({"parameter": name, "change": "unchanged", "exact": False})
+    before, planned, after = original.state_dict(), folded.checkpoint.state_dict(), network.state_dict()
+    changed = {
+        planned[entry.parameter].data_ptr(): entry.parameter for entry in folded.maps if entry.parameter in after
+    }
+    for name in {*before, *after} - {entry.parameter for entry in folded.maps}:
+        # A tied alias that no call uses goes with the parameter that it names.
+        alias = changed.get(planned[name].data_ptr())
+        if not torch.equal((after[alias] if alias else before[name]).double(), after[name].double()):
+            proofs.append({"parameter": name, "change": "unchanged", "exact": False})
     return proofs
 
 
@@ -229,17 +239,33 @@ def load_folded(directory: str | Path) -> nn.Module:
     Raises:
         ModelError: If the directory holds none.
     """
-    return _loaded(Path(directory), _certificate_of(Path(directory))).model
+    known = _certificate_of(Path(directory))
+    entries = [tuple(entry) for entry in known["entries"]]
+    return rms_form(load_network(find_model(str(directory))), known["norms"], known["moved"], entries)
 
 
-def _loaded(directory: Path, known: Json) -> Fold:
-    fields = {field: known[field] for field in ("norms", "moved", "kept", "entries", "untied")}
-    maps = [Map(**{name: entry[name] for name in Map.__dataclass_fields__ if name in entry}) for entry in known["maps"]]
-    checkpoint = load_network(find_model(str(directory)))
-    form = rms_form(checkpoint, known["norms"], known["moved"], [tuple(entry) for entry in known["entries"]])
-    if not known["norms"] and not known["entries"]:
-        form = checkpoint
-    return Fold(form, checkpoint, maps, **fields)
+def _planned(original: nn.Module, known: Json, rotation: np.ndarray | None) -> Fold:
+    """The change of that kind, as it follows from the original; of the certificate's maps only constants are read."""
+    if rotation is not None:
+        return rotate(original, rotation)
+    if known["maps"] and all(entry["change"] == "uniform" for entry in known["maps"]):
+        amounts = {entry["parameter"]: float(entry["amount"]) for entry in known["maps"]}
+        return shift_by(original, find_shifts(original, each=True), amounts)
+    return fold(original, gains=bool(known["moved"]))
+
+
+def _beside(network: Any, planned: Any, known: Json, today: Json) -> list[str]:
+    """How a network and its certificate differ from what follows from the original, parameters aside."""
+    wanted, got = (each.config.to_dict() for each in (planned.checkpoint, network))
+    differing = [name for name in {*wanted, *got}.difference(_ABOUT) if wanted.get(name) != got.get(name)]
+    faults = [f"config.json has another {name} than the original" for name in sorted(differing)]
+    for field in ("norms", "moved", "entries"):
+        stated = json.loads(json.dumps(today[field]))
+        faults += [f"the {field} of the certificate do not follow from the original"] * (known[field] != stated)
+    named = [
+        {entry["parameter"] for entry in each["maps"] if entry["change"] != "unchanged"} for each in (known, today)
+    ]
+    return faults + [f"{name}: whether it changes follows from the original" for name in sorted(named[0] ^ named[1])]
 
 
 def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[str]]:
@@ -270,24 +296,27 @@ def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, li
             f"{directory / _WORST}: is damaged (the certificate has another SHA-256); fold the model again"
         )
     original = load_network(find_model(model or known["location"], known["revision"]))
-    folded = _loaded(directory, known)
     with np.load(directory / _WORST, allow_pickle=False) as arrays:
-        folded.rotation = arrays.get(_ROTATION)
+        rotation = arrays.get(_ROTATION)
         inputs = {name: torch.from_numpy(array) for name, array in arrays.items() if name != _ROTATION}
-    if folded.rotation is not None:
-        folded.onto = fold_gains(copy.deepcopy(original).double())
-        folded.maps = [entry for entry in folded.maps if entry.change == "turned"]
-    compared, _ = compare(original, folded, [inputs])
-    norms = find_norms(original, inputs)
-    hashes = {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)}
+    try:
+        planned = _planned(original, known, rotation)
+    except ModelError as error:
+        return known, [f"the original cannot be changed like that: {error}"]
+    network = load_network(find_model(str(directory)))
+    if type(network) is not type(original):
+        raise ModelError(f"{directory}: is a {type(network).__name__}, the original a {type(original).__name__}")
+    fields = {field: getattr(planned, field) for field in ("norms", "moved", "kept", "entries", "untied")}
+    form = rms_form(network, planned.norms, planned.moved, planned.entries)
+    compared, _ = compare(original, Fold(form, network, **fields), [inputs])
+    hashes = {"original": weights_sha256(original), "folded": weights_sha256(network)}
     today = {
-        **known, "maps": certify_maps(original, folded), "weights_sha256": hashes,
+        **known, **fields, "maps": certify_maps(original, planned, network), "weights_sha256": hashes,
         "compared": {**compared, "inputs": "those of the largest difference"},
     }  # fmt: skip
-    changed = [f"{path} has another ε than {eps:g}" for path, eps in folded.norms.items() if eps != norms[path].eps]
-    changed += [
+    changed = [
         f"the weights of the {name} network are not those of the certificate"
         for name, digest in hashes.items()
         if digest != known["weights_sha256"][name]
     ]
-    return today, [*changed, *failures(today)]
+    return today, [*changed, *_beside(network, planned, known, today), *failures(today)]

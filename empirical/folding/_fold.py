@@ -30,14 +30,15 @@ class Map:
     Attributes:
         parameter: Its name in the network.
         change: ``centered``: ΠW; ``folded``: W diag(g) for the gain of `norm`; ``shifted``: b + Wβ with the weight
-            `weight`; of a gauge ``uniform``: c = `amount` added to every entry, and ``turned``: QW.
+            `weight`; ``neutral``: a gain or bias that moved, `amount` in every entry; of a gauge ``uniform``:
+            c = `amount` added to every entry, and ``turned``: QW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: What the norm adds to its stored weight: 1 for Gemma, else 0.
     """
 
     parameter: str
-    change: Literal["centered", "folded", "shifted", "uniform", "turned"]
+    change: Literal["centered", "folded", "shifted", "neutral", "uniform", "turned"]
     axis: int
     norm: str = ""
     weight: str = ""
@@ -270,9 +271,10 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
             put(network, bias, offset.detach())
             result.maps.append(Map(bias, "shifted", 0, norm.path, name))
     with torch.no_grad():
-        for values, neutral in ((gain, 1 - norm.gain_offset), (shift, 0.0)):
+        for name, values, neutral in (("weight", gain, 1 - norm.gain_offset), ("bias", shift, 0.0)):
             if values is not None:
                 values.fill_(neutral)
+                result.maps.append(Map(f"{norm.path}.{name}", "neutral", 0, norm.path, amount=neutral))
     result.moved.append(norm.path)
 
 

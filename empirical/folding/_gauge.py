@@ -165,6 +165,17 @@ def shift(
     if degrees is not None:
         paths = {path for paths in shifts.plan.values() for path in paths}
         amounts = shifts.at(entering(model, batches, paths, moments_of), degrees)
+    return shift_by(model, shifts, amounts)
+
+
+def shift_by(model: nn.Module, shifts: Shifts, amounts: Mapping[str, float]) -> Fold:
+    """Add these constants to parameters that `shifts` reach.
+
+    Raises:
+        ModelError: One of them is not reached, or the outputs differ.
+    """
+    if beyond := sorted(set(amounts) - set(shifts.reach)):
+        raise ModelError(f"{type(model).__name__} has no gauge of shifts of {beyond[0]}: its outputs would differ")
     checkpoint = shifted(model, amounts)
     maps = [Map(name, "uniform", -1, amount=c) for name, c in amounts.items()]
     result = Fold(checkpoint, checkpoint, maps, kept=shifts.kept)

@@ -61,7 +61,8 @@ class ModelSource:
         return given
 
     def files(self) -> list[Path]:
-        """The local files that define the model: configuration, tokenizer, weights, and the shards of an index.
+        """The local files that define the model: configuration, tokenizer, weights, those that config.json or an
+        index names.
 
         Raises:
             ModelError: One of them is outside the folder, or is no regular file.
@@ -72,8 +73,9 @@ class ModelSource:
         read = sorted(path for path in folder.iterdir() if path.suffix in _READ and not path.is_dir())
         for path in read:
             self._refuse_endless(path)
-        indices = (path for path in read if path.name.endswith(".index.json"))
-        shards = {shard for index in indices for shard in shards_of(index)}
+        named = _named(folder)
+        indices = (path for path in (*read, *named) if path.name.endswith(".index.json"))
+        shards = {*named, *(shard for index in indices for shard in shards_of(index, folder))}
         for shard in shards - set(read):
             if ".." in shard.relative_to(folder).parts or not shard.is_relative_to(folder):
                 self._refuse(shard, "is outside of the folder", "keep all shards in it")
@@ -110,11 +112,22 @@ class ModelSource:
         return f"sha256:{digest.hexdigest()}"
 
 
-def shards_of(index: Path) -> list[Path]:
-    """The files that an index of weights names; none if it cannot be read, which loading it will tell."""
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+def shards_of(index: Path, folder: Path) -> list[Path]:
+    """The files of a folder that an index of weights names; none if it cannot be read, which loading it will tell."""
     try:
-        return [index.parent / name for name in sorted(set(read_json(index)["weight_map"].values()))]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return [folder / name for name in sorted(set(read_json(index)["weight_map"].values()))]
+    except _UNREADABLE:
+        return []
+
+
+def _named(folder: Path) -> list[Path]:
+    """The file of weights that config.json names, if it names one."""
+    try:
+        return [folder / read_json(folder / "config.json")["transformers_weights"]]
+    except _UNREADABLE:
         return []
 
 

@@ -61,7 +61,7 @@ def _files(source: ModelSource, config: PretrainedConfig) -> list[Path]:
     named = getattr(config, "transformers_weights", None)
     usual = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
     path = next((path for path in (folder / name for name in ((named,) if named else usual)) if path.is_file()), None)
-    return [] if path is None else shards_of(path) if path.name.endswith(".index.json") else [path]
+    return [] if path is None else shards_of(path, folder) if path.name.endswith(".index.json") else [path]
 
 
 def _stored(path: Path) -> Iterator[tuple[str, str, int]]:

@@ -11,10 +11,9 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.carriers import Carrier
-from lngeom.kernel import Formula, ProofError, Table
+from lngeom.kernel import Formula, ProofCertificate, ProofError, Table
 from lngeom.rounding import FORMATS
 
-from ..support import Json
 from ..tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 from ._execution import tells
 from ._path import Path
@@ -38,7 +37,7 @@ class Derivative:
     name: str
     status: str
     text: str
-    certificates: tuple[Json, ...] = ()
+    certificates: tuple[ProofCertificate, ...] = ()
 
     def __str__(self) -> str:
         return f"d/d{self.name} {self.status}" + (f", {self.text}" if self.text else "")

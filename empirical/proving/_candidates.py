@@ -89,9 +89,11 @@ def _unbiased(centered: bool, outside: bool) -> Core:
     return compute
 
 
-def _by_length(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, scaled: bool = True) -> Carrier:
-    """x/max(‖x‖, ε), times √d if `scaled`."""
-    length = norm(x)
+def _by_length(
+    x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, scaled: bool = True, mean: bool = False
+) -> Carrier:
+    """x/max(‖x‖, ε), times √d if `scaled`; of ‖x‖/√d if `mean`."""
+    length = root(lg.projection.mean_square(x)) if mean else norm(x)
     longest = (length + eps + namespace(x).abs(length - eps)) / 2
     return _affine(root(dim(x)) * x / longest if scaled else x / longest, gain, bias)
 
@@ -107,6 +109,7 @@ def _cores() -> Iterator[tuple[str, str, bool, Core]]:
     yield "({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)
     yield "√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length
     yield "{z}/max(‖{z}‖, {e})", "other", False, lambda *a, eps: _by_length(*a, eps=eps, scaled=False)
+    yield "{z}/max(rms({z}), {e})", "other", False, lambda *a, eps: _by_length(*a, eps=eps, scaled=False, mean=True)
     yield (
         "1/√(mean square of {z} + {e})",
         "other",
@@ -185,7 +188,8 @@ def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]
             inner = argument._replace(text=text.format(z=argument.text, e=names.scalars.get(eps, "0")))
             y = _composed(function, (inner, _NONE, _NONE), {"eps": eps})(ground)
             for gain, bias in itertools.product(gains, biases):
-                used = [*argument.used, *gain.used, *bias.used]
+                tied = bias.used if bias.used != gain.used else ()
+                used = [*argument.used, *gain.used, *tied]
                 if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
                     value = _composed(function, (inner, gain, bias), {"eps": eps})
                     exact = plain and argument.plain and gain.plain and bias.plain

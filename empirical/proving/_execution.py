@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -17,9 +18,14 @@ _ROWS = 2
 _HIDDEN, _UNDERFLOW = 0.1, 2.0**-30
 
 
-def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Values of what a program has by name: numbers of every format, arrays (n, d) of what differs from row to row."""
-    values = {name: np.asarray(value) for name, value in path.program.literals.values.items()}
+def drawn(path: Path, d: int, rng: np.random.Generator, scale: float = 1.0) -> dict[str, np.ndarray]:
+    """Values of what a program has by name: numbers of every format, arrays (n, d) of what differs from row to row.
+
+    Settings, such as ε, are `scale` times their own values.
+    """
+    literals = path.program.literals
+    factors = {name: 1.0 if literals.is_constant(name) else scale for name in literals.values}
+    values = {name: np.asarray(value * factors[name]) for name, value in literals.values.items()}
     for name, by_row in path.trace.vectors.items():
         if name == "x" or path.trace.is_computed(name):
             continue
@@ -47,10 +53,10 @@ def differs(path: Path, definition: Candidate, sizes: Callable[[int], bool]) -> 
     that all that may differ is rounding.
     """
     rng, told = np.random.default_rng(11), 0
-    for d, dtype in _trials(path, sizes):
+    for scale, (d, dtype) in itertools.product(path.scales, list(_trials(path, sizes))):
         spread = rng.normal(size=(_ROWS, d)) * rng.uniform(0.3, 3, (_ROWS, 1)) + rng.normal(size=(_ROWS, 1))
         rows = rounded(spread, dtype).astype(float)
-        values = drawn(path, d, rng)
+        values = drawn(path, d, rng, scale)
         by_row = [name for name in values if path.trace.vectors.get(name)]
         several = values | {name: np.tile(values[name], (_ROWS, 1)) for name in by_row} | {"x": rows}
         try:
@@ -82,7 +88,7 @@ def _trials(path: Path, sizes: Callable[[int], bool]) -> Iterator[tuple[int, str
     if path.program.size is not None:
         yield from ((path.program.size, dtype) for dtype in ("float32", "bfloat16", "float32") if dtype in formats)
         return
-    more = [(d, "float32") for d, _ in path.sizes()] if path.trace.integers else []
+    more = [(d, "float32") for d, _ in path.sizes()] if path.trace.integers or path.trace.sizes_asked else []
     yield from (trial for trial in [*_TRIALS, *more] if sizes(trial[0]) and trial[1] in formats)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from lngeom import kernel
 from lngeom.kernel import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
@@ -14,6 +15,7 @@ from .. import tracing
 from ..tracing import Arr, Dim, Ground, Program, Trace
 from ._candidates import Names
 
+_LONGEST, _NEAR = 2**17, 48
 SEVERAL = Formula(kernel.d - 1, ">")
 """More than one component."""
 
@@ -34,6 +36,8 @@ class Path:
         program, trace = self.program, self.trace
         if program.front.framework != "torch":
             trace.refuse(f"derivatives of {program.front.framework} are not traced")
+        if len(self.scales) > 1:
+            trace.refuse("derivatives on a branch on a setting are not traced")
         made = {name for *_, name in trace.opaque}
         leaves = {name: by_row for name, by_row in trace.vectors.items() if name not in made}
         return tracing.Autograd(program, self.axes, self.dtype, leaves, tuple(sorted(trace.numbers)))
@@ -74,9 +78,9 @@ class Path:
         """Obligations and, last, an equality, each as the code itself computes it, and accepted by the checker."""
         goals: dict[Formula, Formula] = {}
         for value, relation in recorded.obligations:
-            goals.setdefault(Formula(value.term, relation), Formula(value, relation))
+            goals.setdefault(Formula(cast(Recorded, value).term, relation), Formula(value, relation))
         claims = [*(goals[step.conclusion] for step in proved[:-1]), Formula(difference, "=")]
-        plain = re.sub(r"\W", "_", name.rpartition(":")[2])
+        plain = re.sub(r"\W", "_", name.rpartition(":")[2], flags=re.ASCII)
         for k, (theorem, claim) in enumerate(zip(proved, claims, strict=True)):
             id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
             yield kernel.certificate(id, theorem, (sorted(theorem.hypotheses, key=repr), claim), Table())
@@ -94,6 +98,20 @@ class Path:
         known = sorted(n for n in self.trace.integers if n <= 8192)
         yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
         yield from ((n, True) for n in known)
+        if self.trace.sizes_asked:
+            yield from ((n, False) for n in self.near())
+
+    def near(self) -> list[int]:
+        """The numbers that the code has, and their neighbours, as far as rows of this length can be computed."""
+        near = {n + k for n in self.trace.written | self.trace.integers for k in (-1, 0, 1)}
+        return sorted(n for n in near if 3 < n <= _LONGEST)[:_NEAR]
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """Factors of the settings at which it is looked at; where a setting decides a branch, many."""
+        settings = {name for name in self.program.literals.values if not self.program.literals.is_constant(name)}
+        asked = {name for value, *_ in self.trace.sizes_asked for _, name in _named(value)}
+        return tuple(2.0**k for k in (0, -8, 8, -16, 16, 24, -40)) if settings & asked else (1.0,)
 
     def alone(self, hypotheses: set[Formula]) -> int | None:
         """The one dimension that is assumed, if one is."""
@@ -103,4 +121,19 @@ class Path:
         """The conditions of this path, in words."""
         signs = {("=", False): "≠", ("!=", False): "=", (">", False): "≤", (">=", False): "<"}
         told = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
-        return [f"{kernel.text(t)} {told[r] if yes else signs[r, yes]} 0" for t, r, yes in self.trace.branches]
+        asked = self.trace.sizes_asked
+        return [f"{self._words(t)} {told[r] if yes else signs[r, yes]} 0" for t, r, yes in asked]
+
+    def _words(self, term: kernel.Term) -> str:
+        """A term with the numbers that stand for constants."""
+        text, literals = kernel.text(term), self.program.literals
+        for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
+            text = text.replace(kernel.text(kernel.scalar(name)), literals.text(name))
+        return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
+
+
+_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+
+
+def _named(value: kernel.Term) -> set[tuple[str, ...]]:
+    return {atom for atom in kernel.atoms_of([value]) if len(atom) == 2}

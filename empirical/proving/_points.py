@@ -17,13 +17,15 @@ from ._path import Path
 Point = dict[str, Fraction | tuple[Fraction, ...]]
 """Rational numbers and vectors by name."""
 
-_TRIES = 12
+_TRIES, _EXACT = 12, 64
+"""Points of each dimension, and the largest one at which fractions take no longer than floats."""
 
 
 def counterexample(path: Path, definition: Candidate) -> Json | None:
     """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
     rng = np.random.default_rng(5)
-    sizes = (1, 2, 3) if path.program.size is None else (path.program.size,)
+    near = path.near() if path.trace.sizes_asked else []
+    sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)
     for d in sizes:
         for _ in range(_TRIES):
             values = small_numbers(path, d, rng)
@@ -39,11 +41,14 @@ def counterexample(path: Path, definition: Candidate) -> Json | None:
 def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
     """Small rational numbers; constants that are written in the code, or in an object, are what they are."""
     literals = path.program.literals
-    fixed = {name for name in literals.values if path.program.size is not None or literals.text(name) != name}
+    fixed = {name for name in literals.values if path.program.size is not None or literals.is_constant(name)}
+    scale = Fraction(rng.choice(path.scales))
     values: Point = {
-        name: Fraction(value) if name in fixed else Fraction(int(rng.integers(1, 4)), 3)
+        name: Fraction(value) if name in fixed else Fraction(int(rng.integers(1, 4)), 3) * scale
         for name, value in literals.values.items()
     }
+    values |= {name: Fraction(int(rng.integers(1, 8)), 4) for name in sorted(path.trace.numbers)}
+    values |= {f"mod{n}": Fraction(d % n) for n in path.trace.integers}
     held = path.program.front.held
     values |= {name: tuple(map(Fraction, value.tolist())) for name, value in held.items()}
     for name in path.trace.vectors:
@@ -69,11 +74,12 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
         expected = np.broadcast_to(meant.value, (d,))
         if not (abs(code - expected) > off + meant.error).any() or not (abs(real[0] - code) <= off).all():
             return None
-    if not path.trace.opaque:  # decided in fractions
+    if not path.trace.opaque and d <= _EXACT:  # decided in fractions
         difference = path.output.value - definition.value(path.trace.ground)
         if kernel.holds(Formula(difference, "="), values, d, total=False) is not False:
             return None
-    constants = {name for name in values if path.program.literals.text(name) != name}
+    literals = path.program.literals
+    constants = {name for name in values if literals.is_constant(name) or name.startswith("mod")}
     shown = {name: _text(value) for name, value in values.items() if name not in constants}
     rounded = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}
     return {"d": d, "definition": definition.text, "values": shown, **rounded}

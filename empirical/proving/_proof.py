@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from lngeom.checker import digest
 from lngeom.errors import InputError
+from lngeom.kernel import ProofCertificate
 
 from ..support import Json
 from ._backward import Derivative
 from ._candidates import Affine
+
+NEVER = (
+    "other axes, optional inputs and options",
+    "parameters in another format than x, inputs that share memory",
+    "other devices",
+    "code made to recognise the tracer",
+)
+"""What no verdict covers."""
 
 TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED", "not traced": "NOT TRACED"}
 
@@ -34,6 +45,11 @@ class Proof:
         derivatives: What is known of the backward pass, if it was asked for.
         affine, axis: Gain and bias where x itself is normalized, along this axis.
         certificates: The proofs of the obligations and, last, of the equality.
+        shape, given: The shapes of x, and what the program reads that is no argument, for which this is proved.
+        unexamined: Circumstances for which nothing is proved.
+        sources: The hashes of the functions that ran, by name.
+        sizes: Dimensions near the numbers that the code has, at which it should be tried.
+        undecided: Whether one of its branches was neither proved nor refuted.
     """
 
     status: str
@@ -46,15 +62,32 @@ class Proof:
     notes: tuple[str, ...] = ()
     kind: str = ""
     eps: float | None = None
-    certificates: tuple[Json, ...] = ()
+    certificates: tuple[ProofCertificate, ...] = ()
     derivatives: tuple[Derivative, ...] = ()
     affine: Affine | None = None
     axis: int = -1
+    shape: str = ""
+    given: tuple[str, ...] = ()
+    unexamined: tuple[str, ...] = ()
+    sources: dict[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    undecided: bool = False
 
     @property
     def certificate_sha256(self) -> str | None:
         """The hash of all its certificates."""
         return digest({"certificates": list(self.certificates)}) if self.certificates else None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What a certificate cannot show, for those who read it: of which program, and of what world, it speaks."""
+        return {
+            "program": self.text,
+            "for": f"{self.dimensions}, x of shape {self.shape}",
+            "given": ", ".join(self.given),
+            "not examined": "; ".join([*self.unexamined, *NEVER]),
+            "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
+        }
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`."""
@@ -65,12 +98,13 @@ class Proof:
 
     def record(self) -> Json:
         """The JSON form, without the certificates."""
-        names = ("status", "text", "dimensions", "hypotheses", "obligations", "operations")
+        names = ("status", "text", "dimensions", "hypotheses", "obligations", "operations", "shape", "given", "sources")
         plain = {name: getattr(self, name) for name in names}
         return plain | {
             "certificate_sha256": self.certificate_sha256,
             "counterexample": self.counterexample,
             "notes": self.notes,
+            "unexamined": [*self.unexamined, *NEVER] if self.certificates else [],
             "derivatives": {derivative.name: derivative.status for derivative in self.derivatives},
         }
 
@@ -78,7 +112,10 @@ class Proof:
         lines = [f"{TITLES[self.status]}: {self.text}"]
         if self.certificates:
             assumed = f", {', '.join(self.hypotheses)}" if self.hypotheses else ""
-            lines.append(f"  in exact arithmetic, for {self.dimensions}, all rows and parameters{assumed}")
+            rows = f"x of shape {self.shape}, all rows and parameters"
+            lines.append(f"  in exact arithmetic, for {self.dimensions}, {rows}{assumed}")
+        if self.given:
+            lines.append(f"  given        {', '.join(self.given)}")
         if self.operations:
             counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
             lines.append(f"  traced       {_counted(sum(self.operations.values()), 'operation')}: {counted}")
@@ -86,18 +123,21 @@ class Proof:
         lines += [f"  backward     {derivative}" for derivative in self.derivatives]
         if self.certificates:
             whole = next(data for data in reversed(self.certificates) if "_by_" not in data["id"])
-            size = ", ".join(_counted(len(whole[f"{part}s"]), part) for part in ("term", "step"))
+            size = f"{_counted(len(whole['terms']), 'term')}, {_counted(len(whole['steps']), 'step')}"
             lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:
             lines.append(f"  against      {_shown(self.counterexample)}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.certificates:
+            lines.append(f"  not examined: {self.words['not examined']}")
+        return "\n".join(lines)
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def write_certificates(certificates: list[Json], file: Path) -> None:
+def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) -> None:
     """Write certificates of proofs, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:

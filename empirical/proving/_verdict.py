@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from traceback import walk_tb
 from typing import Any
@@ -18,10 +20,8 @@ from ..support import Json
 from ..tracing import (
     FEATURE,
     LAYOUTS,
-    Dim,
     FloatGround,
     Front,
-    Ground,
     Literals,
     Program,
     RecordedGround,
@@ -29,7 +29,6 @@ from ..tracing import (
     Trace,
     program,
     role,
-    runs,
 )
 from ._backward import derivatives
 from ._candidates import Candidate, matching, reference
@@ -37,6 +36,7 @@ from ._execution import differs, drawn
 from ._path import SEVERAL, Path
 from ._points import counterexample
 from ._proof import Proof
+from ._survey import Survey
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
@@ -48,15 +48,37 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", 
         backward: Whether a backward pass of its own is asked for as well.
         dtype: The format whose path through the program counts; other formats may take other paths, which is noted.
     """
+    first: Proof | None = None
+    for literal in (False, True):  # where it asks for the value of a setting, it is traced for this value alone
+        traces: list[Trace] = []
+        attempt = replace(program, literals=Literals(), literal=literal)
+        proof = _proved(attempt, kind, dtype, backward, traces)
+        if proof.status != "not traced" or not any(trace.valued for trace in traces):
+            return proof if first is None or proof.status != "not traced" else first
+        first = first or proof
+    assert first is not None
+    return first
+
+
+def _proved(program: Program, kind: str | None, dtype: str, backward: bool, traces: list[Trace]) -> Proof:
+    """The verdict on the first layout of x that can be traced."""
     reasons = []
     for axes in LAYOUTS.values():
         try:
-            paths = list(_paths(program, axes, dtype))
-            if _constants(program, axes, dtype) != program.literals.constants:
-                return Proof("not traced", "a constant is computed from a setting, outside of arrays")
-            proof = _together([_of_path(path, kind) for path in paths], paths)
-            return _with_derivatives(proof, paths) if backward and proof.certificates else proof
+            survey = Survey(program, axes, dtype, traces)
         except Exception as error:  # a program that is not run on arrays fails in any way
+            reasons.append(_reason(error))
+            if "outlives the call" in reasons[-1]:  # the next run would begin with what this one left
+                return Proof("not traced", reasons[-1])
+            continue
+        try:
+            proof = _together([_of_path(path, kind) for path in survey.paths], survey.paths)
+            if not proof.certificates:
+                return proof
+            proof = replace(proof, **survey.world())
+            proof = _with_derivatives(proof, survey.paths) if backward else proof
+            return replace(proof, certificates=tuple(_told(data, words=proof.words) for data in proof.certificates))
+        except Exception as error:
             reasons.append(_reason(error))
     return Proof("not traced", reasons[0])
 
@@ -68,26 +90,11 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
-def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path]:
-    def start(decisions: list[bool]) -> Trace:
-        return Trace(Ground(), program.literals, decisions=decisions)
-
-    for trace, output in runs(start, lambda trace: program.traced(trace, dtype, axes)):
-        yield Path(program, axes, dtype, trace, output)
-
-
 def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
     """The verdict with what the backward pass of a program computes."""
     backward = tuple(derivative for path in paths for derivative in derivatives(path))
     more = [data for derivative in backward for data in derivative.certificates if len(paths) == 1]
     return replace(proof, derivatives=backward, certificates=(*proof.certificates, *more))
-
-
-def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float]:
-    """The constants that a program has, where its settings are other numbers."""
-    other = replace(program, literals=Literals(shift=2.0**-19))
-    list(_paths(other, axes, dtype))
-    return other.literals.constants
 
 
 # ---------------------------------------------------------------------------------------------------------- one path
@@ -101,6 +108,7 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
     common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
+    common["sizes"] = tuple(path.near())
     identified = _identified(path, facts)
     expected = _expected(path, kind or (identified[0].kind if identified else ""))
     if identified is None:
@@ -123,11 +131,14 @@ def _of_path(path: Path, kind: str | None) -> Proof:
         return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
     exact = candidate.exact and alone in (None, path.program.size)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
+    if alone is None and path.trace.builds:
+        reach += f" in the place of the {path.trace.builds} that it was built with"
     trace, output = path.again(RecordedGround(Table()))
     certificates = path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
     literals = path.program.literals
     known = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
-    assumed = sorted(kernel.formula(h) for h in hypotheses if not kernel.atoms_of([h.term]) <= known)
+    settings = {kernel.greater(kernel.scalar(n)) for n in literals.values if not literals.is_constant(n)}
+    assumed = sorted(kernel.formula(h) for h in hypotheses | settings if not kernel.atoms_of([h.term]) <= known)
     return Proof(
         "proved" if exact else "variant",
         f"{path.program.name} computes {candidate.text}",
@@ -162,8 +173,9 @@ def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
 def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | None:
     """The definition that the output is, with the proof."""
     names, lemmas = path.names, _absolutes(path, facts)
-    for size, alone in path.sizes():
-        values = drawn(path, size, np.random.default_rng(size)) | {"x": np.random.default_rng(3).normal(size=size)}
+    for (size, alone), scale in itertools.product(path.sizes(), path.scales):
+        rng = np.random.default_rng(size)
+        values = drawn(path, size, rng, scale) | {"x": np.random.default_rng(3).normal(size=size)}
         ground = FloatGround(values, size)
         try:
             with np.errstate(all="ignore"):
@@ -196,37 +208,34 @@ def _expected(path: Path, kind: str) -> Candidate:
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     """One verdict for all paths: the worst, with the texts of all."""
     if len(proofs) == 1:
-        return _in_other_formats(proofs[0], paths[0])
+        return proofs[0]
     order = ("not traced", "refuted", "variant", "proved")
     worst = min(proofs, key=lambda proof: order.index(proof.status))
     texts = [f"{proof.text} where {' and '.join(path.branches())}" for proof, path in zip(proofs, paths, strict=True)]
     proved = all(proof.certificates for proof in proofs)
     parts = tuple(data for proof in proofs if proved for data in proof.certificates)
     ids = [data["id"] for data in parts]
-    parts = tuple(data if ids.count(data["id"]) == 1 else _numbered(data, k) for k, data in enumerate(parts))
+    parts = tuple(
+        data if ids.count(data["id"]) == 1 else _told(data, id=f"{data['id']}_path{k + 1}")
+        for k, data in enumerate(parts)
+    )
     ranges = "; ".join(proof.dimensions for proof in proofs)
-    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts)
+    more = {
+        "operations": dict(sum((Counter(proof.operations) for proof in proofs), Counter())),
+        "obligations": tuple(dict.fromkeys(text for proof in proofs for text in proof.obligations)),
+        "hypotheses": tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),
+        "notes": tuple(dict.fromkeys(text for proof in proofs for text in proof.notes)),
+        "sizes": tuple(sorted({size for proof in proofs for size in proof.sizes})),
+        "undecided": any(proof.status == "not traced" for proof in proofs),
+    }
+    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts, **more)
 
 
-def _numbered(data: ProofCertificate, k: int) -> ProofCertificate:
-    named: Json = {**data, "id": f"{data['id']}_path{k + 1}"}
-    named["sha256"] = digest(named)
-    return ProofCertificate(**named)
-
-
-def _in_other_formats(proof: Proof, path: Path) -> Proof:
-    """A note where the program computes something else in another format."""
-    other = []
-    for dtype in path.program.front.formats:
-        try:
-            (same,) = _paths(path.program, path.axes, dtype)
-        except (Refusal, ValueError, TypeError):
-            other.append(dtype)
-            continue
-        if same.output.value != path.output.value:
-            other.append(dtype)
-    note = f"in {' and '.join(other)} it takes another path, which is not covered"
-    return replace(proof, notes=(*proof.notes, note)) if other else proof
+def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
+    """A certificate with another name or other words."""
+    changed: Json = {**data, **members}
+    changed["sha256"] = digest(changed)
+    return ProofCertificate(**changed)
 
 
 _FRONTS: dict[str, Callable[[], Front]] = {

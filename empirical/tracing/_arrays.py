@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +66,11 @@ class Arr:
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
     def _axis(self, axis: object) -> int:
-        if not isinstance(axis, int | numpy.integer) or not -len(self.axes) <= axis < len(self.axes):
+        if (
+            isinstance(axis, Num)
+            or not isinstance(axis, int | numpy.integer)
+            or not -len(self.axes) <= axis < len(self.axes)
+        ):
             self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
         return int(axis) % len(self.axes)
 
@@ -112,7 +117,7 @@ class Arr:
 
     def divided(self, other: object, dtype: str | None = None) -> Arr:
         """The quotient, which is defined where no divisor is 0."""
-        if not isinstance(other, int | float) or not other:
+        if isinstance(other, Arr | Num) or not other:
             self.trace.require(self._operand(other).value, "!=")
         return self.combined(other, operator.truediv, dtype)
 
@@ -193,12 +198,18 @@ class Arr:
         """The mean square of the deviations from the mean, or their sum over d − correction."""
         deviation = self.combined(self.mean(axis, keepdims=True), operator.sub)
         square = deviation.combined(deviation, operator.mul)
-        if isinstance(correction, int | float) and correction == 0:
+        if not isinstance(correction, Num) and correction == 0:
             return square.mean(axis, keepdims)
         size: Num | int = 1
         for k in self._axes(axis):
             size = size * self.size(k)
         return square.sum(axis, keepdims).divided(size - correction)
+
+    def contracted(self, other: Arr, dtype: str | None = None) -> Arr:
+        """The matrix product with one vector or one column of components."""
+        if other.axes not in (((FEATURE,),), ((FEATURE,), ())):
+            self.trace.refuse("a product of matrices")
+        return self.combined(other.view(other.axes[:1]), operator.mul, dtype).sum(-1, len(other.axes) == 2)
 
     # ------------------------------------------------------------------------------------------------------------ views
 
@@ -275,7 +286,7 @@ class Arr:
                 axes, rest = axes + rest[:spare], rest[spare:]
             elif isinstance(part, slice) and rest and _is_whole(part, rest[0]):
                 axes.append(rest.pop(0))
-            elif isinstance(part, int) and part in (0, -1) and rest and not rest[0]:
+            elif not isinstance(part, Num) and part in (0, -1) and rest and not rest[0]:
                 rest.pop(0)
             else:
                 self.trace.refuse(f"a part is taken: [{part!r}]")
@@ -311,6 +322,25 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     if any(FEATURE in dim for dim in axes):
         value = trace.ground.ones("x") * value
     return Arr(trace, value, axes, dtype)
+
+
+def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
+    """One of two arrays, as a condition on sizes says, with the axes of both."""
+    if not isinstance(condition, bool):
+        a.trace.refuse("a choice by data")
+    both = a.combined(b, operator.add)
+    return (a if condition else b).cast(dtype).expanded(both.axes)
+
+
+def einsum(equation: str, operands: Sequence[Arr], dtype: str) -> Arr:
+    """A sum of products of arrays with the same axes."""
+    terms, arrow, result = equation.replace(" ", "").partition("->")
+    names, trace = terms.split(","), operands[0].trace
+    known = arrow and len(names) == len(operands) and len(set(names)) == 1 and names[0].replace(".", "").isalpha()
+    if not known or [name for name in names[0] if name in result] != list(result):
+        trace.refuse(f"einsum {equation}")
+    gone = [k - len(names[0]) for k, name in enumerate(names[0]) if name not in result]
+    return functools.reduce(lambda a, b: a.combined(b, operator.mul, dtype), operands).sum(gone, False)
 
 
 def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:

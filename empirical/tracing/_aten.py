@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
+from unittest import mock
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from torch.fx.node import Node, map_arg
 from ._arrays import Arr, given
 from ._modules import safe, uninitialised
 from ._program import Program
+from ._questions import asked
 from ._sizes import FEATURE, Dim
 from ._torch import dispatched, raised
 from ._trace import Trace
@@ -27,6 +30,12 @@ _SIZES = (11, 5, 7, 13, 17)
 _FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
 
 
+_ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__", "__repr__", "__format__")
+_OWN: dict[tuple[type, str], Any] = {
+    (kind, name): getattr(kind, name, None) for kind in (torch.SymInt, torch.SymFloat, torch.SymBool) for name in _ASKED
+}
+
+
 @dataclass
 class Autograd:
     """The derivatives of a program as PyTorch computes them.
@@ -34,6 +43,7 @@ class Autograd:
     Attributes:
         leaves: What they are by, and whether it differs from row to row.
         numbers: Parameters of size 1, by which none is asked for.
+        questions: What the program asks of sizes.
     """
 
     program: Program
@@ -41,6 +51,7 @@ class Autograd:
     dtype: str
     leaves: Mapping[str, bool]
     numbers: tuple[str, ...]
+    questions: list[str] = field(default_factory=list)
 
     def _run(self, settings: Mapping[str, SupportsFloat], v: Tensor, *tensors: Tensor) -> tuple[Tensor | None, ...]:
         """The derivatives along a cotangent, None by what does not enter."""
@@ -78,8 +89,33 @@ class Autograd:
         ]
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
-        run = functools.partial(self._run, self.program.literals.numbers)
-        return make_fx(run, parts, "symbolic")(*tensors)
+        run = functools.partial(self._run, self._settings())
+        with self._asking():
+            return make_fx(run, parts, "symbolic")(*tensors)
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """What the program asks of sizes without values: PyTorch takes them for more than 1, and may do so alone."""
+
+        def answer(name: str, size: Any, *others: object) -> object:
+            if not (isinstance(size, torch.SymBool) and size.node.expr in (True, False)):
+                self.questions.append(str(size.node.expr))
+            return _OWN[type(size), name](size, *others)
+
+        with contextlib.ExitStack() as stack:
+            for kind in (torch.SymInt, torch.SymFloat, torch.SymBool):
+                names = [name for name in _ASKED if name in vars(kind)]
+                stack.enter_context(mock.patch.multiple(kind, **asked(kind, names, answer)))
+            yield
+
+    def _settings(self) -> dict[str, float]:
+        """A number of its own for each setting, by which it is known where it stands in the graph."""
+        literals, numbers = self.program.literals, dict[str, float]()
+        for k, (name, value) in enumerate(literals.values.items()):
+            if not literals.is_constant(name):
+                numbers[name] = value * (1 + 2.0**-21 * (1 + k))
+                literals.names |= {numbers[name]: name, float(np.float32(numbers[name])): name}
+        return numbers
 
     def traced(self, trace: Trace, v: Arr) -> dict[str, Arr | None]:
         """The derivatives on traced arrays.
@@ -89,8 +125,9 @@ class Autograd:
         """
         graph = self.graph
         guards = graph.shape_env.guards  # type: ignore[union-attr]
-        if guards:
-            trace.refuse(f"autograd's pass is that of some sizes alone: {guards[0].expr}")
+        alone = [*self.questions, *(guard.expr for guard in guards)]
+        if alone:
+            trace.refuse(f"autograd's pass is that of some sizes alone: {alone[0]}")
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
         made += [given(trace, name, (), v.dtype) for name in self.numbers]
@@ -124,13 +161,10 @@ class Autograd:
         }
 
 
-_NOTHING = ("device", "pin_memory", "layout", "memory_format")
-
-
 def _result(node: Node, args: Sequence[object], options: Mapping[str, object]) -> object:
     """One node: an operation of ATen, or arithmetic of sizes."""
     target = node.target
     assert callable(target)
     if not isinstance(target, torch._ops.OpOverload):
         return args[0] if target is torch.sym_float else target(*args)
-    return dispatched(target, args, {key: value for key, value in options.items() if key not in _NOTHING})
+    return dispatched(target, args, options)

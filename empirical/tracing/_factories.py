@@ -54,6 +54,8 @@ def made(target: Function, d: Num | int, setting: Setting, *, eps: bool = False)
             keywords[name] = True
         elif required:
             keywords[name] = 1 if name == "num_groups" else d
+        elif isinstance(d, Num) and name not in ("device", "dtype"):
+            d.trace.given[name] = repr(parameter.default)
     try:
         return target(**keywords)
     except TypeError:  # a shape is asked for
@@ -65,7 +67,7 @@ def _constructor(target: Function) -> dict[str, inspect.Parameter]:
     known: dict[str, inspect.Parameter] = {}
     for base in target.__mro__ if isinstance(target, type) else (target,):
         own = parameters(base.__init__ if isinstance(base, type) else base)
-        known = {name: parameter for name, parameter in own.items() if name != "self"} | known
+        known = dict(list(own.items())[isinstance(base, type) :]) | known
         if any(p.default is REQUIRED for p in known.values()) or ("__init__" in vars(base) and len(known) > 1):
             break
     return known

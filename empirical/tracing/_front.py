@@ -12,7 +12,7 @@ import numpy as np
 from ._arrays import Arr
 from ._factories import Function, Setting, made
 from ._frameworks import FRAMEWORKS
-from ._numpy import NumpyArray
+from ._numpy import KNOWN, NumpyArray, arbitrary, tracing as numpy_tracing
 from ._sizes import Num
 from ._trace import Trace
 
@@ -28,6 +28,8 @@ class Front:
     held: Mapping[str, np.ndarray] = MappingProxyType({})
     """Vectors that a program holds for good."""
     formats: tuple[str, ...] = ("float32", "float64", "float16")
+    symbolic = True
+    """Whether settings may be symbols."""
 
     def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         """The traced array that a program gives for traced arrays and other values, None if it gives none."""
@@ -50,18 +52,25 @@ class Front:
         """A real result in float64."""
         return FRAMEWORKS[self.framework].read(values)
 
-    def tracing(self) -> contextlib.AbstractContextManager[None]:
+    def knows(self, name: str) -> bool:
+        """Whether a function of the framework with this name depends on its arguments alone."""
+        return name in KNOWN
+
+    def tracing(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
         """A context that holds while a program is built and traced."""
-        return contextlib.nullcontext()
+        return numpy_tracing()
 
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
         """A program whose own parameters are arbitrary."""
+        arbitrary(function, trace, dtype)
         return function
 
     def loaded(
         self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[np.ndarray]
     ) -> Function:
         """A program with real parameters; `maps` gets what its linear maps give."""
+        own = vars(function) if hasattr(function, "__dict__") else {}
+        own.update({name: self.array(values[name], dtype) for name in own.keys() & values.keys()})
         return function
 
     def of_instance(self, module: object) -> tuple[Build, int | None] | None:

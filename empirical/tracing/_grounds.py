@@ -38,6 +38,10 @@ class Ground:
         """A number that a program writes, under its name."""
         return self.scalar(name)
 
+    def remainder(self, modulus: int) -> Carrier:
+        """What is left of d by a number: any number."""
+        return self.scalar(f"mod{modulus}")
+
     def ones(self, name: str) -> Carrier:
         """The uniform vector, in the space of the vector of that name."""
         return kernel.ones(self.vector(name))
@@ -126,6 +130,9 @@ class DualGround(Ground):
     def constant(self, name: str, value: Fraction) -> Carrier:
         return self.inner.constant(name, value)
 
+    def remainder(self, modulus: int) -> Carrier:
+        return self.inner.remainder(modulus)
+
     def ones(self, name: str) -> Carrier:
         return self.inner.ones(name)
 
@@ -143,6 +150,7 @@ OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
     "relu": (lambda t: numpy.maximum(t, 0), 1.0),
     "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
     "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
+    "gelu_tanh": (lambda t: t * 0.5 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), 1.13),
     "exp": (numpy.exp, None),
 }
 """Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.
@@ -174,6 +182,9 @@ class FloatGround(Ground):
 
     def constant(self, name: str, value: Fraction) -> Carrier:
         return self._made(self.values.get(name, float(value)))
+
+    def remainder(self, modulus: int) -> Carrier:
+        return self._made(float(self.size % modulus))
 
     def ones(self, name: str) -> Carrier:
         return self._made(numpy.ones(self.size))

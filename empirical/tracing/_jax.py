@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import linecache
 import math
 import operator
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,15 @@ from ._arrays import Arr, filled
 from ._factories import Function
 from ._front import Build, Front
 from ._keras import named
+from ._questions import OURS, QUESTIONS, asking
 from ._sizes import FEATURE, Dim, Num
-from ._trace import Trace
+from ._trace import Refusal, Trace
 
 
 class JaxFront(Front):
     """Functions on arrays of JAX."""
 
-    framework, formats = "jax", ("float32",)
+    framework, formats, symbolic = "jax", ("float32",), False
 
     def __init__(self) -> None:
         self.jax = importlib.import_module("jax")
@@ -58,9 +62,32 @@ class JaxFront(Front):
             output = function(*(next(left) if isinstance(value, Arr) else value for value in values))
             return output[0] if isinstance(output, tuple | list) else output
 
-        closed = self.jax.make_jaxpr(program)(*shapes)
-        (result,) = _evaluated(arrays[0].trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
+        trace, kind = arrays[0].trace, type(next(iter(sizes.values())))
+        # Functions within functions and loops of known length are then Python's, and nothing is remembered of them.
+        with self.jax.disable_jit(), _asking(trace, kind):
+            closed = self.jax.make_jaxpr(program)(*shapes)
+        (result,) = _evaluated(trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
+        trace.line = ""
         return result if isinstance(result, Arr) else None
+
+
+def _asking(trace: Trace, kind: type) -> contextlib.AbstractContextManager[None]:
+    """What a program asks of a symbolic size is asked of the number that it is; JAX's own answers are for JAX alone.
+
+    JAX says that a symbolic size differs from a number whenever it does not know better, and raises errors that code
+    can catch.
+    """
+
+    def number(value: object) -> object:
+        return _number(trace, value) if type(value) is kind else value
+
+    def answer(name: str, *values: object) -> object:
+        try:
+            return QUESTIONS[name](*map(number, values))
+        except (AttributeError, KeyError, TypeError):
+            return trace.refuse(f"a size is asked for {name}")
+
+    return asking(trace, kind, QUESTIONS, answer)
 
 
 def _plain(value: ArrayLike) -> ArrayLike:
@@ -69,17 +96,25 @@ def _plain(value: ArrayLike) -> ArrayLike:
 
 
 def _dim(trace: Trace, size: object) -> Dim:
-    if isinstance(size, int):
-        return () if size == 1 else trace.refuse(f"a shape holds the number {size}")
-    labels = tuple(str(size).split("*"))
-    return labels if all(label.isidentifier() for label in labels) else trace.refuse(f"a shape holds {size}")
+    number = _number(trace, size)
+    if isinstance(number, Num) and number.dim is not None:
+        return number.dim
+    return () if number == 1 else trace.refuse(f"a shape holds {size}")
 
 
-def _number(trace: Trace, size: object) -> Num | int:
+def _number(trace: Trace, size: Any) -> Num | int:
+    """A size, of which JAX makes a polynomial."""
     if isinstance(size, int):
         return size
-    dim = _dim(trace, size)
-    return Num(trace, trace.ground.d if dim == (FEATURE,) else None, dim)
+    try:
+        labels = {label: (label,) for label in size._get_vars()}
+        return size._evaluate(
+            {label: Num(trace, trace.ground.d if label == FEATURE else None, dim) for label, dim in labels.items()}
+        )
+    except Refusal:
+        raise
+    except Exception:  # JAX knows sizes that no polynomial is
+        return trace.refuse("a size is more than sums and products of sizes")
 
 
 def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Sequence[object]) -> list[object]:
@@ -89,23 +124,40 @@ def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Seque
         return _plain(atom.val) if hasattr(atom, "val") else known[atom]
 
     for equation in jaxpr.eqns:
+        trace.line = _written(equation)
         inputs = [read(atom) for atom in equation.invars]
-        name, options = equation.primitive.name, equation.params
-        inner = options.get("jaxpr", options.get("call_jaxpr", options.get("fun_jaxpr")))
-        if inner is not None:
-            closed = inner if hasattr(inner, "consts") else None
-            plain = inner.jaxpr if closed is not None else inner
-            results = _evaluated(trace, plain, [] if closed is None else [*map(_plain, closed.consts)], inputs)
+        name = equation.primitive.name
+        if name in _INLINED:
+            inner = equation.params[_INLINED[name]]
+            plain, held = (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, [])
+            results = _evaluated(trace, plain, [*map(_plain, held)], inputs)
         else:
-            results = [_applied(trace, name, inputs, options)]
+            results = [_applied(trace, equation, inputs)]
         known |= dict(zip(equation.outvars, results, strict=True))
     return [read(atom) for atom in jaxpr.outvars]
 
 
+def _written(equation: Any) -> str:
+    """The line of the program that an equation comes from."""
+    frame = importlib.import_module("jax._src.source_info_util").user_frame(equation.source_info.traceback)
+    if frame is None or frame.file_name.startswith(OURS):
+        return ""
+    return f"{Path(frame.file_name).name}:{frame.start_line}: {linecache.getline(frame.file_name, frame.start_line)}"
+
+
+_INLINED = {
+    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat2": "jaxpr",
+    "checkpoint": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
+}  # fmt: skip
+"""Primitives that run a program once, with the name of the program among their parameters."""
+_UNSET = ("accuracy", "out_dtype", "out_sharding", "sharding")
+"""Parameters that say nothing as long as they are None."""
+
 _SIZES: dict[str, Function] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
-    "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le, "eq": operator.eq, "ne": operator.ne,
-    "sqrt": lambda n: n**0.5, "rsqrt": lambda n: n**-0.5, "max": max, "min": min,
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "gt": operator.gt,
+    "ge": operator.ge, "lt": operator.lt, "le": operator.le, "eq": operator.eq, "ne": operator.ne,
+    "sqrt": lambda n: n**0.5, "rsqrt": lambda n: n**-0.5, "max": max, "min": min, "neg": operator.neg,
+    "integer_pow": lambda n, *, y: n**y, "square": lambda n: n**2,
 }  # fmt: skip
 _ARRAYS: dict[str, Callable[..., Arr]] = {
     "add": lambda a, b: a.combined(b, operator.add),
@@ -119,53 +171,77 @@ _ARRAYS: dict[str, Callable[..., Arr]] = {
     "sqrt": Arr.root,
     "rsqrt": lambda x: x.power(-0.5),
     "square": lambda x: x.combined(x, operator.mul),
+    "integer_pow": lambda x, *, y: x.power(y),
+    "pow": lambda x, y: x.power(y),
+    "exp": lambda x: x.applied("exp"),
     "logistic": lambda x: x.applied("sigmoid"),
     "tanh": lambda x: x.applied("tanh"),
+    "reduce_sum": lambda x, *, axes: x.sum(list(axes)),
     "stop_gradient": lambda x: x.view(x.axes),
     "copy": lambda x: x.like(x.value),
 }
 
 
-def _applied(trace: Trace, name: str, inputs: list[Any], options: dict[str, Any]) -> object:
+def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
     """One primitive."""
+    name, made = equation.primitive.name, equation.outvars[0].aval
+    options = {
+        key: value
+        for key, value in equation.params.items()
+        if key != "weak_type" and not (key in _UNSET and value is None)
+    }
+    arrays = [array for array in inputs if isinstance(array, Arr)]
     if name == "dim_as_value":
         return _number(trace, options["dim"])
     if name == "select_n" and not isinstance(inputs[0], Arr):
         return inputs[1 + int(bool(inputs[0]))]
-    if name in ("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
-        return _moved(trace, name, inputs[0], options)
-    arrays = [array for array in inputs if isinstance(array, Arr)]
-    if not arrays and name in _SIZES:
-        return _SIZES[name](*inputs)
-    if not arrays:
-        return trace.refuse(f"{name} of numbers is not among the operations that are traced")
-    trace.operations[name] += 1
-    first = inputs[0] if isinstance(inputs[0], Arr) else filled(trace, inputs[0], (), arrays[0].dtype)
-    if name == "reduce_sum":
-        return first.sum(list(options["axes"]))
-    if name in ("integer_pow", "pow"):
-        return first.power(options["y"] if name == "integer_pow" else inputs[1])
-    if name not in _ARRAYS:
-        return trace.refuse(f"{name} is not among the operations that are traced")
-    return _ARRAYS[name](first, *inputs[1:])
+    try:
+        if name in _MOVED:
+            return _MOVED[name](trace, inputs[0], equation.invars[0].aval.dtype, **options)
+        if not arrays and name in _SIZES and (name != "div" or made.dtype.kind != "i"):
+            return _SIZES[name](*inputs, **options)
+        if not arrays or name not in _ARRAYS:
+            of = "" if arrays else f" of {made.dtype}"
+            return trace.refuse(f"{name}{of} is not among the operations that are traced")
+        trace.operations[name] += 1
+        first = inputs[0] if isinstance(inputs[0], Arr) else filled(trace, inputs[0], (), arrays[0].dtype)
+        return _ARRAYS[name](first, *inputs[1:], **options)
+    except TypeError as error:
+        return trace.refuse(f"{name} is called in a way that is not traced: {error}")
 
 
-def _moved(trace: Trace, name: str, x: Any, options: dict[str, Any]) -> object:
-    """The result of an operation that changes form alone."""
-    if name == "convert_element_type":
-        dtype = str(np.dtype(options["new_dtype"]))
-        if isinstance(x, Arr) and "float" not in dtype:
-            trace.refuse(f"a cast to {dtype}")
-        return x.cast(dtype) if isinstance(x, Arr) else x
-    if name == "broadcast_in_dim":
-        dims = [_dim(trace, size) for size in options["shape"]]
-        if not isinstance(x, Arr):
-            number = isinstance(x, Num) or math.isfinite(x)  # what stands for a dimension that is excluded stays
-            return filled(trace, x, dims, "float32") if dims and number else x
-        places = dict(zip(options["broadcast_dimensions"], x.axes, strict=True))
-        return x.view([places.get(k, ()) for k in range(len(dims))]).expanded(dims)
-    if name == "squeeze":
-        return x.squeezed(list(options["dimensions"]))
-    if name == "transpose":
-        return x.transposed(options["permutation"])
-    return x.reshaped([_number(trace, size) for size in options["new_sizes"]])
+def _converted(trace: Trace, x: Any, old: np.dtype, *, new_dtype: np.dtype) -> object:
+    dtype = np.dtype(new_dtype)
+    if isinstance(x, Arr):
+        return x.cast(str(dtype)) if "float" in str(dtype) else trace.refuse(f"a cast to {dtype}")
+    if "float" not in str(dtype) and (old.kind not in "iub" or dtype.itemsize < old.itemsize):
+        return trace.refuse(f"a cast from {old} to {dtype}")
+    return int(x) if isinstance(x, bool) else x
+
+
+def _broadcast(
+    trace: Trace, x: Any, old: np.dtype, *, shape: Sequence[object], broadcast_dimensions: Sequence[int]
+) -> object:
+    dims = [_dim(trace, size) for size in shape]
+    if not isinstance(x, Arr):
+        # What stands for a dimension that is excluded stays, as does the answer to a question.
+        number = isinstance(x, Num) or (math.isfinite(x) and not isinstance(x, bool))
+        return filled(trace, x, dims, "float32" if old.kind in "iub" else str(old)) if dims and number else x
+    places = dict(zip(broadcast_dimensions, x.axes, strict=True))
+    return x.view([places.get(k, ()) for k in range(len(dims))]).expanded(dims)
+
+
+def _reshaped(trace: Trace, x: Any, _: np.dtype, *, new_sizes: Sequence[object], dimensions: None) -> object:
+    if dimensions is not None:
+        trace.refuse("axes are exchanged while they are reshaped")
+    return x.reshaped([_number(trace, size) for size in new_sizes])
+
+
+_MOVED: dict[str, Function] = {
+    "convert_element_type": _converted,
+    "broadcast_in_dim": _broadcast,
+    "reshape": _reshaped,
+    "squeeze": lambda _, x, __, *, dimensions: x.squeezed(list(dimensions)),
+    "transpose": lambda _, x, __, *, permutation: x.transposed(permutation),
+}
+"""Operations that change form alone, of a trace, an array, and its format."""

@@ -14,11 +14,12 @@ import numpy as np
 import torch
 
 from ._arrays import Arr, filled, given
+from ._circumstances import asking
 from ._factories import Function, Setting, made
 from ._front import Build, Front
 from ._roles import role
 from ._sizes import FEATURE, Dim, Num
-from ._torch import Size, Tensor, raised
+from ._torch import Size, Tensor, known, raised
 from ._trace import Trace
 
 
@@ -39,9 +40,12 @@ class TorchFront(Front):
         # Inside of a network; traced ones say that they are not.
         return super().array(values, dtype).requires_grad_().clone()
 
+    def knows(self, name: str) -> bool:
+        return known(name) or super().knows(name)
+
     @contextlib.contextmanager
-    def tracing(self) -> Iterator[None]:
-        with _symbolic(), torch.no_grad():
+    def tracing(self, trace: Trace) -> Iterator[None]:
+        with _symbolic(), asking(trace), torch.no_grad():
             yield
 
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
@@ -91,11 +95,13 @@ def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
     """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
     small, large = (made(target, size, setting) for size in (48, 80))
     for part, other in zip(small.modules(), large.modules(), strict=True):
-        plain = {name: value for name, value in vars(part).items() if isinstance(value, int | float | tuple | str)}
+        kinds = (bool, int, float, tuple, str)
+        plain = {name: value for name, value in vars(part).items() if type(value) in kinds}
         for name, value in plain.items():
             wanted = tuple(80 if size == 48 else size for size in value) if isinstance(value, tuple) else value
             if vars(other)[name] not in (wanted, 80 if value == 48 else wanted):
                 d.trace.refuse(f"{name} is {value} at d = 48 and {vars(other)[name]} at d = 80")
+    d.trace.builds = "48 and 80"
     return _labelled(small, 48, d, setting)
 
 
@@ -115,12 +121,27 @@ def _any_map(self: torch.nn.Linear, x: Tensor) -> Tensor:
     return raised(Arr(arr.trace, made, [*arr.axes[:-1], dim], arr.dtype))
 
 
+class Needs:
+    """Whether a derivative by each input is asked for, which may be so or not."""
+
+    def __init__(self, trace: Trace, count: int) -> None:
+        self.trace, self.count = trace, count
+
+    def __getitem__(self, place: int) -> bool:
+        if not 0 <= place < self.count:
+            raise IndexError(place)
+        return self.trace.circumstance(f"with a gradient by input {place}")
+
+    def __len__(self) -> int:
+        return self.count
+
+
 class Context:
     """The object on which a function of autograd keeps tensors for its backward pass."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, trace: Trace, count: int) -> None:
         self.saved_tensors: tuple[object, ...] = ()
-        self.needs_input_grad = (True,) * count
+        self.needs_input_grad = Needs(trace, count)
 
     def save_for_backward(self, *tensors: object) -> None:
         """Keep tensors."""
@@ -134,7 +155,8 @@ class Context:
 
 def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     """A function with a backward pass of its own: its forward pass."""
-    context = Context(len(arguments))
+    trace = next(value.arr.trace for value in arguments if isinstance(value, Tensor))
+    context = Context(trace, len(arguments))
     if cls.setup_context is torch.autograd.Function.setup_context:
         return cls.forward(context, *arguments)
     output = cls.forward(*arguments)
@@ -171,26 +193,43 @@ def _symbolic() -> Iterator[None]:
 
 
 def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Module:
-    """A module whose parameters and buffers are arbitrary vectors, each with its own name."""
+    """A module whose parameters and buffers are arbitrary, each with its own name; one that is held twice is one."""
+    twins: dict[int, Tensor] = {}
     for path, part in module.named_modules():
         held: dict[str, Any]
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
-                if isinstance(tensor, Tensor):
-                    full = safe(f"{path}.{name}")
-                    held[name] = raised(given(trace, full, tensor.arr.axes, dtype))
+                full = safe(f"{path}.{name}")
+                if full in trace.literals.values:
+                    trace.refuse(f"a setting and a parameter are both called {full}")
+                if id(tensor) in twins:
+                    new = twins[id(tensor)]
+                elif isinstance(tensor, Tensor):
+                    new = raised(given(trace, full, tensor.arr.axes, dtype))
                 elif isinstance(tensor, torch.Tensor) and tensor.numel() > 1:
                     trace.refuse(f"{path} {name} has the shape {tuple(tensor.shape)}")
+                elif tensor is not None:
+                    new = raised(given(trace, full, [()] * tensor.ndim, dtype))
+                    if role(name) == "eps":
+                        trace.ground.assume(new.arr.value, ">")
+                else:
+                    continue
+                held[name] = twins.setdefault(id(tensor), new)
     return module
 
 
 def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: Setting) -> torch.nn.Module:
     """A copy of a module in which what has its dimension has the dimension `d`."""
     twin = copy.deepcopy(module, {id(parameter): parameter for parameter in module.parameters()}).eval()
-    if isinstance(d, int):
+    if type(d) is int:
         return twin
+    sized: dict[int, torch.Tensor] = {}
+    if isinstance(d, Num):
+        d.trace.builds = d.trace.builds or str(size or "")
     for part in twin.modules():
         for name, value in list(vars(part).items()):
+            if isinstance(value, Num):
+                continue
             if value == size and isinstance(value, int):
                 setattr(part, name, d)
             elif isinstance(value, tuple) and size in value:
@@ -201,7 +240,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
                 if tensor is not None and tensor.numel() > 1 and math.prod(tensor.shape) == size:
-                    held[name] = _with_dimension(tensor, d)
+                    held[name] = sized.setdefault(id(tensor), _with_dimension(tensor, d))
     return twin
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import lngeom as lg
 
@@ -62,29 +65,75 @@ class OnnxFront(Front):
         for node in self.nodes:
             if node.op_type != "Constant":
                 known[node.output[0]] = _result(x.trace, node, [known[name] for name in node.input])
+        x.trace.line = ""
         return known[self.ends[-1]]
 
 
 def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     """One node."""
-    name, x = node.op_type, inputs[0]
-    attributes: dict[str, Any] = {a.name: a.i or a.f or list(a.ints) for a in node.attribute}
-    if name in _LAYERS:
-        if x.axes[-1] != (FEATURE,) or attributes.get("axis", -1) not in (-1, len(x.axes) - 1):
-            trace.refuse(f"{name} over axis {attributes.get('axis')}")
-        trace.operations[name] += 1
-        return layer(x, _LAYERS[name], attributes.get("epsilon", 1e-5), *inputs[1:])
-    if name in ("ReduceMean", "ReduceSum"):
-        axes = attributes.get("axes", inputs[1] if len(inputs) > 1 else None)
-        trace.operations[name] += 1
-        if axes is None:
-            trace.refuse(f"{name} over all axes")
-        reduce = x.mean if name == "ReduceMean" else x.sum
-        return reduce([int(axis) for axis in np.atleast_1d(axes)], bool(attributes.get("keepdims", 1)))
-    if name == "Identity" or (name == "Cast" and attributes["to"] in _FLOATS):
-        return x.view(x.axes)
-    if name not in _NAMES:
+    trace.line = f"{node.op_type} {node.name or node.output[0]}"
+    read = importlib.import_module("onnx").helper.get_attribute_value
+    attributes: dict[str, Any] = {attribute.name: read(attribute) for attribute in node.attribute}
+    name, function = node.op_type, _OPERATIONS.get(node.op_type)
+    if name in _NAMES:
+        function = functools.partial(_elementwise, trace, _NAMES[name])
+    elif name in _LAYERS:
+        function = functools.partial(_layer, _LAYERS[name])
+    if function is None:
         trace.refuse(f"{name} is not among the operations that are traced")
-    trace.operations[name] += 1
-    like = next(value for value in inputs if isinstance(value, Arr))
-    return applied(_NAMES[name], like, inputs)
+    try:
+        result = function(*inputs, **attributes)
+    except TypeError as error:
+        trace.refuse(f"{name} is called in a way that is not traced: {error}")
+    if result.value is not inputs[0].value:
+        trace.operations[name] += 1
+    return result
+
+
+def _elementwise(trace: Trace, name: str, *values: Any) -> Arr:
+    return applied(name, next(value for value in values if isinstance(value, Arr)), list(values))
+
+
+def _layer(
+    function: Function,
+    x: Arr,
+    gain: Arr | None,
+    bias: Arr | None = None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
+) -> Arr:
+    if x.axes[-1] != (FEATURE,) or axis not in (-1, len(x.axes) - 1):
+        x.trace.refuse(f"a layer over axis {axis}")
+    return layer(x, function, epsilon, gain, bias)
+
+
+def _reduced(name: str) -> Function:
+    def reduce(
+        x: Arr,
+        given: ArrayLike | None = None,
+        *,
+        axes: ArrayLike | None = None,
+        keepdims: int = 1,
+        noop_with_empty_axes: int = 0,
+    ) -> Arr:
+        over = axes if given is None else given
+        if over is None:
+            x.trace.refuse("a reduction over all axes")
+        return getattr(x, name)([int(axis) for axis in np.atleast_1d(over)], bool(keepdims))
+
+    return reduce
+
+
+def _cast(x: Arr, *, to: int, saturate: int = 1) -> Arr:
+    return x.view(x.axes) if to in _FLOATS else x.trace.refuse(f"a cast to the format {to}")
+
+
+_OPERATIONS: dict[str, Function] = {
+    "Identity": lambda x: x.view(x.axes),
+    "Cast": _cast,
+    "ReduceMean": _reduced("mean"),
+    "ReduceSum": _reduced("sum"),
+}
+"""Nodes with attributes of their own."""

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import inspect
-import os
 import random
 import re
 import sys
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -28,6 +21,7 @@ from ._front import Build, Front
 from ._roles import REQUIRED, parameters, role
 from ._sizes import FEATURE, Dim, Num
 from ._trace import Literals, Trace
+from ._world import World
 
 LAYOUTS: dict[str, tuple[Dim, ...]] = {
     "rows": (("B",), ("L",), (FEATURE,)),
@@ -51,6 +45,7 @@ class Program:
         front: Its framework.
         literals: Its constants and settings by name.
         size: The only dimension it was made for, or None.
+        literal: Whether its settings are the numbers that they are, instead of arbitrary ones.
     """
 
     name: str
@@ -58,6 +53,12 @@ class Program:
     front: Front
     literals: Literals = field(default_factory=Literals)
     size: int | None = None
+    literal: bool = False
+
+    @property
+    def concrete(self) -> bool:
+        """Whether its settings are numbers."""
+        return self.literal or not self.front.symbolic
 
     def traced(self, trace: Trace, dtype: str, axes: tuple[Dim, ...]) -> Arr:
         """The output for one arbitrary row.
@@ -65,30 +66,35 @@ class Program:
         Raises:
             Refusal: The program does something without a single meaning for all rows, even if it caught the refusal.
         """
-        known = self.literals.numbers
+        number = self.front.number
 
-        def setting(name: str, value: float) -> float:
-            if name not in known:
-                known[name] = self.literals.add(name, value)
-            return known[name]
+        def setting(name: str, value: float) -> Any:
+            if self.concrete:
+                trace.given[name] = repr(value)
+                return value
+            return number(trace, trace.setting(name, value), None, float)
 
         def made(name: str, dims: tuple[Dim, ...]) -> Arr:
             return given(trace, name, dims, dtype)
 
-        d = self.front.number(trace, trace.ground.d, (FEATURE,))
-        chance = _chance()
-        with self.front.tracing():
-            function = self.front.arbitrary(self.build(d, setting), trace, dtype)
+        d = number(trace, trace.ground.d, (FEATURE,))
+        world, chance = World(trace, self.front.knows), _chance()
+        with self.front.tracing(trace):
+            with world.watching():
+                function = self.build(d, setting)
+            function = self.front.arbitrary(function, trace, dtype)
             x = made("x", axes)
             inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
-            arguments = _arguments(function, inputs, d, setting)
+            arguments = _arguments(function, inputs, d, setting, trace.given)
             trace.operations.clear()
-            with _watched(trace):
+            world.built = True
+            with world.watching():
                 output = self.front.call(function, [x, *arguments])
+            world.close()
         if trace.refusals:
-            trace.refuse(trace.refusals[0])
+            trace.refuse(trace.refusals[0], "")
         if chance != _chance():
-            trace.refuse("random numbers")
+            trace.refuse("random numbers", "")
         if output is None:
             return trace.refuse("the output is not an array")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
@@ -102,10 +108,14 @@ class Program:
         """The function for a size, and what it takes of the arrays."""
 
         def setting(name: str, value: float) -> float:
-            return float(settings.get(name, value))
+            return (
+                value
+                if self.literal or not self.front.symbolic
+                else float(settings.get(self.literals.setting(name, value), value))
+            )
 
         function = self.build(d, setting)
-        return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting)]
+        return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting, {})]
 
     def run(
         self, values: Mapping[str, np.ndarray], d: int, dtype: str, axes: tuple[Dim, ...]
@@ -115,7 +125,11 @@ class Program:
         maps: list[np.ndarray] = []
 
         def setting(name: str, value: float) -> float:
-            return float(values.get(name, value))
+            return (
+                value
+                if self.literal or not self.front.symbolic
+                else float(values.get(self.literals.setting(name, value), value))
+            )
 
         def shaped(name: str) -> object:
             rows = values[name].reshape(*[-1 if k == 0 else 1 for k in range(len(axes) - 1)], d)
@@ -125,66 +139,37 @@ class Program:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             function = self.front.loaded(self.build(d, setting), values, dtype, maps)
-            output = function(shaped("x"), *_arguments(function, inputs, d, setting))
+            output = function(shaped("x"), *_arguments(function, inputs, d, setting, {}))
         real = self.front.read(output[0] if isinstance(output, tuple | list) else output)
         whole = np.moveaxis(real, place, -1)
         return np.broadcast_to(whole, (*whole.shape[:-1], d)).reshape(-1, d), maps
 
 
-_OUTSIDE = {time.time, time.time_ns, time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns,
-            time.process_time, id, os.urandom, os.getpid, threading.get_ident, sys._getframe}  # fmt: skip
-"""Functions whose answers differ from call to call, or from machine to machine."""
-_OURS = rf"{re.escape(str(Path(__file__).parents[2]))}/(lngeom|empirical)/"
-_EXEMPT = re.compile(rf"/(torch|numpy|jax|jaxlib|flax|haiku|equinox|keras|logging|unittest)/|/copy.py$|^<|{_OURS}")
-_STANDARD = re.compile(rf"{re.escape(str(Path(os.__file__).parent))}/(?!site-packages)")
-
-
-@contextlib.contextmanager
-def _watched(trace: Trace) -> Iterator[None]:
-    """Refuse a program that asks for the time, an address, its thread or its caller; a replayed one was watched."""
-    asked = _OUTSIDE | {getattr(sys.modules.get("torch"), "get_default_dtype", None)}
-
-    def profile(frame: FrameType, event: str, called: object) -> None:
-        if event != "c_call" or called not in asked:
-            return
-        caller: FrameType | None = frame
-        while caller and _STANDARD.match(caller.f_code.co_filename) and not _EXEMPT.search(caller.f_code.co_filename):
-            caller = caller.f_back
-        if caller and not _EXEMPT.search(caller.f_code.co_filename):
-            place = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-            trace.refusals.append(f"it calls {getattr(called, '__name__', called)} ({place})")
-
-    # What runs whenever garbage is collected, such as Hypothesis' clock, is not the program's.
-    before, collects = sys.getprofile(), gc.isenabled()
-    gc.disable()
-    if trace.replayed is None:
-        sys.setprofile(profile)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
-        if collects:
-            gc.enable()
-
-
 def _chance() -> tuple[object, ...]:
     """The state of the generators that a program may draw from."""
     _, keys, *rest = np.random.get_state()  # noqa: NPY002  # what programs use, not what we do
-    return random.getstate(), np.asarray(keys).tobytes(), rest
+    torch = sys.modules.get("torch")
+    drawn = torch.get_rng_state().numpy().tobytes() if torch else b""
+    return random.getstate(), np.asarray(keys).tobytes(), rest, drawn
 
 
 def _arguments(
-    function: Function, made: tuple[Callable[[str], object], ...], d: Num | int, setting: Setting
+    function: Function, made: tuple[Callable[[str], object], ...], d: Num | int, setting: Setting, left: dict[str, str]
 ) -> list[object]:
-    """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings."""
+    """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings.
+
+    What is left at its default is noted in `left`.
+    """
     like, vector = made
     forward = getattr(function, "forward", None)
     arguments: list[object] = []
+    left_out = False
     for name, parameter in list(parameters(function if forward is None else forward).items())[1:]:
         purpose, required = role(name), parameter.default is REQUIRED
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY or (forward is not None and not required):
-            break
-        if forward is not None or (required and purpose is None and _LIKE.search(name)):
+        if left_out or parameter.kind is inspect.Parameter.KEYWORD_ONLY or (forward is not None and not required):
+            left_out = True
+            left[name] = repr(parameter.default)
+        elif forward is not None or (required and purpose is None and _LIKE.search(name)):
             arguments.append(like(name))
         elif purpose == "eps" and (required or isinstance(parameter.default, float)):
             arguments.append(setting(name, 1e-5 if required else parameter.default))
@@ -194,6 +179,7 @@ def _arguments(
             arguments.append(vector(name))
         else:
             arguments.append(parameter.default)
+            left[name] = repr(parameter.default)
     return arguments
 
 

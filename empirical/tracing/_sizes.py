@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import numbers
 import operator
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
 from lngeom.carriers import Array
 
-from ._trace import Refusal, Trace, root
+from ._trace import Refusal, Trace, is_ours, root
 
 Dim = tuple[str, ...]
 """The labels whose product an axis runs over; none for an axis of size 1."""
@@ -28,7 +29,8 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
         first, second = self._values(other)[:: -1 if swapped else 1]
         if operation is operator.truediv:
             self.trace.require(second, "!=")
-        return self._made(operation(first, second))
+        whole = operation is not operator.truediv and isinstance(self, int) and isinstance(other, int)
+        return self._made(operation(first, second), kind=int if whole else float)
 
     return apply
 
@@ -41,32 +43,59 @@ def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
     return apply
 
 
+def _refused(what: str) -> Callable[..., Any]:
+    def apply(self: Num, *_: object) -> NoReturn:
+        self.trace.valued = True
+        self.trace.refuse(f"{self._text()} is used as {what}")
+
+    return apply
+
+
 class Num:
-    """A number that no row determines: d, a product of sizes, or what a program computes from them.
+    """A number that no row determines: d, a product of sizes, a setting, or what a program computes from them.
 
     The number of rows has no value: it can stand in shapes and nowhere else. Comparisons are decided by what is known
-    of d; otherwise both branches are followed. It has no ``__index__``, which frameworks would call before they ask
-    what it is.
+    of the number; otherwise both branches are followed. To ``isinstance`` it is the int or the float that it stands
+    for; what it has no answer to, it refuses. It has no ``__index__``, which frameworks would call before they ask what
+    it is.
     """
 
-    __slots__ = ("dim", "trace", "value")
-    __hash__ = object.__hash__
+    __slots__ = ("dim", "kind", "trace", "value")
 
-    def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None) -> None:
-        self.trace, self.value, self.dim = trace, value, dim
+    def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None, kind: type = int) -> None:
+        self.trace, self.value, self.dim, self.kind = trace, value, dim, kind
+
+    __class__ = property(lambda self: self.kind)  # type: ignore[assignment]
+
+    def _text(self) -> str:
+        return "·".join(self.dim) if self.dim is not None else repr(self.value)
 
     def __repr__(self) -> str:
-        return "·".join(self.dim) if self.dim is not None else repr(self.value)
+        return self._text() if is_ours(sys._getframe(1)) else _refused("text")(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__") or name in ("arr", "item", "dtype", "ndim", "shape"):  # what frameworks look for
+            raise AttributeError(name)
+        self.trace.refuse(f"{self._text()} is asked for its {name}")
+
+    def __deepcopy__(self, memo: object) -> Num:
+        return self
+
+    __copy__ = __deepcopy__
+    __hash__ = _refused("a key")
+    __str__ = __format__ = _refused("text")
+    __reduce_ex__ = _refused("data")
+    __float__ = __int__ = __trunc__ = __round__ = __floor__ = __ceil__ = _refused("a number of this machine")
 
     def _values(self, other: object) -> tuple[Array, Array]:
         """Its own value and that of another operand."""
-        value = other.value if isinstance(other, Num) else self.trace.constant(other)
+        value = other.value if isinstance(other, Num) else self.trace.constant(plain(other))
         if value is None or self.value is None:
             self.trace.refuse("the number of rows is computed with")
         return self.value, value
 
-    def _made(self, value: Array | None, dim: Dim | None = None) -> Num:
-        return type(self)(self.trace, value, dim)
+    def _made(self, value: Array | None, dim: Dim | None = None, kind: type | None = None) -> Num:
+        return type(self)(self.trace, value, dim, kind or self.kind)
 
     __add__ = __radd__ = _binary(operator.add)
     __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
@@ -81,30 +110,39 @@ class Num:
         if self.dim is not None and isinstance(other, Num) and other.dim is not None:
             both = None if self.value is None or other.value is None else self.value * other.value
             return self._made(both, self.dim + other.dim)
-        if other == 1 and isinstance(other, int):
+        if not isinstance(other, Num) and other == 1 and isinstance(other, int):
             return self
-        return self._made(operator.mul(*self._values(other)))
+        whole = isinstance(self, int) and isinstance(other, int)
+        return self._made(operator.mul(*self._values(other)), kind=int if whole else float)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: object) -> Num | int:
         """Labels are divided by labels; nothing is known of any other remainder."""
-        if isinstance(other, int) and other == 1:
+        if not isinstance(other, Num) and isinstance(other, int) and other == 1 and self.kind is int:
             return self
         if isinstance(other, Num) and self.dim and other.dim and self.dim[-len(other.dim) :] == other.dim:
             rest = self.dim[: -len(other.dim)]
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
-        return self.trace.refuse(f"{self!r} is divided by {other!r} without remainder")
+        return self.trace.refuse(f"{self._text()} is divided by {other!r} without remainder")
 
-    def __mod__(self, other: object) -> int:
-        if (isinstance(other, int) and other == 1) or (isinstance(other, Num) and other.dim == self.dim):
+    def __mod__(self, other: object) -> Num | int:
+        """A whole number of which nothing is known but itself: theorems have it as an arbitrary number."""
+        if isinstance(other, Num) and other.dim is not None and other.dim == self.dim:
             return 0
-        return self.trace.refuse(f"the remainder of {self!r} by {other!r}")
+        if self.dim != (FEATURE,) or isinstance(other, Num) or not isinstance(other, int) or other < 1:
+            self.trace.refuse(f"the remainder of {self._text()} by {other!r}")
+        if other == 1:
+            return 0
+        self.trace.integers.add(other)
+        return self._made(self.trace.ground.remainder(other))
 
     __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
 
     def __pow__(self, exponent: Num | float) -> Num:
-        return self._made(power(self.trace, operator.mul(*self._values(1)), exponent))
+        whole = self.kind is int and not isinstance(exponent, Num) and isinstance(exponent, int) and exponent >= 0
+        value = power(self.trace, operator.mul(*self._values(1)), exponent)
+        return self._made(value, kind=int if whole else float)
 
     def sqrt(self) -> Num:
         """Its root."""
@@ -115,10 +153,9 @@ class Num:
         array = next((value for value in inputs if hasattr(value, "arr")), None)
         if array is not None:
             return array.__array_ufunc__(ufunc, method, *inputs, **options)
-        plain = [value.item() if hasattr(value, "item") else value for value in inputs]
-        if ufunc.__name__ not in _UFUNCS or method != "__call__":
+        if ufunc.__name__ not in _UFUNCS or method != "__call__" or options:
             return self.trace.refuse(f"{ufunc.__name__} of a size")
-        return _UFUNCS[ufunc.__name__](*plain)
+        return _UFUNCS[ufunc.__name__](*map(plain, inputs))
 
     def __abs__(self) -> Num:
         return self if self >= 0 else -self
@@ -132,20 +169,24 @@ class Num:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
             return True
-        return isinstance(other, _NUMBER) and _compared("=")(self, other)
+        if other is None or isinstance(other, str | tuple | list):
+            return False
+        return _compared("=")(self, other)
 
     __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
     __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)
 
-    def __float__(self) -> float:
-        return self.trace.refuse("a size is used as a number of this machine")
+
+def plain(value: object) -> object:
+    """A number of NumPy as one of Python."""
+    return value.item() if isinstance(value, numpy.generic | numpy.ndarray) and value.size == 1 else value
 
 
-_NUMBER = Num | int | float
-_UFUNCS = {"sqrt": Num.sqrt, "multiply": operator.mul, "true_divide": operator.truediv, "divide": operator.truediv}
-_UFUNCS |= {"add": operator.add, "subtract": operator.sub}
-
-numbers.Integral.register(Num)  # programs ask whether a dimension is one number or several
+_NUMBER = numbers.Number
+_UFUNCS: dict[str, Callable[..., object]] = {"sqrt": Num.sqrt, "true_divide": operator.truediv}
+_UFUNCS |= {"multiply": operator.mul, "divide": operator.truediv, "add": operator.add, "subtract": operator.sub}
+_UFUNCS |= {"equal": operator.eq, "not_equal": operator.ne, "less": operator.lt, "greater": operator.gt}
+_UFUNCS |= {"less_equal": operator.le, "greater_equal": operator.ge}
 
 
 def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
@@ -166,4 +207,4 @@ def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
     return 1 / result if exponent < 0 else result
 
 
-__all__ = ["FEATURE", "Dim", "Num", "Refusal", "power"]
+__all__ = ["FEATURE", "Dim", "Num", "Refusal", "plain", "power"]

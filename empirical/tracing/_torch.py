@@ -6,6 +6,7 @@ import functools
 import inspect
 import itertools
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -14,9 +15,9 @@ import torch
 import lngeom as lg
 from lngeom.carriers import Carrier
 
-from ._arrays import Arr, filled
+from ._arrays import Arr, chosen, einsum, filled
 from ._sizes import FEATURE, Dim, Num
-from ._trace import Trace
+from ._trace import Refusal, Trace
 
 Operand = Arr | Num | float
 """An operand of arithmetic beside a traced array."""
@@ -31,6 +32,18 @@ Made = TypeVar("Made", bound=Function)
 
 OPERATIONS: dict[str, Function] = {}
 """PyTorch's functions and methods on traced arrays, by name."""
+
+_KNOWN_NAMED = (
+    "tensor as_tensor is_tensor is_floating_point is_complex promote_types result_type finfo iinfo arange item tolist "
+    "Size register_parameter register_buffer device dtype numel element_size"
+)
+_KNOWN = frozenset(_KNOWN_NAMED.split())
+
+
+def known(name: str) -> bool:
+    """Whether a function of PyTorch depends on its arguments alone: those of traced arguments are looked up anyway."""
+    plain = name.strip("_")
+    return plain in _KNOWN or plain in OPERATIONS or plain.removeprefix("i") in OPERATIONS
 
 
 def operation(*names: str) -> Callable[[Made], Made]:
@@ -80,11 +93,17 @@ class Tensor(torch.Tensor):
     def __len__(self) -> NoReturn:
         return self.arr.trace.refuse("the number of rows is asked for")
 
-    def __repr__(self, **options: object) -> str:
+    def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"<traced tensor with axes {self.arr.axes}>"
 
     def __setitem__(self, index: object, value: object) -> None:
         self.arr.trace.refuse("a part is changed in place")
+
+    def new_ones(self, *sizes: Any, **options: Any) -> Any:  # PyTorch takes several sizes only if the first has a value
+        return dispatched(torch.Tensor.new_ones, (self, *sizes), options)
+
+    def new_zeros(self, *sizes: Any, **options: Any) -> Any:
+        return dispatched(torch.Tensor.new_zeros, (self, *sizes), options)
 
     def __deepcopy__(self, memory: object) -> Tensor:
         return raised(Arr(self.arr.trace, self.arr.value, self.arr.axes, self.arr.dtype))
@@ -147,6 +166,10 @@ def _takes_trace(action: Function) -> bool:
     return "trace" in inspect.signature(action).parameters
 
 
+_MEMORY = ("device", "layout", "memory_format", "non_blocking", "pin_memory", "cudnn_enable", "cudnn_enabled")
+"""Options that say where and how numbers are kept, and not which."""
+
+
 def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, object]) -> object:
     """One call of PyTorch with a traced argument."""
     trace = _trace_of([*args, *kwargs.values()])
@@ -156,24 +179,31 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
     base = name.removesuffix("_") if name.endswith("_") else name[1:] if in_place else name
     if name in OPERATIONS:
         in_place, base = False, name
-    if base not in OPERATIONS or kwargs.get("out") is not None:
+    if base not in OPERATIONS:
         trace.refuse(f"{name} is not among the operations that are traced")
     action = OPERATIONS[base]
-    options = {key: lowered(value) for key, value in kwargs.items() if key != "out"}
+    options = {key: lowered(value) for key, value in kwargs.items() if key not in ("out", "input", *_MEMORY)}
     if _takes_trace(action):
         options["trace"] = trace
+    args = [kwargs["input"], *args] if "input" in kwargs else args
+    out = kwargs.get("out")
     lower = [lowered(value) for value in args]
     try:
         result = action(*lower, **options)
-    except TypeError as error:
+    except Refusal:
+        raise
+    except Exception as error:  # code may catch it
         trace.refuse(f"{name} is called in a way that is not traced: {error}")
     moved = any(isinstance(x, Arr) and x.value is getattr(result, "value", None) for x in lower)
     if not moved and base not in _ASKED:  # neither a view nor a cast nor a question
         trace.operations[base] += 1
-    if in_place:
-        args[0].arr.become(result)
-        return args[0]
-    return _lifted(result)
+    target = args[0] if in_place else out
+    if target is None:
+        return _lifted(result)
+    if not isinstance(target, Tensor) or not isinstance(result, Arr):
+        trace.refuse(f"{name} writes into {type(target).__name__}")
+    target.arr.become(result)
+    return target
 
 
 # ------------------------------------------------------------------------------------------- component by component
@@ -205,7 +235,7 @@ def _binary(a: Operand, b: Operand, how: Callable[[Carrier, Carrier], Carrier]) 
 
 
 def _scaled(a: Operand, alpha: Operand) -> Operand:
-    return a if isinstance(alpha, int) and alpha == 1 else _binary(a, alpha, operator.mul)
+    return a if not isinstance(alpha, Num) and alpha == 1 else _binary(a, alpha, operator.mul)
 
 
 OPERATIONS |= {
@@ -221,8 +251,13 @@ OPERATIONS |= {
     "pow": lambda x, exponent: x.power(exponent),
     "maximum": lambda a, b: a.maximum(b),
     "minimum": lambda a, b: a.maximum(b, sign=-1),
-    "clone": lambda x, **_: x.like(x.value),
+    "clone": lambda x: x.like(x.value),
     "addcmul": lambda a, b, c, *, value=1: _binary(a, _scaled(_binary(b, c, operator.mul), value), operator.add),
+    "sigmoid": lambda x: x.applied("sigmoid"),
+    "tanh": lambda x: x.applied("tanh"),
+    "exp": lambda x: x.applied("exp"),
+    "silu": lambda x, inplace=False: _activated(x, "silu", inplace),
+    "relu": lambda x, inplace=False: _activated(x, "relu", inplace),
 }
 for _one, _others in {
     "add": ("radd",),
@@ -232,10 +267,38 @@ for _one, _others in {
     "abs": ("absolute",),
 }.items():
     OPERATIONS |= dict.fromkeys(_others, OPERATIONS[_one])
-OPERATIONS |= {
-    name: (lambda x, *_, _function=name, **__: x.applied(_function))
-    for name in ("sigmoid", "silu", "tanh", "relu", "softplus", "gelu", "exp")
-}
+
+
+def _activated(x: Arr, function: str, inplace: bool) -> Arr:
+    result = x.applied(function)
+    if inplace:
+        x.become(result)
+    return x if inplace else result
+
+
+@operation("gelu")
+def _gelu(x: Arr, approximate: str = "none") -> Arr:
+    functions = {"none": "gelu", "tanh": "gelu_tanh"}
+    return x.applied(functions[approximate]) if approximate in functions else x.trace.refuse(f"gelu by {approximate}")
+
+
+@operation("softplus")
+def _softplus(x: Arr, beta: Operand = 1, threshold: Operand = 20) -> Arr:
+    if (beta, threshold) != (1, 20):
+        x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
+    return x.applied("softplus")
+
+
+@operation("where")
+def _where(condition: object, a: Operand, b: Operand) -> Arr:
+    like = _like(a, b)
+    return chosen(condition, _array(a, like), _array(b, like), _dtype(a, b))
+
+
+@operation("matmul")
+def _matmul(a: Operand, b: Operand) -> Arr:
+    like = _like(a, b)
+    return _array(a, like).contracted(_array(b, like), _dtype(a, b))
 
 
 @operation("div", "truediv", "divide", "true_divide")
@@ -246,36 +309,65 @@ def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
     return _array(a, like).divided(b, _dtype(a, b))
 
 
-OPERATIONS["rdiv"] = OPERATIONS["rtruediv"] = lambda a, b: _divide(b, a)
-OPERATIONS["reciprocal"] = lambda x: _divide(1, x)
+OPERATIONS |= {
+    "rdiv": lambda a, b: _divide(b, a),
+    "rtruediv": lambda a, b: _divide(b, a),
+    "reciprocal": lambda x: _divide(1, x),
+    "addcdiv": lambda a, b, c, *, value=1: _binary(a, _scaled(_divide(b, c), value), operator.add),
+}
 
 
-@operation("clamp", "clip", "clamp_min", "clamp_max")
+@operation("clamp", "clip")
 def _clamp(x: Arr, min: Operand | None = None, max: Operand | None = None) -> Arr:
     x = x if min is None else x.maximum(min)
     return x if max is None else x.maximum(max, sign=-1)
 
 
-OPERATIONS["clamp_max"] = lambda x, max: _clamp(x, None, max)
+OPERATIONS |= {"clamp_min": lambda x, min: x.maximum(min), "clamp_max": lambda x, max: x.maximum(max, sign=-1)}
 
 # ------------------------------------------------------------------------------------------------- formats and views
 
+_FLOATS = ("float64", "float32", "bfloat16", "float16")
 OPERATIONS |= {
-    name: (lambda x, *_, _to=dtype, **__: x.cast(_to))
+    name: (lambda x, *, _to=dtype: x.cast(_to))
     for name, dtype in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}.items()
 }
-_FLOATS = ("float64", "float32", "bfloat16", "float16")
+_KINDS = ("Double", "Float", "BFloat16", "Half")
+_TYPES: dict[str, str] = {f"torch.{kind}Tensor": dtype for kind, dtype in zip(_KINDS, _FLOATS, strict=True)}
 
 
-@operation("to", "type", "_to_copy")
-def _to(x: Arr, *wanted: object, dtype: str | None = None, **_: object) -> Arr:
-    for like in (*wanted, dtype):
-        target = like.dtype if isinstance(like, Arr) else like
-        if isinstance(target, str) and target in _FLOATS:
-            return x.cast(target)
-        if isinstance(target, str) and ("int" in target or target == "bool"):
-            x.trace.refuse(f"a cast to {target}")
-    return x.view(x.axes)
+def _format(trace: Trace, dtype: object, otherwise: str) -> str:
+    """The name of a format, that of floats alone."""
+    if dtype is None:
+        return otherwise
+    return dtype if isinstance(dtype, str) and dtype in _FLOATS else trace.refuse(f"a cast to {dtype}")
+
+
+def _is_place(value: object) -> bool:
+    """Whether a value says where an array is, and not what."""
+    return isinstance(value, torch.device) or (
+        isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu|hpu)(:\d+)?", value) is not None
+    )
+
+
+@operation("to", "_to_copy")
+def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Arr:
+    for like in wanted:
+        if isinstance(like, Arr):
+            dtype = like.dtype
+        elif isinstance(like, str) and not _is_place(like):
+            dtype = like
+        elif not _is_place(like) and like is not None and not isinstance(like, bool):
+            x.trace.refuse(f"a cast to {like}")
+    y = x.cast(_format(x.trace, dtype, x.dtype))
+    return y.like(y.value) if copy or True in wanted else y
+
+
+@operation("type")
+def _type(x: Arr, dtype: str | None = None) -> Arr:
+    if dtype is None:
+        x.trace.refuse("the name of its type is asked for")
+    return x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype))
 
 
 OPERATIONS["type_as"] = lambda x, other: x.cast(other.dtype)
@@ -301,7 +393,7 @@ OPERATIONS |= {
 }
 OPERATIONS |= dict.fromkeys(("swapaxes", "swapdims"), OPERATIONS["transpose"])
 OPERATIONS |= dict.fromkeys(("data", "alias"), OPERATIONS["detach"])
-OPERATIONS |= {"reshape_as": OPERATIONS["view_as"], "contiguous": lambda x, **_: x.view(x.axes)}
+OPERATIONS |= {"reshape_as": OPERATIONS["view_as"], "contiguous": lambda x: x.view(x.axes)}
 
 
 @operation("view")
@@ -336,57 +428,88 @@ def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
 # --------------------------------------------------------------------------------------------------------- reductions
 
 
-def _statistic(x: Arr, name: str, dim: Axis, keepdim: bool, *, dtype: str | None = None, axis: Axis = None) -> Arr:
-    return getattr(x if dtype is None else x.cast(dtype), name)(axis if dim is None else dim, keepdim)
+def _over(x: Arr, dim: Axis, axis: Axis) -> Axis:
+    chosen = axis if dim is None else dim
+    return x.trace.refuse(f"the axis {chosen}") if isinstance(chosen, bool) else chosen
 
 
-def _var(x: Arr, dim: Axis = None, unbiased: int = True, keepdim: bool = False, **named: Any) -> Arr:
-    correction = named.get("correction")
-    return x.variance(named.get("axis", dim), keepdim, int(unbiased) if correction is None else correction)
+def _statistic(name: str) -> Function:
+    def compute(
+        x: Arr,
+        dim: Axis = None,
+        keepdim: bool = False,
+        *,
+        dtype: str | None = None,
+        axis: Axis = None,
+        keepdims: bool = False,
+    ) -> Arr:
+        wide = x.cast(_format(x.trace, dtype, x.dtype))
+        return getattr(wide, name)(_over(x, dim, axis), keepdim or keepdims)
+
+    return compute
 
 
-OPERATIONS |= {
-    "mean": lambda x, dim=None, keepdim=False, **named: _statistic(x, "mean", dim, keepdim, **named),
-    "sum": lambda x, dim=None, keepdim=False, **named: _statistic(x, "sum", dim, keepdim, **named),
-    "var": _var,
-    "std": lambda x, *given, **named: _var(x, *given, **named).root(),
-}
+OPERATIONS |= {"mean": _statistic("mean"), "sum": _statistic("sum")}
 
 
-@operation("var_mean")
-def _var_mean(x: Arr, dim: Axis = None, *given: Any, keepdim: bool = False, **named: Any) -> tuple[Arr, Arr]:
-    keeps = given[1] if len(given) > 1 else keepdim
-    return _var(x, dim, *given[:1], keepdim=keeps, **named), x.mean(dim, keeps)
+@operation("var")
+def _var(
+    x: Arr,
+    dim: Axis = None,
+    unbiased: Num | float = True,
+    keepdim: bool = False,
+    *,
+    correction: Num | float | None = None,
+    axis: Axis = None,
+    keepdims: bool = False,
+) -> Arr:
+    taken = int(unbiased) if isinstance(unbiased, bool) else unbiased
+    return x.variance(_over(x, dim, axis), keepdim or keepdims, taken if correction is None else correction)
 
 
-@operation("std_mean")
-def _std_mean(x: Arr, *given: Any, **named: Any) -> tuple[Arr, Arr]:
-    variance, mean = _var_mean(x, *given, **named)
-    return variance.root(), mean
+def _with_var(name: str, how: Callable[[Arr, Arr], object]) -> None:
+    """Enter a function of the variance and the mean, with the options of the variance."""
+
+    @operation(name)
+    def compute(
+        x: Arr,
+        dim: Axis = None,
+        unbiased: Num | float = True,
+        keepdim: bool = False,
+        *,
+        correction: Num | float | None = None,
+        axis: Axis = None,
+        keepdims: bool = False,
+    ) -> object:
+        variance = _var(x, dim, unbiased, keepdim, correction=correction, axis=axis, keepdims=keepdims)
+        return how(variance, x.mean(_over(x, dim, axis), keepdim or keepdims))
+
+
+_with_var("std", lambda variance, mean: variance.root())
+_with_var("var_mean", lambda variance, mean: (variance, mean))
+_with_var("std_mean", lambda variance, mean: (variance.root(), mean))
 
 
 @operation("norm", "linalg_norm", "linalg_vector_norm", "vector_norm")
 def _norm(
-    x: Arr, ord: Order = 2, dim: Axis = None, keepdim: bool = False, *, p: Order | None = None, dtype: str | None = None
+    x: Arr,
+    ord: Order | None = None,
+    dim: Axis = None,
+    keepdim: bool = False,
+    *,
+    p: Order | None = None,
+    dtype: str | None = None,
 ) -> Arr:
     order = ord if p is None else p
-    if order not in (2, 2.0, "fro"):
+    if order not in (None, 2, 2.0, "fro"):
         x.trace.refuse(f"a norm of order {order!r}")
-    x = x if dtype is None else x.cast(dtype)
+    x = x.cast(_format(x.trace, dtype, x.dtype))
     return x.combined(x, operator.mul).sum(dim, keepdim).root()
 
 
 @operation("einsum")
-def _einsum(equation: str, *given: Arr | Sequence[Arr]) -> Arr:
-    operands: Sequence[Arr] = _shape(given)
-    terms, _, result = equation.replace(" ", "").partition("->")
-    names = terms.split(",")
-    if len(names) != len(operands) or len(set(names)) != 1 or not names[0].replace(".", "").isalpha():
-        operands[0].trace.refuse(f"einsum {equation}")
-    gone = [k - len(names[0]) for k, name in enumerate(names[0]) if name not in result]
-    if [name for name in names[0] if name in result] != list(result):
-        operands[0].trace.refuse(f"einsum {equation}")
-    return functools.reduce(lambda a, b: _binary(a, b, operator.mul), operands).sum(gone, False)
+def _einsum(equation: str, *operands: Arr | Sequence[Arr]) -> Arr:
+    return einsum(equation, _shape(operands), _dtype(*_shape(operands)))
 
 
 # ------------------------------------------------------------------------------------------------------ whole layers
@@ -418,12 +541,21 @@ def layer(
     return y if bias is None else y.combined(bias, operator.add)
 
 
-@operation("layer_norm", "native_layer_norm")
+@operation("layer_norm")
 def _layer_norm(
-    x: Arr, normalized_shape: Shape, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5, *_: object
+    x: Arr, normalized_shape: Shape, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5
 ) -> Arr:
     _trailing(x, normalized_shape)
     return layer(x, lg.layer_norm, eps, weight, bias)
+
+
+@operation("native_layer_norm")
+def _native_layer_norm(
+    x: Arr, normalized_shape: Shape, weight: Weight, bias: Weight, eps: Num | float
+) -> tuple[Arr, Arr, Arr]:
+    over = list(range(-len(normalized_shape), 0))
+    spread = x.variance(over, True, 0).combined(eps, operator.add)
+    return _layer_norm(x, normalized_shape, weight, bias, eps), x.mean(over, True), spread.power(-0.5)
 
 
 @operation("rms_norm")
@@ -443,14 +575,20 @@ def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = N
 
 
 @operation("batch_norm")
-def _batch_norm(x: Arr, running_mean: Weight, running_var: Weight, *given: Any, **named: Any) -> Arr:
-    options = dict(zip(("weight", "bias", "training", "momentum", "eps"), given, strict=False)) | named
-    if options.get("training") or running_mean is None or running_var is None or x.axes[1:2] != ((FEATURE,),):
+def _batch_norm(  # noqa: PLR0913  # PyTorch's signature
+    x: Arr,
+    running_mean: Weight,
+    running_var: Weight,
+    weight: Weight = None,
+    bias: Weight = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: Num | float = 1e-5,
+) -> Arr:
+    if training or running_mean is None or running_var is None or x.axes[1:2] != ((FEATURE,),):
         x.trace.refuse("batch statistics")
     ends = [1] * (len(x.axes) - 2)
-    affine = [options.get(name) for name in ("weight", "bias")]
-    wide = [None if p is None else p.reshaped([p.size(0), *ends]) for p in affine]
-    eps = options.get("eps", 1e-5)
+    wide = [None if p is None else p.reshaped([p.size(0), *ends]) for p in (weight, bias)]
     return layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
 
 
@@ -473,40 +611,45 @@ def _dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
     return [dim for dim in dims if dim is not None]
 
 
-def _new(number: int) -> Callable[..., Arr]:
-    def make(*sizes: Any, trace: Trace, size: Shape | None = None, dtype: str | None = None, **_: object) -> Arr:
-        return filled(trace, number, _dims(trace, _shape(sizes) if size is None else size), dtype or "float32")
+def _new(
+    number: object, sizes: Sequence[Any], trace: Trace, size: Shape | None, dtype: object, otherwise: str = "float32"
+) -> Arr:
+    """An array of one number."""
+    dims = _dims(trace, _shape(sizes) if size is None else size)
+    return filled(trace, number, dims, _format(trace, dtype, otherwise))
 
-    return make
+
+def _constant_arrays(name: str, number: int) -> dict[str, Function]:
+    """Three ways to make an array of a number; whether derivatives by it are asked for changes none."""
+    return {
+        name: lambda *sizes, trace, size=None, dtype=None, requires_grad=False: _new(number, sizes, trace, size, dtype),
+        f"new_{name}": lambda x, *sizes, size=None, dtype=None, requires_grad=False: _new(
+            number, sizes, x.trace, size, dtype, x.dtype
+        ),
+        f"{name}_like": lambda x, *, dtype=None, requires_grad=False: x.filled(
+            number, dtype=_format(x.trace, dtype, x.dtype)
+        ),
+    }
 
 
-OPERATIONS |= {"ones": _new(1), "zeros": _new(0), "empty": _new(0)}
-OPERATIONS["full"] = lambda size, fill_value, *, trace, dtype=None, **_: filled(
-    trace, fill_value, _dims(trace, size), dtype or "float32"
-)
+for _one, _number in {"ones": 1, "zeros": 0, "empty": 0}.items():
+    OPERATIONS |= _constant_arrays(_one, _number)
 OPERATIONS |= {
-    f"{name}_like": (lambda x, *, dtype=None, _number=number, **_: x.filled(_number, dtype=dtype))
-    for name, number in (("ones", 1), ("zeros", 0), ("empty", 0))
-}
-OPERATIONS |= {"zero": lambda x: x.filled(0), "fill": lambda x, value: x.filled(value)}
-OPERATIONS["full_like"] = lambda x, fill_value, *, dtype=None, **_: x.filled(fill_value, dtype=dtype)
-OPERATIONS |= {
-    f"new_{name}": (
-        lambda x, *sizes, dtype=None, _number=number, **_: filled(
-            x.trace, _number, _dims(x.trace, _shape(sizes)), dtype or x.dtype
-        )
-    )
-    for name, number in (("ones", 1), ("zeros", 0))
+    "full": lambda size, fill_value, *, trace, dtype=None: _new(fill_value, (), trace, size, dtype),
+    "new_full": lambda x, size, fill_value, *, dtype=None: _new(fill_value, (), x.trace, size, dtype, x.dtype),
+    "full_like": lambda x, fill_value, *, dtype=None: x.filled(fill_value, dtype=_format(x.trace, dtype, x.dtype)),
+    "zero": lambda x: x.filled(0),
+    "fill": lambda x, value: x.filled(value),
 }
 
-_ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized", "requires_grad"), False)
-_ANSWERS |= {"is_floating_point": True, "is_leaf": True, "grad": None, "grad_fn": None}
-_ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided, "__set__requires_grad": None}
-_NOTED = ("device", "is_cuda", "requires_grad")
+_ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized"), False)
+_ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad": None, "grad_fn": None}
+_ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided}
+_NOTED = ("device", "is_cuda")
 
 
 def _answering(name: str, value: object) -> Callable[..., object]:
-    def answer(x: Arr, *_: object, **__: object) -> object:
+    def answer(x: Arr) -> object:
         if name in _NOTED:
             x.trace.notes.add(f"asks for {name}")
         return value
@@ -522,7 +665,10 @@ _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
     "shape": _lengths,
     "dtype": lambda x: getattr(torch, x.dtype),
     "ndim": lambda x: len(x.axes),
-    "requires_grad_": lambda x, *_: x,
+    "requires_grad": lambda x: x.trace.circumstance("where an input requires gradients"),
+    "is_inference": lambda x: x.trace.circumstance("in inference mode"),
+    "requires_grad_": lambda x, requires_grad=True: x,
+    "__set__requires_grad": lambda x, requires_grad: None,
 }
 _ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
 _ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _lengths(x))

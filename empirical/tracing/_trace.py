@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-import struct
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from types import CodeType, FrameType
+from typing import Any, NoReturn, TypeVar
 
-from lngeom.carriers import Array, Carrier, namespace
+from lngeom.carriers import Carrier, namespace
 from lngeom.errors import LngeomError
 
 from ._grounds import Ground
@@ -21,7 +22,7 @@ from ._grounds import Ground
 Result = TypeVar("Result")
 
 _LARGEST, _FINEST = 4096, 64
-_PATHS = 8
+_PATHS, _RUNS = 8, 64
 _HERE = str(Path(__file__).parents[2])
 
 
@@ -38,30 +39,21 @@ class Literals:
 
     names: dict[float, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
-    shift: float = 2.0**-21
 
-    @property
-    def constants(self) -> set[float]:
-        """The numbers that the program writes."""
-        return {value for name, value in self.values.items() if self.text(name) != name}
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """The number that stands for each of them in code."""
-        return {name: number for number, name in self.names.items()}
-
-    def add(self, name: str, value: float) -> float:
-        """A number of its own for a setting, which no other constant of the program has by chance."""
-        name = name if name not in self.values else f"{name}{len(self.values)}"
-        unusual = value * (1 + self.shift * (1 + len(self.values)))
-        self.values[name] = value
-        single = struct.unpack("f", struct.pack("f", unusual))[0]  # as frameworks write it that know no float64
-        self.names |= {unusual: name, single: name}
-        return unusual
+    def setting(self, name: str, value: float) -> str:
+        """The name of a setting: two settings have one name only if they have one value."""
+        names = (f"{name}{k or ''}" for k in itertools.count())
+        free = next(name for name in names if self.values.get(name, value) == value)
+        self.values[free] = value
+        return free
 
     def text(self, name: str) -> str:
         """A name as people read it: of a constant its value."""
-        return f"{self.values[name]:g}" if re.fullmatch(r"c\d+", name) else name
+        return f"{self.values[name]:g}" if self.is_constant(name) else name
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a name is that of a number that the program writes."""
+        return re.fullmatch(r"c\d+", name) is not None
 
     def name(self, value: float) -> str:
         """The name of a number."""
@@ -79,12 +71,18 @@ class Trace:
         ground: The carrier, with what is assumed.
         decisions, asked: Answers to branches on sizes that the carrier leaves open, and all answers given.
         replayed: The run on terms that this one repeats on another carrier.
-        branches: The undecided ones, each a value, a relation to 0, and the answer.
+        branches: The undecided ones, each a value, a relation to 0, and the answer; or a circumstance, such as
+            training, that the code asks for, and the answer.
         obligations: What has to hold for the code to be defined: values and their relations to 0.
         absolutes, squares: Arguments of absolute values, and what is squared.
-        integers: The whole numbers above 1 that the code writes.
+        integers, written: The whole numbers above 1 that the code computes with, and all that it has.
         scalars, numbers: Names of constants, all positive, and of parameters of size 1.
         vectors: Names of vectors, and whether they differ from row to row.
+        line: The place in a program that is read, not run.
+        given: What the program read that is no argument: names and values of options, globals, attributes.
+        sources: Every function of the program that ran, by its name.
+        valued: Whether it wants a number in the place of a symbol.
+        builds: The sizes of the objects that stand for those of every size.
     """
 
     ground: Ground
@@ -92,7 +90,7 @@ class Trace:
     decisions: list[bool] = field(default_factory=list)
     replayed: Trace | None = None
     asked: list[bool] = field(default_factory=list)
-    branches: list[tuple[Array, str, bool]] = field(default_factory=list)
+    branches: list[tuple[Any, str, bool]] = field(default_factory=list)
     obligations: list[tuple[Carrier, str]] = field(default_factory=list)
     absolutes: list[Carrier] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
@@ -105,11 +103,30 @@ class Trace:
     called: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
+    line: str = ""
+    given: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, CodeType] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    valued: bool = False
+    builds: str = ""
 
-    def refuse(self, reason: str) -> NoReturn:
+    def refuse(self, reason: str, line: str | None = None) -> NoReturn:
         """Give up, for good: code that catches this is refused all the same."""
-        self.refusals.append(f"{reason}{_line()}")
+        self.refusals.append(f"{reason}{self._where() if line is None else line}")
         raise Refusal(self.refusals[-1])
+
+    def _where(self) -> str:
+        line = _line() or self.line
+        return f" ({line.strip()})"[:160] if line else ""
+
+    def setting(self, name: str, value: float) -> Carrier:
+        """A number that a program is set up with, such as ε: arbitrary and positive if this one is."""
+        if value <= 0:
+            return self.constant(value)
+        name = self.literals.setting(name, value)
+        if name in self.vectors or name in self.numbers:
+            self.refuse(f"a setting and a parameter are both called {name}")
+        return self._positive(name, Fraction(value))
 
     def constant(self, value: object) -> Carrier:
         """A number that the program writes, on the carrier."""
@@ -120,12 +137,15 @@ class Trace:
             if exact.denominator == 1 and exact > 1:
                 self.integers.add(int(exact))
             return self.ground.number(exact)
-        name = self.literals.name(abs(float(value)))
-        positive = self.ground.constant(name, abs(exact))
+        positive = self._positive(self.literals.name(abs(float(value))), abs(exact))
+        return positive if value > 0 else -positive
+
+    def _positive(self, name: str, value: Fraction) -> Carrier:
+        positive = self.ground.constant(name, value)
         if name not in self.scalars:
             self.scalars.add(name)
             self.ground.assume(positive, ">")
-        return positive if value > 0 else -positive
+        return positive
 
     def require(self, value: Carrier, relation: str) -> None:
         """Note what has to hold for the code to be defined."""
@@ -135,7 +155,7 @@ class Trace:
         """Whether a value that no row determines stands in a relation to 0."""
         known = self.ground.sign(value, relation)
         if self.replayed is not None:
-            answer = self.replayed.asked[len(self.asked)]
+            answer = self._answered()
             if known not in (None, answer):
                 self.refuse("this dimension takes another branch")
         else:
@@ -143,13 +163,39 @@ class Trace:
         self.asked.append(answer)
         return answer
 
-    def _branched(self, value: Carrier, relation: str) -> bool:
+    @property
+    def circumstances(self) -> tuple[str, ...]:
+        """What is the case on this run of what the program asks for."""
+        return tuple(name for name, relation, answer in self.branches if relation == ASKED and answer)
+
+    @property
+    def sizes_asked(self) -> list[tuple[Any, str, bool]]:
+        """The branches on sizes and settings."""
+        return [branch for branch in self.branches if branch[1] != ASKED]
+
+    def circumstance(self, name: str) -> bool:
+        """Whether the program runs in training, with gradients and the like; both answers are followed."""
+        known = next((answer for asked, relation, answer in self.branches if relation == ASKED and asked == name), None)
+        if self.replayed is not None:
+            known = self._answered()
+        self.asked.append(self._branched(name, ASKED) if known is None else known)
+        return self.asked[-1]
+
+    def _answered(self) -> bool:
+        """The answer to the same question on the run that this one repeats."""
+        assert self.replayed is not None
+        if len(self.asked) >= len(self.replayed.asked):
+            self.refuse("it asks more than it did")
+        return self.replayed.asked[len(self.asked)]
+
+    def _branched(self, value: Any, relation: str) -> bool:
         if len(self.branches) >= _PATHS:
-            self.refuse("more branches on sizes than can be followed")
+            self.refuse("more branches than can be followed")
         place = len(self.branches)
-        answer = self.decisions[place] if place < len(self.decisions) else True
+        answer = self.decisions[place] if place < len(self.decisions) else relation != ASKED
         self.branches.append((value, relation, answer))
-        self.ground.assume(value, relation if answer else _NEGATED[relation])
+        if relation != ASKED:
+            self.ground.assume(value, relation if answer else _NEGATED[relation])
         return answer
 
     @property
@@ -175,26 +221,39 @@ class Trace:
         return self.ground.applied(function, value, name)
 
 
+ASKED = "asked"
 _NEGATED = {"=": "!=", "!=": "=", ">": "<=", ">=": "<"}
 
 
 def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result]) -> Iterator[tuple[Trace, Result]]:
     """The program on each path through its branches on sizes."""
     waiting: list[list[bool]] = [[]]
-    while waiting:
+    for count in itertools.count():
+        if not waiting:
+            return
         trace = start(decisions := waiting.pop())
+        if count >= _RUNS:
+            trace.refuse("more branches than can be followed")
         result = program(trace)
         yield trace, result
         taken = [answer for _, _, answer in trace.branches]
-        waiting += [[*taken[:k], False] for k in range(len(decisions), len(taken))]
+        waiting += [[*taken[:k], not taken[k]] for k in range(len(decisions), len(taken))]
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs this project's code."""
+    file = frame.f_code.co_filename
+    return file.startswith((f"{_HERE}/empirical/", f"{_HERE}/lngeom/"))
 
 
 def _line() -> str:
     """The line of the program that is being run."""
     for frame in reversed(traceback.extract_stack()):
+        if frame.name == "traced" and frame.filename.startswith(_HERE):
+            return ""  # what follows is who asked for the trace
         foreign = not frame.filename.startswith(_HERE) or "/tests/" in frame.filename
         if foreign and not re.search(r"/(torch|numpy|jax)/", frame.filename) and not frame.filename.startswith("<"):
-            return f" ({Path(frame.filename).name}:{frame.lineno}: {frame.line or ''})"[:160]
+            return f"{Path(frame.filename).name}:{frame.lineno}: {frame.line or ''}"
     return ""
 
 

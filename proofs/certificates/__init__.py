@@ -4,6 +4,7 @@ from ._export import read as read, write as write
 from ._reading import reading as reading
 from ._verify import (
     RESULTS as RESULTS,
+    audit as audit,
     build_checker as build_checker,
     last_step_proved as last_step_proved,
     replay as replay,

@@ -3,11 +3,17 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from lngeom.checker import Refused, loaded
+from lngeom.checker import Malformed, Refused, loaded, recheck
 from lngeom.errors import InputError
 from lngeom.kernel import ProofCertificate
-from lngeom.theorems import Theorem
+from lngeom.theorems import CheckError, Theorem
+
+from ._reading import bounded
+
+_BYTES = 2**24
+"""Of a file; the largest certificate of this project has 2^15."""
 
 
 def write(theorems: Iterable[Theorem], folder: Path) -> list[ProofCertificate]:
@@ -31,16 +37,26 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[ProofCertificate]:
 
 
 def read(file: Path) -> list[ProofCertificate]:
-    """The certificates of a file, one or a list of them.
+    """The certificates of a file, one or a list of them, each judged by the checker.
 
     Raises:
-        InputError: It holds none.
+        InputError: It holds something else, or a statement too large to be written out.
+        CheckError: A proof does not prove its statement.
     """
+    data: Any = {}
     try:
-        data = loaded(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, Refused) as error:
-        raise InputError(f"{file} cannot be read as JSON: {error}; `lngeom check --certificate` writes one") from error
-    records = data if isinstance(data, list) else [data]
-    if not records or not all(isinstance(c, dict) and "steps" in c for c in records):
-        raise InputError(f"{file} holds no certificates: `lngeom check --certificate FILE` writes them")
+        with file.open("rb") as stream:
+            text = stream.read(_BYTES + 1)
+        if len(text) > _BYTES:
+            raise InputError(f"it is longer than {_BYTES} bytes")
+        records = loaded(text.decode())
+        for data in records:
+            recheck(data)
+            bounded(data)
+    except (ValueError, Malformed) as error:
+        raise InputError(
+            f"{file} is no file of certificates: {error}; `lngeom check --certificate FILE` writes them"
+        ) from error
+    except Refused as error:
+        raise CheckError(f"{data['id']} is not proved by {file}: {error}") from error
     return records

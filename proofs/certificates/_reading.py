@@ -2,10 +2,36 @@
 
 from collections.abc import Sequence
 
+from lngeom.errors import InputError
 from lngeom.kernel import Node, Printer, ProofCertificate, Text, operands
 
 _LARGE = 4
 """Nodes of a part that gets a name of its own where the statement repeats it."""
+_SIZE, _DEPTH, _NUMBER = 2**14, 200, 10**6
+"""Bounds of a statement that is written out; Coq counts to a number in it one by one."""
+
+
+def bounded(data: ProofCertificate) -> None:
+    """Refuse a statement that is too large to be written out, as one of few nodes may be.
+
+    Raises:
+        InputError: Naming the bound.
+    """
+    sizes, depths, numbers = list[int](), list[int](), list[int]()
+    for node in data["terms"]:
+        below = operands(node)
+        sizes.append(min(1 + sum(sizes[k] for k in below), _SIZE + 1))
+        depths.append(1 + max((depths[k] for k in below), default=0))
+        own = max(map(abs, node[1:])) if node[0] == "q" else 0
+        numbers.append(max([own, *(numbers[k] for k in below)]))
+    roots = [k for k, _ in (*data["statement"]["hypotheses"], data["statement"]["conclusion"])]
+    for what, values, most in (
+        ("symbols", sizes, _SIZE),
+        ("levels", depths, _DEPTH),
+        ("as a number", numbers, _NUMBER),
+    ):
+        if max(values[k] for k in roots) > most:
+            raise InputError(f"the statement of {data['id']} has more than {most} {what}")
 
 
 def shared(nodes: Sequence[Node], roots: Sequence[int]) -> list[int]:

@@ -4,7 +4,8 @@ This writes the certificates of all theorems, with their statements as the libra
 compiles the checker with the proof of its soundness, replays each certificate by computation, derives a readable
 theorem from it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp.
 Given Python files, the command replays the theorems that they state; given certificates of ``lngeom check
---certificate``, it replays these. Neither is recorded. Where Flocq is installed, the theorems about rounding are
+--certificate``, it replays these, once the checker in Python has accepted them, and prints what they state and what
+they say of themselves. Neither is recorded. Where Flocq is installed, the theorems about rounding are
 compiled and checked too; these rest on the axioms of Coq's real numbers.
 
 Example: lngeom verify --keep coq-files
@@ -13,11 +14,12 @@ Example: lngeom verify --keep coq-files
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lngeom.errors import InputError
-from lngeom.kernel import ProofError
+from lngeom.kernel import ProofCertificate, ProofError
 from lngeom.options import argument, option
 from lngeom.theorems import CheckError
 
@@ -37,7 +39,7 @@ class Options:
 
 def run(options: Options) -> int:
     """Replay all proofs and write the record; returns the exit code."""
-    from ..certificates import RESULTS, build_checker, read, replay, verify, write
+    from ..certificates import RESULTS, audit, build_checker, read, replay, verify, write
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
@@ -46,9 +48,13 @@ def run(options: Options) -> int:
                 given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
                 stated = (theorem for file in options.files if file.suffix != ".json" for theorem in stated_in(file))
                 certificates = given + write(stated, folder)
+                for told in dict.fromkeys(tuple(data["words"].items()) for data in given):
+                    print("\n".join(f"{name}: {text}" for name, text in told if text))
                 build_checker(folder)
                 replay(certificates, folder)
-                print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there")
+                audit([data["id"] for data in certificates], folder)
+                print("\n".join(line for data in certificates for line in _told(data)))
+                print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there; axioms: none")
                 return 0
             record = verify(theorems(), folder, lambda line: print(line, flush=True))
         except (CheckError, ProofError) as error:
@@ -60,6 +66,16 @@ def run(options: Options) -> int:
         f"steps; axioms: none; {sum(record['seconds'].values()):.0f} s"
     )
     return _rounding() if options.results is None else 0
+
+
+def _told(data: ProofCertificate) -> Iterator[str]:
+    """What was replayed, and what the certificate says of itself: a theorem's words, or of which code it is."""
+    from ..certificates import reading
+
+    hypotheses, conclusion, named = reading(data)
+    yield f"{data['id']}: {conclusion}{', if ' * bool(hypotheses)}{' and '.join(hypotheses)}"
+    yield from (f"  where {name}" for name in named)
+    yield from (f"  {word}, as it says: {text}" for word, text in data["words"].items() if text)
 
 
 def _rounding() -> int:

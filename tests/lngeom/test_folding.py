@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
+from lngeom.folding import center_writer, certify_centering, certify_fold, certify_rounding, fold_affine
 
 LAYOUTS: Any = ("linear", "conv1d")
 DTYPES = [np.float64, np.float32, np.float16]
@@ -128,6 +128,34 @@ def test_certificate_refuses_wrong_centring() -> None:
     nudged = center_writer(weight)[0]
     nudged[2, 1] = np.nextafter(np.nextafter(nudged[2, 1], 9), 9) + 64 * np.spacing(1.0)
     assert not certify_centering(weight, None, nudged, None).exact
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_certificate_allows_one_rounding_wherever_a_number_lies(dtype: Any) -> None:
+    """Products of two of its numbers are exact in float64, so that nothing but the rounding of the entry is left."""
+    info, rng = np.finfo(dtype), np.random.default_rng(0)
+    verdicts = []
+    for k in range(info.minexp - info.nmant, info.maxexp - 2):
+        weight = np.asarray(rng.uniform(1, 2, (1, 1)) * 2.0**k, dtype)
+        gain = np.asarray([rng.uniform(0.5, 1.5)], dtype)
+        folded, _ = fold_affine(weight, gain=gain)
+        (true,) = (exact(weight) * exact(gain))[0]
+        half = (Fraction(float(info.eps)) * abs(true) + Fraction(float(info.smallest_subnormal))) / 2
+        above, below = (np.nextafter(folded, dtype(to)) for to in (np.inf, -np.inf))
+        for stored in (folded, above, below, np.nextafter(above, dtype(np.inf)), 0 * folded):
+            verdicts.append(abs(exact(stored)[0, 0] - true) <= half)
+            assert certify_fold(weight, None, stored, None, gain=gain).exact is verdicts[-1]
+    assert verdicts.count(True) > len(verdicts) / 5
+    assert verdicts.count(False) > len(verdicts) / 5
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_no_zeros_are_the_fold_of_numbers(dtype: Any) -> None:
+    weight = np.full((2, 4), 8 * np.finfo(dtype).smallest_subnormal, dtype)
+    assert not certify_fold(weight, None, 0 * weight, None, gain=np.ones(4, dtype)).exact
+    weight[0] = 0
+    assert not certify_centering(weight, None, 0 * weight, None).exact
+    assert not certify_rounding(0 * weight, weight.astype(float), 0 * weight.astype(float)).exact
 
 
 def test_output_error_bounds_every_output() -> None:

@@ -50,7 +50,7 @@ def test_gains_of_rms_norm_models_move_and_nothing_is_centred(family: str) -> No
         empirical.fold(network)
     folded = empirical.fold(network, gains=True)
     assert len(folded.moved) == 5
-    assert {entry.change for entry in folded.maps} == {"folded"}
+    assert {entry.change for entry in folded.maps} == {"folded", "neutral"}
     assert agrees(compared(network, folded))
     own(folded.model, "model.embed_tokens.weight").data = lngeom.folding.center_writer(
         own(folded.model, "model.embed_tokens.weight").data, layout="conv1d"
@@ -233,16 +233,16 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
     whole = read_sealed(path)
     other_eps = {path: 1.1 * eps for path, eps in whole["norms"].items()}
     for tampered, line in (
-        ({**whole, "maps": whole["maps"][1:]}, f"{whole['maps'][0]['parameter']} is not the unchanged map"),
-        ({**whole, "norms": other_eps}, f"{next(iter(other_eps))} has another ε than 1.1e-05"),
+        ({**whole, "maps": whole["maps"][1:]}, f"{whole['maps'][0]['parameter']}: whether it changes"),
+        ({**whole, "norms": other_eps}, "the norms of the certificate do not follow"),
         ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
-        ({**whole, "maps": [], "norms": {}}, "no norm is said to be folded"),
+        ({**whole, "maps": [], "norms": {}}, "the norms of the certificate do not follow"),
     ):
         write_sealed(path, tampered)
         capsys.readouterr()
         assert main(["fold", "--verify", str(folded)]) == 1
         assert f"FAILED  {line}" in capsys.readouterr().out
-    for forged in ({**whole, "maps": [{}]}, {**whole, "norms": {"none": 1e-5}}, {"format": whole["format"]}):
+    for forged in ({**whole, "maps": [{}]}, {"format": whole["format"]}):
         write_sealed(path, forged)
         assert main(["fold", "--verify", str(folded)]) == 2
         assert "its certificate does not fit its networks (" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
 
-from empirical.models import find_model, load_model
+from empirical.models import ModelSource, find_model, load_model
 from empirical.sweep import Sweep, run_sweep
 from lngeom.errors import LngeomError
 
@@ -98,3 +98,29 @@ def test_a_run_knows_its_weights(
     monkeypatch.setattr(AutoModel, "from_pretrained", moved)
     with pytest.raises(LngeomError, match="was started with other weights of model"):
         run_sweep(sweep, console=Console(quiet=True))
+
+
+@pytest.mark.parametrize("sharded", [False, True], ids=["file", "index"])
+def test_weights_that_the_configuration_names_are_hashed(sharded: bool, saved: Path, tmp_path: Path) -> None:
+    """A finished run is known by this hash, and not shown for other weights."""
+    model = _changed(saved, tmp_path / "named", lambda w: w, transformers_weights="sub/w.safetensors")
+    (model / "sub").mkdir()
+    held = (model / "model.safetensors").rename(model / "sub" / "w.safetensors")
+    if sharded:
+        index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(held), "sub/w.safetensors")}
+        (model / "sub" / "w.safetensors.index.json").write_text(json.dumps(index))
+        config = json.loads((model / "config.json").read_text()) | {
+            "transformers_weights": "sub/w.safetensors.index.json"
+        }
+        (model / "config.json").write_text(json.dumps(config))
+    before = load_model(find_model(str(model)))
+    save_file({name: 3 * value for name, value in load_file(held).items()}, held, {"format": "pt"})
+    after = load_model(find_model(str(model)))
+    assert not torch.equal(*(each.model.get_submodule("norm").weight for each in (before, after)))  # type: ignore[arg-type]
+    assert before.revision != after.revision
+
+
+def test_weights_that_are_not_hashed_are_not_loaded(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ModelSource, "files", lambda source: [Path(source.location, "config.json")])
+    with pytest.raises(LngeomError, match=r"its weights are in .*model\.safetensors; move them"):
+        load_model(find_model(str(saved)))

@@ -150,3 +150,22 @@ def test_what_autograd_derives_by_itself_is_proved(norm: Any) -> None:
     assert {(d.name, d.status, d.text) for d in verdict.derivatives} == {(name, "proved", "") for name in names}
     assert all(recheck(data) for data in verdict.certificates)
     assert verdict.passes()
+
+
+@pytest.mark.parametrize("question", [lambda d: d == 1, lambda d: d in (1, 640), lambda d: f"{d}" == "640"])
+def test_a_backward_pass_that_asks_for_the_size_is_not_proved(question: Any) -> None:
+    class Asks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, v: Any) -> Any:  # type: ignore[override]
+            return v * (3 if question(v.shape[-1]) else 2)
+
+    def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
+        return F.rms_norm(Asks.apply(x) / 2, (x.shape[-1],), weight, eps)
+
+    verdict = prove_target(norm, "norm", "torch", backward=True)
+    assert verdict.status == "proved"
+    assert {derivative.status for derivative in verdict.derivatives} == {"not traced"}

@@ -13,13 +13,16 @@ onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are
 pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
 
 
-def proof(folder: Path, steps: list[tuple[str, list[str], str]]) -> Proof:
+def proof(folder: Path, steps: list[tuple[str, list[str], str]], **attributes: Any) -> Proof:
     """The verdict on a graph of x, the gain g, the bias b, ε = 1e-5, 2 and the last axis."""
     helper, rng = onnx.helper, np.random.default_rng(0)
     arrays: dict[str, Any] = {"g": rng.normal(size=8), "b": rng.normal(size=8), "eps": 1e-5, "two": 2.0}
     made = [onnx.numpy_helper.from_array(np.asarray(value, dtype=np.float32), name) for name, value in arrays.items()]
     made.append(onnx.numpy_helper.from_array(np.array([-1]), "last"))
-    nodes = [helper.make_node(kind, inputs, [output], name=f"n{k}") for k, (kind, inputs, output) in enumerate(steps)]
+    nodes = [
+        helper.make_node(kind, inputs, [output], name=f"n{k}", **attributes)
+        for k, (kind, inputs, output) in enumerate(steps)
+    ]
     for node in nodes:
         noted = {"pkg.torch.onnx.name_scopes": "['', 'norm']", "pkg.torch.onnx.class_hierarchy": "['M', 'MyNorm']"}
         node.metadata_props.extend(onnx.StringStringEntryProto(key=key, value=value) for key, value in noted.items())
@@ -51,3 +54,10 @@ def test_the_mean_square_for_the_variance_is_refuted(tmp_path: Path) -> None:
 def test_another_node_is_refused(tmp_path: Path) -> None:
     verdict = proof(tmp_path, [("Relu", ["x"], "y")])
     assert (verdict.status, "Relu is not among" in verdict.text) == ("not traced", True)
+
+
+@pytest.mark.parametrize(("attributes", "status"), [({"epsilon": 0.0}, "not traced"), ({"epsilon": 1e-3}, "proved")])
+def test_attributes_are_what_they_are(tmp_path: Path, attributes: dict[str, Any], status: str) -> None:
+    verdict = proof(tmp_path, [("LayerNormalization", ["x", "g", "b"], "y")], **attributes)
+    assert verdict.status == status
+    assert "used as a number" not in verdict.text

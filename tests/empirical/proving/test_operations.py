@@ -1,14 +1,18 @@
 """Every name in the table of operations means on traced arrays what it means in PyTorch."""
 
+import ast
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 
+from empirical.proving import prove_target
 from empirical.tracing import FloatGround, Ground, Literals, Num, Refusal, TorchFront, Trace, _torch, program
 
 AXES = (("B",), ("L",), ("d",))
@@ -41,6 +45,10 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + F.normalize(x, dim=-1) + F.dropout(x, 0.5, False)
     + F.group_norm(x.reshape(-1, x.shape[-1]), 1, w, w, 1e-3).view(x.shape)
     + F.batch_norm(x.transpose(1, 2), w, w * w, w, w, False, 0.1, 1e-3).transpose(1, 2),
+    "with sizes": lambda x, w: torch.addcdiv(x, w, w * w + 1, value=2) + x @ x.new_full((x.shape[-1], 1), 0.5)
+    + torch.matmul(x, torch.ones(x.shape[-1], dtype=x.dtype))[..., None] + x.new_empty(x.shape[-1]).fill_(1)
+    + torch.where(torch.tensor(x.shape[-1] > 3), x, w) + F.gelu(x, approximate="tanh")
+    + torch.add(x, w, out=torch.empty_like(x)) + torch.native_layer_norm(x, (x.shape[-1],), w, w, 1e-3)[0],
     "new arrays": lambda x, w: torch.ones_like(x) + torch.zeros_like(x) + torch.full_like(x, 2.0)
     + x.new_ones(x.shape[-1]) + x.new_zeros(x.shape[-1]) + torch.ones(x.shape[-1]) + torch.zeros(x.shape[-1])
     + torch.full((x.shape[-1],), 3.0) + torch.empty_like(x).fill_(1) + torch.empty(x.shape[-1]).zero_() + w,
@@ -88,19 +96,11 @@ def _wide(y: Any, x: Any) -> Any:
 
 
 def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    called = set[str]()
-
-    def noted(name: str, action: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*values: Any, **options: Any) -> Any:
-            called.add(name)
-            return action(*values, **options)
-
-        run.__signature__ = inspect.signature(action)  # type: ignore[attr-defined]
-        return run
-
-    monkeypatch.setattr(_torch, "OPERATIONS", {name: noted(name, f) for name, f in _torch.OPERATIONS.items()})
+    noted = {name: Mock(wraps=f, __signature__=inspect.signature(f)) for name, f in _torch.OPERATIONS.items()}
+    monkeypatch.setattr(_torch, "OPERATIONS", noted)
     for function in EXPRESSIONS.values():
         traced(lambda x, w, f=function: _wide(f(x, w), x), {"x": np.arange(1.0, 6), "w": np.arange(2.0, 7)}, 5)
+    called = {name for name, action in noted.items() if action.called}
     aliases = {
         "linalg_norm",
         "vector_norm",
@@ -113,7 +113,7 @@ def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     aliases |= {"ndimension", "nelement", "truediv", "radd", "rmul", "rsub", "sub", "mul", "maximum", "pow"}
     silent = {"T", "device", "layout", "is_meta", "is_leaf", "grad_fn", "grad", "requires_grad", "requires_grad_"}
-    silent |= {"is_sparse", "is_quantized", "__set__requires_grad"}
+    silent |= {"is_complex", "is_inference", "is_sparse", "is_quantized", "__set__requires_grad"}
     assert set(_torch.OPERATIONS) - called - aliases - silent == set()
 
 
@@ -140,6 +140,95 @@ REFUSED: dict[str, Callable[..., Any]] = {
 def test_what_has_no_one_meaning_is_refused(reason: str) -> None:
     with pytest.raises(Refusal, match=reason if reason not in ("does not broadcast", "a cast") else "broadcast|long"):
         traced(REFUSED[reason], {"x": np.ones(3), "w": np.ones(3)}, 3)
+
+
+DROPPED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "a type by name": ("torch", lambda x, w: x.type("torch.ShortTensor")),
+    "a narrow format": ("torch", lambda x, w: x.to("cpu", torch.float8_e5m2)),
+    "whole numbers": ("torch", lambda x, w: x * torch.ones_like(x, dtype=torch.uint8)),
+    "another softplus": ("torch", lambda x, w: F.softplus(x, beta=2)),
+    "a threshold": ("torch", lambda x, w: F.softplus(x, 1, 3)),
+    "an activation in place": ("torch", lambda x, w: F.relu(x, inplace=True)),
+    "a sum of whole numbers": ("torch", lambda x, w: x.sum(-1, keepdim=True, dtype=torch.int32) * w),
+    "a truth for an axis": ("torch", lambda x, w: x * w.var(False)),
+    "the other batch norm": ("torch", lambda x, w: torch.batch_norm(x, w, w, w, w, False, 0.1, 1e-5, False)),
+    "an output that others see": ("torch", lambda x, w: torch.mul(x, 2, out=w)),
+    "rows or columns": ("numpy", lambda x, w: x.reshape(x.shape, order="F")),
+    "where a sum begins": ("numpy", lambda x, w: w * np.add.reduce(x, axis=-1, keepdims=True, initial=1e-9)),
+    "which are summed": ("numpy", lambda x, w: w * x.sum(-1, keepdims=True, where=[True])),
+    "which are computed": ("numpy", lambda x, w: np.multiply(x, w, where=np.array([True]))),
+    "a mean of whole numbers": ("numpy", lambda x, w: w * x.mean(-1, dtype=np.int64, keepdims=True)),
+    "a sum so far": ("numpy", lambda x, w: np.add.accumulate(x, axis=-1)),
+    "another norm": ("numpy", lambda x, w: w * np.linalg.norm(x, 1, axis=-1, keepdims=True)),
+    "a method that is missing": ("numpy", lambda x, w: x.cumsum(-1) if hasattr(x, "cumsum") else w),
+}
+
+
+@pytest.mark.parametrize("name", DROPPED)
+def test_an_option_is_computed_or_refused(name: str) -> None:
+    framework, kernel = DROPPED[name]
+
+    def catching(x: Any, weight: Any) -> Any:
+        try:
+            return kernel(x, weight)
+        except Exception:
+            return x * weight
+
+    assert prove_target(catching, "norm", framework).status == "not traced"
+
+
+@pytest.mark.parametrize("file", ["_torch", "_numpy", "_jax", "_onnx"])
+def test_no_option_is_dropped(file: str) -> None:
+    tree = ast.parse(Path(_torch.__file__).with_name(f"{file}.py").read_text())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.Lambda):
+            stars = {star.arg for star in (function.args.vararg, function.args.kwarg) if star}
+            assert stars <= {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}, function.lineno
+
+
+def test_two_activations_of_one_name_differ() -> None:
+    def kernel(x: Any, weight: Any, eps: float = 1e-6) -> Any:
+        return F.rms_norm(x, (x.shape[-1],), weight, eps) + F.gelu(x) - F.gelu(x, approximate="tanh")
+
+    assert prove_target(kernel, "kernel", "torch").status != "proved"
+
+
+class OfNumpy:
+    def __init__(self, dim: int, eps: float = 1e-5) -> None:
+        self.weight, self.bias, self.eps = np.ones(dim, np.float32), np.zeros((dim,), np.float32), eps
+
+    def __call__(self, x: Any) -> Any:
+        x = np.asarray(x)
+        square = np.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1] - x.mean(-1, None, None, True) ** 2
+        return (x - np.mean(x, -1, keepdims=True)) / np.sqrt(square + self.eps) * self.weight + self.bias
+
+
+class ByLength(torch.nn.Module):
+    def __init__(self, dim: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.scale, self.eps, self.g = dim**-0.5, eps, torch.nn.Parameter(torch.ones(dim))
+
+    def forward(self, x: Any) -> Any:
+        return x / (torch.norm(x, dim=-1, keepdim=True) * self.scale).clamp(min=self.eps) * self.g
+
+
+class Tied(torch.nn.LayerNorm):
+    def __init__(self, dim: int, eps: float = 1e-5) -> None:
+        super().__init__(dim, eps)
+        self.bias = self.weight
+
+
+@pytest.mark.parametrize(
+    ("target", "framework", "status", "text"),
+    [
+        (OfNumpy, "numpy", "proved", "weight∘LayerNorm(x; ε = eps) + bias"),
+        (ByLength, "torch", "variant", "g∘x/max(rms(x), eps)"),
+        (Tied, "torch", "proved", "weight∘LayerNorm(x; ε = eps) + weight"),
+    ],
+)
+def test_a_class_is_what_it_is(target: Any, framework: str, status: str, text: str) -> None:
+    verdict = prove_target(target, target.__name__, framework)
+    assert (verdict.status, verdict.text) == (status, f"{target.__name__} computes {text}")
 
 
 def test_sizes_are_compared_by_what_is_known() -> None:
