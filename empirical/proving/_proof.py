@@ -85,7 +85,7 @@ class Proof:
             "program": self.text,
             "for": f"{self.dimensions}, x of shape {self.shape}",
             "given": ", ".join(self.given),
-            "not examined": "; ".join([*self.unexamined, *NEVER]),
+            "unexamined": "; ".join([*self.unexamined, *NEVER]),
             "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
         }
 
@@ -129,7 +129,7 @@ class Proof:
             lines.append(f"  against      {_shown(self.counterexample)}")
         lines += [f"  note: {note}" for note in self.notes]
         if self.certificates:
-            lines.append(f"  not examined: {self.words['not examined']}")
+            lines.append(f"  not examined: {self.words['unexamined']}")
         return "\n".join(lines)
 
 

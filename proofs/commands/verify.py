@@ -48,8 +48,6 @@ def run(options: Options) -> int:
                 given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
                 stated = (theorem for file in options.files if file.suffix != ".json" for theorem in stated_in(file))
                 certificates = given + write(stated, folder)
-                for told in dict.fromkeys(tuple(data["words"].items()) for data in given):
-                    print("\n".join(f"{name}: {text}" for name, text in told if text))
                 build_checker(folder)
                 replay(certificates, folder)
                 audit([data["id"] for data in certificates], folder)
