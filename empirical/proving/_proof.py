@@ -18,8 +18,9 @@ from ._candidates import Affine
 
 NEVER = (
     "other axes, optional inputs and options",
-    "parameters in another format than x, inputs that share memory",
-    "other devices",
+    "settings that are not floats, parameters in another format than x, inputs that share memory",
+    "other devices, formats other than float16, bfloat16, float32 and float64",
+    "rounding, overflow and underflow",
     "code made to recognise the tracer",
 )
 """What no verdict covers."""

@@ -48,7 +48,8 @@ class Survey:
         traces = [path.trace for path in self.paths]
         given = {name: value for trace in traces for name, value in trace.given.items()}
         sources = {name: _hash(code) for trace in traces for name, code in trace.sources.items()}
-        unexamined = [*self._circumstances(), *self._formats()]
+        unseen = sorted({text for trace in traces for text in trace.unexamined})
+        unexamined = [*self._circumstances(), *self._formats(), *unseen]
         return {
             "shape": self._shape,
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),

@@ -130,6 +130,8 @@ def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Seque
         if name in _INLINED:
             inner = equation.params[_INLINED[name]]
             plain, held = (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, [])
+            if name.startswith("custom") and "/jax/_src/" not in (rule := plain.debug_info.func_src_info):
+                trace.unexamined.add(f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, which have its own rule")
             results = _evaluated(trace, plain, [*map(_plain, held)], inputs)
         else:
             results = [_applied(trace, equation, inputs)]

@@ -81,6 +81,7 @@ class Trace:
         line: The place in a program that is read, not run.
         given: What the program read that is no argument: names and values of options, globals, attributes.
         sources: Every function of the program that ran, by its name.
+        unexamined: Circumstances that this run says nothing about.
         valued: Whether it wants a number in the place of a symbol.
         builds: The sizes of the objects that stand for those of every size.
     """
@@ -107,6 +108,7 @@ class Trace:
     given: dict[str, str] = field(default_factory=dict)
     sources: dict[str, CodeType] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
+    unexamined: set[str] = field(default_factory=set)
     valued: bool = False
     builds: str = ""
 
