@@ -57,7 +57,7 @@ def read_corpus(path: Path) -> None:
     corpus.token_ids().sum() if corpus.has_ids else list(corpus.documents())
 
 
-SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
+SUFFIXES = (".txt", ".txt.gz")
 _ALPHABETS = ('abc \\"ä', "漢字😀é", "x")
 _TOKENS = 5_000
 
@@ -66,15 +66,11 @@ def write_line(path: Path, size: int, generator: random.Random) -> str:
     """Write a line of about so many bytes; returns the SHA-256 of its text."""
     block = "".join(generator.choices(generator.choice(_ALPHABETS), k=1 << 14)) + "é"
     opened = cast("Callable[..., Any]", gzip.open if path.suffix == ".gz" else open)
-    as_json = ".jsonl" in path.suffixes
-    written = (json.dumps(block, ensure_ascii=generator.random() < 0.5)[1:-1] if as_json else block).encode()
-    count, digest = max(1, size // len(written)), hashlib.sha256()
+    written, digest = block.encode(), hashlib.sha256()
     with opened(path, "wb", **({"compresslevel": 1} if path.suffix == ".gz" else {})) as stream:
-        stream.write(b'{"id": {"text": 1}, "text": "' if as_json else b"")
-        for _ in range(count):
+        for _ in range(max(1, size // len(written))):
             stream.write(written)
-            digest.update(block.encode())
-        stream.write(b'", "more": [1, 2]}\n' if as_json else b"")
+            digest.update(written)
     return digest.hexdigest()
 
 

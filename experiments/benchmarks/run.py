@@ -74,9 +74,6 @@ PARTS = {
         "benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled", "--shape 2048 1024"
     ),
     "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --quick"),
-    "proofs": Part(
-        "benchmarks", "A proof for every dimension against SymPy at one", "bench_proofs.py", "--limit 3"
-    ),
     "peers": Part(
         "benchmarks", "The same table by other means, each against the bare forward pass", "bench_peers.py",
         "--batch-size 2 --rounds 3",
