@@ -46,8 +46,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
     # Loaded when asked for: they would take half of the time of an import.
     _LATER = {"explain_difference": "rounding", "tolerance": "rounding"}
     _MOVED = {
-        "angles": "IsotropicAngle angle_from_inner_product angle_from_moments angle_to_uniform "
-        "massive_activation_bound",
+        "angles": "IsotropicAngle angle_from_inner_product angle_from_moments angle_to_uniform",
         "derivatives": "jacobian_product jacobian_singular_values jacobian_transpose_product "
         "lipschitz_constant potential",
         "ellipsoid": "Certificate PrincipalAxes dead_direction",

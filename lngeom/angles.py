@@ -16,13 +16,7 @@ from .projection import scaled_moments
 if TYPE_CHECKING:
     from scipy.stats.distributions import rv_frozen
 
-__all__ = [
-    "IsotropicAngle",
-    "angle_from_inner_product",
-    "angle_from_moments",
-    "angle_to_uniform",
-    "massive_activation_bound",
-]
+__all__ = ["IsotropicAngle", "angle_from_inner_product", "angle_from_moments", "angle_to_uniform"]
 
 # scipy.special and scipy.stats are imported where they are used: they would double the import time of the library.
 
@@ -158,24 +152,3 @@ class IsotropicAngle:
         from scipy.stats import beta
 
         return beta(0.5, self._b)
-
-
-def massive_activation_bound(rest: Array, *, k: int, d: int) -> Array:
-    """Bound on |cos θ| to the uniform vector for a vector with few large components.
-
-    If `k` of the `d` components carry all of ‖x‖² but a fraction δ, the `rest` (a float or an array), then |cos θ| ≤
-    √(k/d) √(1 − δ) + √(1 − k/d) √δ, by Cauchy-Schwarz on both parts; equal for components that are equal within both
-    groups and of one sign. Massive activations alone thus make hidden states nearly orthogonal to 1: two of 4096
-    components with all the energy leave θ within 1.3° of 90°. Returns the shape of `rest`. Source: Sun et al.,
-    arXiv:2402.17762, for massive activations.
-
-    >>> import math, lngeom as lg
-    >>> round(90 - math.degrees(math.acos(lg.angles.massive_activation_bound(0.0, k=2, d=4096))), 2)
-    1.27
-    """
-    if not (isinstance(k, int) and isinstance(d, int) and 1 <= k <= d):
-        raise InputError(f"k is {k!r} and d is {d!r}: the number of large components must be an integer from 1 to d")
-    if isinstance(rest, int | float) and not 0 <= rest <= 1:
-        raise InputError(f"rest is {rest!r}: it is a fraction of the squared norm and must lie between 0 and 1")
-    part = k / d
-    return part**0.5 * (1 - rest) ** 0.5 + (1 - part) ** 0.5 * rest**0.5

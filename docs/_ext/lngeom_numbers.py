@@ -69,8 +69,6 @@ def numbers() -> dict[str, Any]:
 
 # Formats.
 
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
 
 def signed(text: str) -> str:
     """A number with the mathematical minus sign."""
@@ -222,7 +220,6 @@ def whisper() -> dict[str, Any]:
     singles = [row for row in table("whisper/ablation") if row["change"] == "rms_norm" and row["site"].count(".") > 1]
     singles.sort(key=lambda row: row["nats"])
     replaced = change_of("whisper", "rms_norm")["nats"]
-    folded = math.floor(math.log10(abs(change_of("whisper", "folded")["nats"]))) + 1
     encoder = [row["site"] for row in singles if ".encoder." in row["site"]]
     *others, last = (row["site"] for row in singles if ".decoder." in row["site"])
 
@@ -233,7 +230,6 @@ def whisper() -> dict[str, Any]:
     return {
         "replaced": f"{replaced:.2f}",
         "saturated": f"1.154 + {replaced:.3f} = 10.0",
-        "folded_below": "10" + f"{folded}".translate(SUPERSCRIPTS),
         "single_tokens": f"{singles[0]['tokens']:,}",
         "encoder_least": price("whisper", "rms_norm", encoder[0], ".3f"),
         "encoder_most": price("whisper", "rms_norm", encoder[-1], ".2f"),

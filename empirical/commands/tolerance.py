@@ -1,18 +1,16 @@
-"""How far a correct norm kernel may be off: the derived bound for each width and dtype, as a table, JSON or a C header.
+"""How far a correct norm kernel may be off: the derived bound for each width and dtype, as a table or JSON.
 
 Each number is for one row: the d quantiles of a normal distribution in ascending order, with deviation 1 and mean
 RATIO, rounded to the dtype, without gain. On this row, no component of a correct kernel's output (or of one with the
 declared algorithm) is farther from the exact value. A kernel within the bound may still be wrong. Other rows of the
 same width may allow more; lngeom.tolerance(x) gives the bound for a row x.
 
-Example: lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --header tolerance.h
+Example: lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --json tolerance.json
 """
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from lngeom.options import count, json_alone, json_option, option
@@ -44,17 +42,13 @@ class Options:
         metavar="ORDER",
     )
     json: str | None = json_option("the rows, with error null where there is no bound,", any_name=True)
-    header: Path | None = option(None, "write a C header, one macro a row", metavar="FILE")
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..pages import print_rows
-    from ..support import write_text
 
     rows = [_row(options, *case) for case in itertools.product(options.dtype, options.d, options.ratio)]
-    if options.header is not None:
-        write_text(options.header, _header(options, rows))
     if not json_alone(rows, options.json):
         print_rows(rows)
         print(f"rests on {_theorem(options)}")
@@ -98,23 +92,3 @@ def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
     error = float(numpy.maximum(high - exact, exact - low).max())
     finite = math.isfinite(error)
     return {**told, "error": error if finite else None, "note": "" if finite else "no bound"}
-
-
-def _header(options: Options, rows: Sequence[Row]) -> str:
-    from lngeom import __version__
-
-    declared = (
-        f"kind {options.kind}, eps {options.eps:g}, algorithm {options.algorithm or 'two-pass or merged'}, "
-        f"sums in {options.accumulate or 'float64 for float64, else float32'}, order {options.order}"
-    )
-    lines = [
-        f"/* lngeom {__version__} tolerance: {declared}.",
-        " * Largest error of a component that such a kernel can make at the row of d normal quantiles with deviation 1",
-        " * and mean RATIO, without gain. Another row of that width may allow more. */",
-        "#ifndef LNGEOM_TOLERANCE_H\n#define LNGEOM_TOLERANCE_H\n",
-    ]
-    for row in rows:
-        ratio = str(row["ratio"]).removesuffix(".0").replace(".", "_").replace("-", "M").replace("+", "")
-        name = f"LNGEOM_{row['kind']}_{row['dtype']}_D{row['d']}_RATIO{ratio}".upper()
-        lines.append(f"/* {name}: {row['note']} */" if row["note"] else f"#define {name} {row['error']!r}")
-    return "\n".join([*lines, "\n#endif\n"])

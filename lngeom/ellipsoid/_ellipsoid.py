@@ -215,25 +215,6 @@ class Ellipsoid:
             ball *= rng.random((n, 1)) ** (1.0 / m)
         return self._embed(ball)
 
-    def sample_surface(self, n: int, rng: np.random.Generator | int) -> Array:
-        """Draw n points uniformly by area from the surface, shape (n, d), float64; `rng` may be a seed.
-
-        LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of a
-        uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much the map
-        stretches area there; this keeps at least about one in √m.
-        """
-        _check_count(n)
-        lengths, rng = to_numpy(self.semi_axes), np.random.default_rng(rng)
-        kept, missing = [np.empty((0, self.dimension))], n
-        while missing:
-            sphere = _sphere(2 * missing, self.dimension, rng)
-            if self.dimension:
-                stretch = np.linalg.norm(sphere * (lengths[-1] / lengths), axis=-1)
-                sphere = sphere[rng.random(2 * missing) < stretch]
-            kept.append(sphere[:missing])
-            missing -= kept[-1].shape[0]
-        return self._embed(np.concatenate(kept))
-
     def _embed(self, points: Floats) -> Array:
         """Image of points of the unit ball of R^m."""
         stretched = self._like(points * to_numpy(self.semi_axes))

@@ -137,8 +137,7 @@ def test_the_table_names_every_function_of_arrays() -> None:
     by_others = "uniform same_fiber fiber certify_centering certify_fold certify_rounding lipschitz_constant moments"
     covered |= {*by_others.split(), "fold_affine", "angle_from_inner_product", "centered_inner_product"}
     elsewhere = {
-        "massive_activation_bound",  # of a number
-        "principal_axes",  # in float64 whatever the carrier: test_axes.py
+        "principal_axes"  # in float64 whatever the carrier: test_axes.py
     }
     formulas = (lg.norms, lg.projection, lg.angles, lg.epsilon, lg.fibers, lg.derivatives, lg.ellipsoid, lg.folding)
     functions = {name for module in formulas for name in module.__all__ if name[0].islower()}

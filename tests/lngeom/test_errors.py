@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.angles import IsotropicAngle, massive_activation_bound
+from lngeom.angles import IsotropicAngle
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product, lipschitz_constant, potential
 from lngeom.fibers import fiber, invert, same_fiber
 from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
@@ -104,9 +104,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: typeless.angles.IsotropicAngle(3.0), "d is 3.0"),
     (lambda: IsotropicAngle(5).ppf([0.5, 1.5]), "probability is 1.5: it must lie between 0 and 1"),
     (lambda: IsotropicAngle(5).ppf(math.nan), "probability is nan"),
-    (lambda: massive_activation_bound(0.1, k=0, d=5), "k is 0 and d is 5"),
-    (lambda: massive_activation_bound(0.1, k=6, d=5), "k is 6 and d is 5: .* integer from 1 to d"),
-    (lambda: massive_activation_bound(1.1, k=1, d=5), "rest is 1.1: it is a fraction"),
     # gains, boxes
     (lambda: lipschitz_constant(X, eps=0.1), r"gain has shape \(2, 3\)"),
     (lambda: lipschitz_constant(np.array([1.0, math.nan]), eps=0.1), "gain holds a NaN"),

@@ -1,4 +1,4 @@
-"""The null law of angles against quadrature, simulation, exact cases; the massive-activation bound."""
+"""The null law of angles against quadrature, simulation, exact cases."""
 
 import math
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-import lngeom as lg
-from lngeom.angles import IsotropicAngle, massive_activation_bound
+from lngeom.angles import IsotropicAngle
 
 DIMENSIONS = [2, 3, 4, 17, 768, 8192]
 U = 2.0**-53
@@ -67,11 +66,3 @@ def test_tails_are_symmetric_and_outside_there_is_nothing() -> None:
     np.testing.assert_array_equal(null.sf(math.pi - angle), null.cdf(math.pi - (math.pi - angle)))
     assert null.pdf(-0.1) == null.pdf(3.2) == 0
     assert (null.cdf(-0.1), null.cdf(3.2)) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(("k", "d", "level"), [(2, 4096, 0.0), (3, 10, 0.5), (1, 2, 0.125), (5, 5, 0.0)])
-def test_bound_is_attained(k: int, d: int, level: float) -> None:
-    x = np.where(np.arange(d) < k, 1.0, level)
-    energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
-    cosine = math.cos(float(lg.angles.angle_to_uniform(x)))
-    assert cosine == pytest.approx(massive_activation_bound(energy, k=k, d=d), rel=(d + 20) * U, abs=0)

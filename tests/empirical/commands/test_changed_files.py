@@ -191,7 +191,6 @@ LINES: dict[str, tuple[str, str]] = {
     "tokens of 65 bits": ("sweep MODEL --tokens 18446744073709551616", "is not a whole number from 1"),
     "a table that is a folder": ("norms MODEL --csv /", "/: Is a directory"),
     "a table without a name": ("norms MODEL --csv=", "Is a directory"),
-    "a header that is a folder": ("tolerance --d 8 --header /", "/: Is a directory"),
     "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
