@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lngeom.rounding import REAL, Arithmetic, Definition, Sample, rounded
+from lngeom.rounding import REAL, Arithmetic, Definition, Sample, candidates, rounded
 
 from ..proving import Proof
 from ._contract import Contract
@@ -21,6 +21,7 @@ class Claim:
         kind, eps, meant: The definition.
         proof: What the kernel computes in exact arithmetic.
         measured: Values of ε that its proof or its behaviour shows.
+        variant: The known variant that came out, whose derivatives are the right ones then.
     """
 
     kernel: Kernel
@@ -29,6 +30,7 @@ class Claim:
     meant: Contract
     proof: Proof
     measured: tuple[float, ...]
+    variant: str = ""
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
@@ -45,7 +47,9 @@ class Claim:
         bound = self.kernel.at(d)
         gain, bias = (None if p is None else p.astype(REAL) for p in (bound.gain, bound.bias))
         gain = gain if gain is None else gain + self.meant.offset
-        return Definition(self.centered, gain, bias, self.eps, self.meant.placement)
+        base = Definition(self.centered, gain, bias, self.eps, self.meant.placement)
+        known = candidates(base, d, self.kernel.dtype, eps=self.measured) if self.variant else ()
+        return next((make() for name, _, make in known if name == self.variant), base)
 
     def stored(self, x: np.ndarray) -> np.ndarray:
         """`x` rounded to the dtype."""

@@ -106,7 +106,9 @@ class Finding:
             return ""
         if self.proof.undecided:
             return "no output tells of a branch that was neither proved nor refuted"
-        return "exact arithmetic refutes it" if self.proof.status == "refuted" else ""
+        wrong = [f"d/d{one.name}" for one in self.proof.derivatives if one.status == "refuted"]
+        what = "it" if self.proof.status == "refuted" else ", ".join(wrong)
+        return f"exact arithmetic refutes {what}" if what else ""
 
     def record(self) -> Json:
         """The JSON form, as ``schema.json`` of this package describes it."""
@@ -145,7 +147,8 @@ class Finding:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
         if self.gradient_ratio is not None:
             return "ok: within rounding, forward and backward"
-        return "ok: within rounding (forward only; --backward checks the derivatives)"
+        hint = "" if any("derivatives" in note for note in self.notes) else "; --backward checks the derivatives"
+        return f"ok: within rounding (forward only{hint})"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""

@@ -21,6 +21,7 @@ from ._trial import Outputs, Shown
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
+_NO_BOUNDS = "no bounds are derived for those of this formula"
 Mistake = Callable[[int, np.ndarray], dict[str, Any]]
 _MISTAKES: dict[str, Mistake] = {
     "mean of the cotangent not subtracted": lambda d, g: {"mean": 0},
@@ -116,19 +117,41 @@ class GradientTrial(Outputs):
 
 
 def differentiated(named: Named) -> Named:
-    """With the derivatives of outputs that are right, on the same rows, if they were asked for."""
+    """With the derivatives of the definition or variant that the outputs show, on the same rows, if asked for."""
     inputs = named.judged.tried.inputs
     claim = inputs.claim
-    if not claim.kernel.asked.backward or named.verdict != "rounding" or named.judged.wrong is not None:
+    if not claim.kernel.asked.backward or named.verdict not in ("rounding", "variant"):
         return named
+    inputs = inputs._replace(claim=replace(claim, variant=(named.cause or "") * (named.verdict == "variant")))
+    claim, meant = inputs.claim, inputs.claim.base(claim.kernel.d)
+    if meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
+        return _unbounded(named, inputs)
     verdict, cause, trials = _judged(inputs)
+    if verdict == "rounding":
+        verdict, cause, shown = named.verdict, named.cause, named.shown
+    else:
+        cause = f"{named.cause}; beyond that {cause}" if named.cause else cause
+        shown = _smallest(claim, trials[0]).shown() if trials else named.shown
     if not trials:
         return replace(named, verdict=verdict, cause=cause)
     kept = _kept_in_half(trials, claim.kernel.dtype)
     notes = *named.notes, "the bounds of the derivatives are derived by hand", *([kept] if kept else [])
-    shown = None if cause is None else _smallest(claim, trials[0]).shown()
     ratio = max(trial.largest for trial in trials)
     return replace(named, verdict=verdict, cause=cause, notes=notes, shown=shown, ratio=ratio)
+
+
+def _unbounded(named: Named, inputs: Inputs) -> Named:
+    """The verdict on derivatives for which no bounds are derived: only that they are numbers where the outputs are."""
+    claim, notes = inputs.claim, (*named.notes, f"the derivatives were only seen to be numbers: {_NO_BOUNDS}")
+    for label, rows in inputs.groups[claim.kernel.d]:
+        x = claim.stored(rows)
+        held = np.isfinite(claim.kernel.run(x)).all(-1)
+        for name, got in _computed(claim, x[held], np.ones_like(x[held]), (-1,), transposed=False, only=None).items():
+            if np.isnan(got).any():
+                cause = f"backward pass wrong: d/d{name} is NaN for {label}, where the outputs are finite"
+                cause = f"{named.cause}; beyond that {cause}" if named.cause else cause
+                return replace(named, verdict="bug", cause=cause, notes=notes)
+    return replace(named, notes=notes)
 
 
 def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:

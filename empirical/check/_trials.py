@@ -171,7 +171,8 @@ def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Way]:
     """The rows in memory of every kind: parts of wider arrays, broken strides, other beginnings."""
     kernel = claim.kernel
     n, d = x.shape
-    cube = x[: n // 2 * 2].reshape(2, -1, d)
+    m = n // 2
+    cube = x[: 2 * m].reshape(2, m, d)
     heads = np.stack([cube, -cube])
     other = claim.stored(np.full_like(x, 7.0))
 
@@ -186,6 +187,13 @@ def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Way]:
     yield ("memory that begins one element later", x, seen(np.append(7.0, x), lambda a: a[1:].reshape(n, d)))
     yield "a transposed array", x, seen(x.T.copy(), lambda a: a.T)
     yield "three axes, two exchanged", cube.reshape(-1, d), seen(np.swapaxes(cube, 0, 1), lambda a: a.swapaxes(0, 1))
+    between = np.hstack([np.full((2, m * d), 7.0), cube.reshape(2, -1), np.full((2, m * d), 7.0)])
+    # As queries, keys and values of one product: no single step leads from every row to the next.
+    yield (
+        "the heads of a wider array",
+        cube.reshape(-1, d),
+        seen(between, lambda a: a[:, m * d : -m * d].reshape(2, m, d)),
+    )
     yield "four axes, two exchanged", heads.reshape(-1, d), seen(np.swapaxes(heads, 0, 2), lambda a: a.swapaxes(0, 2))
 
 

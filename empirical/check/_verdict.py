@@ -17,8 +17,8 @@ def verdict(named: Named) -> Finding:
         return nothing_computed(replace(asked, kind=claim.kind, eps=claim.eps), str(named.cause))
     worst = max(tried.trials, key=lambda trial: trial.largest)
     shown, refuted = (named.shown, judged.claim) if named.shown is not None else (worst.shown(), claim)
-    by_outputs = named.shown is not None and judged.wrong is not None
     of_derivative = shown.cotangent is not None
+    by_outputs = named.shown is not None and judged.wrong is not None and not of_derivative
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
     contiguous = shown.label not in (*STRIDES, *BEGINNINGS)

@@ -40,16 +40,17 @@ class Framework(NamedTuple):
 
 def _numpy(values: np.ndarray, dtype: str, device: str | None) -> np.ndarray:
     if dtype != "bfloat16":
-        return values.astype(dtype)
+        return values.astype(dtype, order="C")
     try:
-        return values.astype(importlib.import_module("ml_dtypes").bfloat16)
+        return values.astype(importlib.import_module("ml_dtypes").bfloat16, order="C")
     except ModuleNotFoundError as error:
         raise InputError("NumPy has no bfloat16 of its own: install ml_dtypes, or choose another --dtype") from error
 
 
 def _torch(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     torch = importlib.import_module("torch")
-    return torch.tensor(values, dtype=torch.float64).to(getattr(torch, dtype)).to(device or "cpu")
+    # A copy of a view would keep its strides: what is made lies in the order of its axes.
+    return torch.tensor(np.ascontiguousarray(values), dtype=torch.float64).to(getattr(torch, dtype)).to(device or "cpu")
 
 
 def _jax(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:

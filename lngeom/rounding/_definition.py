@@ -59,7 +59,7 @@ class Definition:
     def scales(self, low: Reals, high: Reals, sample: Sample, arithmetic: Arithmetic) -> tuple[Reals, Reals]:
         """Ends of the computed 1/D where the computed mean square lies between `low` and `high`."""
         u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
-        inexact = SCALE * u + self.scale_error
+        inexact = SCALE * u + sample.number(Fraction(self.scale_error))
         least = numpy.maximum(low, 0) if arithmetic.method != "one-pass" else low
         with numpy.errstate(all="ignore"):
             p_low = self.reciprocal(numpy.maximum(high, 0) + 2 * w, sample, up=False) * (1 - inexact)

@@ -64,6 +64,13 @@ def _differentiated(mode: str) -> Callable[..., Any]:
     return norm
 
 
+def _one_step(x: np.ndarray) -> Any:
+    """Reads all rows with the step from the last but one to the last."""
+    rows, step = x.size // x.shape[-1], x.strides[-2] if x.ndim > 1 else 0
+    read = np.lib.stride_tricks.as_strided(x, (rows, x.shape[-1]), (step, x.strides[-1]))
+    return _norm(read).reshape(x.shape) if x.base is not None and x.base.ndim == 2 else _norm(x)
+
+
 _NOISE = np.random.default_rng(0)
 
 
@@ -72,6 +79,7 @@ KERNELS: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "raises at zeros": (lambda: _raises, {"d": 8}, "refuses zero rows: ValueError: a row of zeros"),
     "never ends at zeros": (lambda: _hangs, {"d": 8, "seconds": 0.5}, r"of shape \(\d+, 8\) does not end within 0.5 s"),
     "noise": (lambda: lambda x: _norm(x) * _NOISE.normal(1, 0.01), {"d": 8}, r"two calls in a row differ .*\(noise"),
+    "one step": (lambda: _one_step, {"d": 8}, "strides ignored.* wrong for the heads of a wider array"),
     "complex": (lambda: lambda x: _norm(x) + 1j, {"d": 8}, "its outputs are complex numbers"),
     "eps ignored": (lambda: lambda x, eps: _norm(x), {"d": 8}, "the eps that is given is ignored: 1e-05 and 0.00064"),
     "zero gain": (lambda: _doubled(lambda _, gain: (gain == 0).any()), {"d": 8}, "gains with zeros and large entries"),

@@ -33,6 +33,39 @@ def test_each_family_is_right_under_its_own_name_alone(norm: Any, spec: str) -> 
     assert [check(norm, **BF16, spec=other).verdict for other in others if other != spec].count("rounding") == 0
 
 
+class Pulled(torch.autograd.Function):
+    """Llama's norm with a backward pass of its own: right, without the term along the output, or without d/dgain."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, fault: str) -> Tensor:
+        ctx.fault, root = fault, torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-5)
+        ctx.save_for_backward(weight.float(), x.float() * root, root)
+        return weight * (x.float() * root).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        (weight, n, root), grad = ctx.saved_tensors, grads[0].float()
+        along = (grad * weight * n).mean(-1, keepdim=True) * (ctx.fault != "x")
+        of_gain = (grad * n).flatten(0, -2).sum(0) * (ctx.fault != "gain")
+        return (root * (grad * weight - n * along)).to(grads[0].dtype), of_gain.to(grads[0].dtype), None
+
+
+@pytest.mark.parametrize("spec", ["llama", None])
+@pytest.mark.parametrize("fault", ["", "x", "gain"])
+def test_derivatives_are_checked_of_variants_as_well(fault: str, spec: str | None) -> None:
+    finding = check(lambda x, weight: Pulled.apply(x, weight, fault), **BF16, spec=spec, backward=True)
+    assert finding.passes(("Llama",)) == (not fault)
+    assert f"backward pass wrong: d/d{fault}" in str(finding) if fault else finding.gradient_ratio
+
+
+def test_a_derivative_without_bounds_is_a_number() -> None:
+    def outside(x: Tensor, weight: Tensor) -> Tensor:
+        return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + 1e-5) * weight
+
+    finding = check(outside, kind="rmsnorm", eps=1e-5, d=8, backward=True)
+    assert "beyond that backward pass wrong: d/dx is NaN for" in (finding.cause or "")
+
+
 def test_a_file_may_say_what_is_meant(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(json.dumps({"kind": "rmsnorm", "offset": 1.0, "eps": 1e-5}))
     assert check(gemma, spec=str(tmp_path / "mine.json"), d=8).verdict == "rounding"
