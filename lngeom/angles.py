@@ -1,10 +1,7 @@
 """The angle of a vector with the uniform vector, between vectors, and of a random vector with any direction."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from .carriers import Array, check_vectors, namespace
 from .errors import InputError
 from .projection import scaled_moments
-
-if TYPE_CHECKING:
-    from scipy.stats.distributions import rv_frozen
 
 __all__ = ["IsotropicAngle", "angle_from_inner_product", "angle_from_moments", "angle_to_uniform"]
 
@@ -115,10 +109,6 @@ class IsotropicAngle:
         below = 0.5 * betainc(self._b, 0.5, np.sin(np.minimum(theta, math.pi - theta)) ** 2)
         return np.where(theta <= math.pi / 2, below, 1.0 - below)[()]
 
-    def sf(self, angle: ArrayLike) -> NDArray[np.float64]:
-        """Probability of an angle above `angle`; the law is symmetric about π/2."""
-        return self.cdf(math.pi - np.asarray(angle, dtype=np.float64))
-
     def ppf(self, probability: ArrayLike) -> NDArray[np.float64]:
         """Angle below which the law has `probability`, the inverse of :meth:`cdf`; 0 where sin² θ underflows."""
         from scipy.special import betainccinv, betaincinv
@@ -146,9 +136,3 @@ class IsotropicAngle:
     def std(self) -> float:
         """Standard deviation of the angle in radians."""
         return math.sqrt(self.var())
-
-    def cosine_squared(self) -> rv_frozen:
-        """Law of cos² θ, Beta(1/2, (d − 1)/2), as a frozen SciPy distribution."""
-        from scipy.stats import beta
-
-        return beta(0.5, self._b)

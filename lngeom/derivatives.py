@@ -1,14 +1,10 @@
-"""First derivatives of LayerNorm and RMSNorm in closed form, their Lipschitz constant, and the potential."""
+"""First derivatives of LayerNorm and RMSNorm in closed form, and the potential."""
 
 from __future__ import annotations
 
-import math
-
-import numpy
 from array_api_compat import device
 
-from .carriers import Array, Carrier, check_gain, check_parameter, check_vectors, namespace, narrow, widen
-from .ellipsoid import principal_axes
+from .carriers import Array, Carrier, check_parameter, check_vectors, namespace, narrow, widen
 from .errors import InputError
 from .norms import Placement, normalized, scale
 from .projection import project
@@ -18,7 +14,6 @@ __all__ = [
     "jacobian_product",
     "jacobian_singular_values",
     "jacobian_transpose_product",
-    "lipschitz_constant",
     "potential",
     "secant",
     "secant_product",
@@ -227,28 +222,6 @@ def jacobian_singular_values(
     counts = ((tangential + zero, max(0, d - 1 - constant)), (radial + zero, min(1, d - constant)), (zero, constant))
     parts = [xp.broadcast_to(value, (*value.shape[:-1], n)) for value, n in counts]
     return narrow(xp.concat(parts, axis=-1), x)
-
-
-def lipschitz_constant(gain: Array, *, eps: float, placement: Placement = "inside", centered: bool = True) -> float:
-    """Smallest L with ‖LN(x) − LN(x')‖ ≤ L‖x − x'‖ for all x and x': ‖GΠ‖₂/√ε, ‖GΠ‖₂/ε for ε outside.
-
-    Attained by the derivative on the line of constant vectors; a bias does not change it. ‖GΠ‖₂ is the longest
-    semi-axis of :func:`lngeom.principal_axes` over √d, between the largest and the second largest |g_i|; for RMSNorm it
-    is max |g_i|. Returns a float: infinite at ε = 0, where the norm is discontinuous, and 0 if the layer is constant.
-    Source: theorems ``jacobian.lipschitz`` and ``jacobian.lipschitz_outside``; the norm of the Jacobian is that of
-    Xiong et al., arXiv:2002.04745, Lemma 3.
-
-    >>> import numpy as np, lngeom as lg
-    >>> round(lg.derivatives.lipschitz_constant(np.array([1.0, 2.0]), eps=1e-4), 9)
-    158.113883008
-    """
-    check_gain(gain)
-    divisor = float(scale(numpy.zeros(1), eps=eps, placement=placement)[0])
-    axes = principal_axes(gain, centered=centered)
-    if len(axes) == 0:
-        return 0.0
-    norm = float(axes.semi_axes[0]) / math.sqrt(axes.d)
-    return norm / divisor if divisor > 0 else math.inf
 
 
 def potential(x: Array, *, eps: Carrier, centered: bool = True) -> Array:

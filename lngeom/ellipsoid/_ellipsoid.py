@@ -8,14 +8,11 @@ import math
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..carriers import Array, check_gain, check_parameter, check_vectors, dtype_name, namespace, widen
 from ..errors import InputError
 from ..projection import project
 from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
-
-Floats = NDArray[np.float64]
 
 
 class Ellipsoid:
@@ -174,12 +171,6 @@ class Ellipsoid:
         along = xp.sum(widen(u) * widen(self.center), axis=-1)
         return along + math.sqrt(self.d) * xp.sqrt(xp.sum(pulled * pulled, axis=-1))
 
-    def _like(self, result: Floats) -> Array:
-        """`result` in the library and on the device of the gain."""
-        if isinstance(self.gain, np.ndarray):
-            return result
-        return namespace(self.gain).asarray(result, device=self.gain.device)
-
     @property
     def log_volume(self) -> float:
         """Natural logarithm of the m-dimensional volume, in O(d) without the axes; 0 (one point) where m = 0.
@@ -205,27 +196,3 @@ class Ellipsoid:
         """The m-dimensional volume; 0 or infinite where it leaves the range of float64 (see ``log_volume``)."""
         with np.errstate(over="ignore", under="ignore"):
             return float(np.exp(self.log_volume))
-
-    def sample_inside(self, n: int, rng: np.random.Generator | int) -> Array:
-        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed."""
-        _check_count(n)
-        rng, m = np.random.default_rng(rng), self.dimension
-        ball = _sphere(n, m, rng)
-        if m:
-            ball *= rng.random((n, 1)) ** (1.0 / m)
-        return self._embed(ball)
-
-    def _embed(self, points: Floats) -> Array:
-        """Image of points of the unit ball of R^m."""
-        stretched = self._like(points * to_numpy(self.semi_axes))
-        return self._like(to_numpy(self.axes.apply(stretched)) + to_numpy(self.center))
-
-
-def _check_count(n: object) -> None:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise InputError(f"n is {n!r}: the number of points must be an integer >= 0")
-
-
-def _sphere(n: int, m: int, rng: np.random.Generator) -> Floats:
-    points = rng.standard_normal((n, m))
-    return points / np.linalg.norm(points, axis=-1, keepdims=True)

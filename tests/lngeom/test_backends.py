@@ -103,8 +103,6 @@ def test_uniform_and_questions_of_yes_and_no(carrier: Carrier) -> None:
     assert lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
     gain = carrier.array(DATA["gain"])
     assert lg.folding.certify_fold(weight, None, *fold_affine(weight, gain=gain), gain=gain).exact
-    # Computed in float64 from the same numbers, whatever stores them.
-    assert lg.derivatives.lipschitz_constant(gain, eps=EPS) == lg.derivatives.lipschitz_constant(DATA["gain"], eps=EPS)
 
 
 EXACT = "project, mean_vector, mean, variance, standardize, standardize outside, layer_norm, rms_norm, invert, "
@@ -134,7 +132,7 @@ def test_a_function_of_the_table_that_is_off_by_a_little_is_noticed() -> None:
 
 def test_the_table_names_every_function_of_arrays() -> None:
     covered = {name.removesuffix("_rms").removesuffix("_fixed") for name in FUNCTIONS}
-    by_others = "uniform same_fiber fiber certify_centering certify_fold certify_rounding lipschitz_constant moments"
+    by_others = "uniform same_fiber fiber certify_centering certify_fold certify_rounding moments"
     covered |= {*by_others.split(), "fold_affine", "angle_from_inner_product", "centered_inner_product"}
     elsewhere = {
         "principal_axes"  # in float64 whatever the carrier: test_axes.py

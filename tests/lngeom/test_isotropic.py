@@ -28,16 +28,6 @@ def test_moments_are_those_of_the_density(d: int) -> None:
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_cosine_squared_is_beta_with_mean_one_over_d(d: int) -> None:
-    law = IsotropicAngle(d).cosine_squared()
-    assert law.mean() == pytest.approx(1 / d, rel=2 * U, abs=0)  # a sum that is exact, and two quotients
-    for angle in (0.3, 1.2, 1.5):
-        # P(cos² > c) is the mass of both caps. Ten roundings of each, amplified by the exponent d.
-        caps = 2 * float(IsotropicAngle(d).cdf(angle))
-        assert caps == pytest.approx(float(law.sf(math.cos(angle) ** 2)), rel=40 * (d + 10) * U, abs=1e-300)
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
 def test_quantiles_invert_the_distribution_far_into_the_tail(d: int) -> None:
     null = IsotropicAngle(d)
     p = np.array([1e-100, 1e-12, 1e-3, 0.2, 0.5, 0.9])
@@ -60,9 +50,7 @@ def test_quantiles_near_the_median_keep_the_digits_of_the_cosine() -> None:
     assert gap == pytest.approx(step * slope, abs=2 * 2.0**-52)
 
 
-def test_tails_are_symmetric_and_outside_there_is_nothing() -> None:
+def test_outside_there_is_nothing() -> None:
     null = IsotropicAngle(50)
-    angle = np.array([0.5, 1.0, 1.5])
-    np.testing.assert_array_equal(null.sf(math.pi - angle), null.cdf(math.pi - (math.pi - angle)))
     assert null.pdf(-0.1) == null.pdf(3.2) == 0
     assert (null.cdf(-0.1), null.cdf(3.2)) == (0.0, 1.0)

@@ -1,6 +1,5 @@
 """The closed-form Jacobian against automatic differentiation, finite differences, dense algebra, and wrong variants."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.derivatives import jacobian_product, jacobian_singular_values, lipschitz_constant
+from lngeom.derivatives import jacobian_product, jacobian_singular_values
 
 from .functions import FUNCTIONS, data
 
@@ -145,22 +144,3 @@ def test_standardize_is_the_gradient_of_the_potential(centered: bool) -> None:
     # Two chains of at most four sums over d components and 20 other operations, amplified by κ.
     slack = 2 * (4 * 20 + 20) * U * float(lg.projection.condition_number(x)) * float(torch.max(torch.abs(exact)))
     assert torch.all(torch.abs(gradient - exact) <= slack)
-
-
-@pytest.mark.parametrize(("placement", "centered"), CASES)
-@pytest.mark.parametrize("gain", [[1.0, 2.0], [3.0, -1.0, 0.5], [0.0, 0.0, 2.0, 1.0], [5.0], [0.0, 0.0]])
-def test_lipschitz_constant_is_the_norm_at_a_constant_vector(gain: list[float], placement: Any, centered: bool) -> None:
-    g = np.array(gain)
-    got = lipschitz_constant(g, eps=1e-4, placement=placement, centered=centered)
-    how: dict[str, Any] = {"eps": 1e-4, "placement": placement, "centered": centered}
-    attained = np.linalg.norm(lg.jacobian(np.zeros(g.size), g, **how), 2)
-    # The backward error of LAPACK's SVD is a low multiple of d·2⁻⁵²‖J‖, on top of a dozen roundings of each entry.
-    assert got == pytest.approx(attained, rel=8 * g.size * 2 * U, abs=0)
-    assert isinstance(got, float)
-
-
-def test_eps_zero_and_layers_that_are_constant() -> None:
-    assert lipschitz_constant(np.ones(3), eps=0.0) == math.inf
-    assert lipschitz_constant(np.zeros(3), eps=0.0) == 0.0
-    assert lipschitz_constant(np.ones(1), eps=1e-5) == 0.0
-    assert lipschitz_constant(torch.ones(3, requires_grad=True), eps=1e-5) == pytest.approx(1e5**0.5, rel=16 * U, abs=0)
