@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._finding import CheckFailed, Finding, Point
     from ._onnx import OnnxNorm, onnx_norms
     from ._options import CheckOptions
+    from ._outputs import check_outputs, write_inputs
     from ._spec import check_spec
     from ._versions import versions
     from ._weights import Compared, compare_weights, described

@@ -9,6 +9,7 @@ import numpy as np
 from lngeom.errors import InputError
 
 from ..tracing import FRAMEWORKS, is_factory, likely_frameworks
+from ._filed import FILES, Filed
 from ._fused import as_norm
 from ._interpreted import launches
 from ._kernel import SIZES, Form, Kernel, own_size
@@ -23,6 +24,8 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
         InputError: There is none.
     """
     name = asked.name
+    if isinstance(given, Filed):
+        return Kernel(Form(given, given, FILES, False, asked.d or SIZES[0]), replace(asked, name=given.__name__))
     if isinstance(given, str):
         name, given = name or given, resolve(given)
     asked = replace(asked, name=name or getattr(given, "__name__", type(given).__name__))

@@ -13,6 +13,7 @@ from lngeom.rounding import FORMATS, REAL, Gradients, rounded
 
 from ..tracing import FrameworkArray
 from ._claim import Claim
+from ._filed import Filed
 from ._inputs import Inputs
 from ._limits import limited
 from ._name import Named
@@ -142,6 +143,8 @@ def differentiated(named: Named) -> Named:
 
 def _unbounded(named: Named, inputs: Inputs) -> Named:
     """The verdict on derivatives for which no bounds are derived: only that they are numbers where the outputs are."""
+    if inputs.claim.kernel.form.filed:
+        return replace(named, notes=(*named.notes, f"the derivatives were not examined: {_NO_BOUNDS}"))
     claim, notes = inputs.claim, (*named.notes, f"the derivatives were only seen to be numbers: {_NO_BOUNDS}")
     for label, rows in inputs.groups[claim.kernel.d]:
         x = claim.stored(rows)
@@ -157,7 +160,7 @@ def _unbounded(named: Named, inputs: Inputs) -> Named:
 def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     """Verdict, cause and trials, the evidence first."""
     try:
-        trials = sorted(_trials(inputs), key=lambda trial: -trial.largest)
+        trials = sorted(gradient_trials(inputs), key=lambda trial: -trial.largest)
     except LngeomError:
         raise
     except Exception as error:  # a backward pass raises what it likes, or is none
@@ -222,7 +225,8 @@ def _gradient_at(
     ]
 
 
-def _trials(inputs: Inputs) -> Iterator[GradientTrial]:
+def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
+    """The derivatives of all groups at the main dimension, and of shapes, sums over many rows, and other dimensions."""
     claim, kernel = inputs.claim, inputs.claim.kernel
     (main, listed), *elsewhere = inputs.groups.items()
     groups = dict(listed)
@@ -252,6 +256,9 @@ def _computed(
 ) -> dict[str, np.ndarray]:
     """The derivatives by x and by gain and bias, as the framework of the kernel computes them; or `only` one."""
     kernel = claim.kernel
+    if isinstance(filed := kernel.form.target, Filed):
+        values = np.broadcast_to(cotangent, x.shape)
+        return {} if only else filed.derivatives(x, kernel.arrays(x.shape[-1]), values)
     if kernel.framework.name not in ("torch", "jax"):
         msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
         raise InputError(msg)

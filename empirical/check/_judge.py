@@ -3,10 +3,15 @@
 import contextlib
 from dataclasses import dataclass
 
+import numpy as np
+
 from ._claim import Claim
 from ._shrink import smallest_input
 from ._trial import Trial
 from ._trials import Tried
+
+_SIMPLE = 4
+"""Wrong rows, those of the shortest numbers first, of which one is shown if no other row could be tried."""
 
 
 @dataclass(frozen=True)
@@ -46,4 +51,6 @@ def _certain(claim: Claim, failing: list[Trial]) -> Trial | None:
     first = failing[0]
     row, fixed = first.x[first.worst[0]], claim.kernel.fixed is not None
     small = smallest_input(lambda x: claim.trial(first.label, x), row, fixed=fixed, least=least)
-    return next((trial for trial in filter(None, (small, *failing)) if trial.certain()), None)
+    simple = sorted(np.flatnonzero(first.wrong), key=lambda row: len(str(first.x[row].tolist())))[:_SIMPLE]
+    single = (first.part(first.label, row, row + 1) for row in simple)
+    return next((trial for trial in (*filter(None, [small]), *single, *failing) if trial.certain()), None)

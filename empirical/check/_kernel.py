@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..tracing import Framework, FrameworkArray, given_roles, is_size, made, parameters, role, stated_eps
+from ._filed import Filed
 from ._limits import limited
 from ._options import CheckOptions
 
@@ -63,6 +64,11 @@ class Form:
     factory: bool
     size: int
     interpreted: bool = False
+
+    @property
+    def filed(self) -> bool:
+        """Whether its calls are files: only those exist that were written."""
+        return isinstance(self.target, Filed)
 
 
 class Kernel:

@@ -11,6 +11,7 @@ from lngeom.rounding import FORMATS, Sample, rounded
 
 from ..tracing import FrameworkArray
 from ._claim import Claim
+from ._filed import Unwritten
 from ._fused import Fused
 from ._inputs import Inputs
 from ._interpreted import INTERPRETED
@@ -24,6 +25,7 @@ _MANY_INTERPRETED = 130  # one program each, at milliseconds
 _GRID = 70_000
 """Rows of up to 128 components, more than 16 bits count and a grid of blocks holds."""
 _EVERY = 32
+_FILED = "outputs read from files: repeated calls, layouts in memory and mixed dtypes were not examined"
 
 
 @dataclass
@@ -53,6 +55,8 @@ class Tried:
             yield
         except _Raised as error:
             self.faults.append(str(error))
+        except Unwritten as error:
+            self.notes.append(f"{what} not examined: {error}")
         except Exception as error:  # a kernel may refuse in any way its framework has
             refusals.append(_refusal(what, error))
 
@@ -64,7 +68,8 @@ def tried(inputs: Inputs) -> Tried:
     ordinary, small = (rows for _, rows in main[1][:2])
     with result.listing(result.faults, _ORDINARY):
         result.trials.append(claim.trial(_ORDINARY, ordinary))
-        result.faults += filter(None, [_state(claim, ordinary) or _ignored_eps(claim, small)])
+        state = None if claim.kernel.form.filed else _state(claim, ordinary)
+        result.faults += filter(None, [state or _ignored_eps(claim, small)])
         result.trials += _of_dimension(claim, main[1])
     for d, groups in others:
         with result.listing(result.notes, f"d = {d}"):
@@ -76,6 +81,7 @@ def tried(inputs: Inputs) -> Tried:
         if not any(trial.wrong.any() for trial in result.trials):  # a mistake is named by the usual gains
             result.trials += _in_other_manners(claim, ordinary)
     result.notes += [INTERPRETED] if claim.kernel.form.interpreted else []
+    result.notes += [_FILED] if claim.kernel.form.filed else []
     if not result.faults:
         first = result.trials[0]
         result.alone = _alone(claim, first.x[:3]) if first.wrong[:3].any() else None
@@ -125,7 +131,7 @@ def _ignored_eps(claim: Claim, x: np.ndarray) -> str | None:
     if not claim.kernel.takes_eps:
         return None
     x = claim.stored(x)
-    outputs = (claim.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other)))  # a limit may lie between them
+    outputs = [claim.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other))]  # a limit may lie between them
     if not all(np.array_equal(claim.kernel.run(x), output, equal_nan=True) for output in outputs):
         return None
     return f"the eps that is given is ignored: {float(claim.eps):g} and {other:g} give the same outputs"
@@ -238,8 +244,7 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
         ("batches of one row", x[:3], lambda: alone(3)),
         ("batches of shape (2, n, d)", cube.reshape(-1, d), lambda: kernel.run(cube)),
         ("batches of shape (2, 2, n, d)", heads.reshape(-1, d), lambda: kernel.run(heads)),
-        *_layouts(claim, x),
-        *_mixed(claim, x),
+        *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),
         ("no rows", x[:0], lambda: kernel.run(x[:0])),
         (f"batches of {len(many)} rows", many, lambda: kernel.run(many)),
         (f"rows of a batch of {len(grid)}", grid[told], lambda: kernel.run(grid)[told]),

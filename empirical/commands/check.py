@@ -11,17 +11,20 @@ Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lngeom.errors import InputError
 from lngeom.options import argument, json_alone, json_option, option
+
+if TYPE_CHECKING:
+    from ..check import Finding
 
 
 @dataclass(frozen=True)
 class Options:
     """The norm, how it is asked, and what of it passes."""
 
-    target: str = argument("SPEC", "module:name, an ONNX file, or a model directory of Hugging Face")
+    target: str = argument("SPEC", "module:name, an ONNX file, or a model directory of Hugging Face", default="")
     kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, or else its name")
     eps: float | None = option(None, "default: the kernel's own, or else the measured value")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
@@ -44,17 +47,38 @@ class Options:
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
     spec: str | None = option(None, "the definition that is right: torch, llama, gemma, onnx, or a JSON file")
+    write_inputs: Path | None = option(
+        None, 'write what a program is to compute; SPEC is its call, as "f(x, gain, eps)"', metavar="DIR"
+    )
+    outputs: Path | None = option(None, "judge what a program wrote beside these inputs", metavar="DIR")
     json: str | None = json_option("verdict and evidence", any_name=True)
+
+
+_ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec")
+
+
+def _found(options: Options, given: dict[str, Any]) -> dict[str, "Finding"]:
+    """The findings of a program's outputs, or else of what SPEC names."""
+    from ..check import check_outputs, check_spec
+
+    if options.outputs is not None:
+        return {str(options.outputs): check_outputs(options.outputs, options.refuse)}
+    if not options.target:
+        raise InputError("no kernel is named: give SPEC, as module:name, or --outputs DIR")
+    return check_spec(options.target, **given, refuse=options.refuse)
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..check import check_spec, versions
+    from ..check import versions, write_inputs
     from ..proving import write_certificates
 
-    names = ("kind", "eps", "dtype", "d", "device", "backward", "spec")
-    given = {name: getattr(options, name) for name in names}
-    findings = check_spec(options.target, **given, refuse=tuple(options.refuse))
+    given = {name: getattr(options, name) for name in _ASKED}
+    if options.write_inputs is not None:
+        count = write_inputs(options.write_inputs, options.target, **given)
+        print(f"{options.write_inputs}: {count} folders; write y.npy into each, then --outputs {options.write_inputs}")
+        return 0
+    findings = _found(options, given)
     passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
     record = {
         "schema": 1,

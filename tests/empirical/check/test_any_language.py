@@ -1,0 +1,103 @@
+"""Kernels that lngeom never calls: a program in C reads files and writes files, and is judged like any other."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lngeom as lg
+from empirical.check import check_outputs, write_inputs
+from lngeom.cli import main
+from lngeom.errors import InputError
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "any_language.md"
+PROGRAM = re.findall(r"```c\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)[0]
+FAULTS = [
+    ("", "", "rounding", None),
+    ("sum / d + eps", "sum / d", "bug", "the eps that is given is ignored: 1e-06 and 6.4e-05 give the same outputs"),
+    ("root * gain[i]", "root * (1 + gain[i])", "variant", "gain used as 1 + gain (as Gemma)"),
+    ("sqrt(sum / d + eps)", "(sqrt(sum / d) + eps)", "variant", "eps outside the root"),
+    ("i < d; i++) y", "i < d / 4 * 4; i++) y", "bug", "no known variant, mistake or algorithm; only at d that is"),
+]
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("c") / "calls"
+    options = ["--kind", "rmsnorm", "--eps", "1e-6"]
+    assert main(["check", "f(x, gain, eps)", "--write-inputs", str(folder), *options]) == 0
+    return folder
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a compiler of C called cc")
+@pytest.mark.parametrize(("right", "wrong", "verdict", "cause"), FAULTS)
+def test_a_program_in_c_gets_verdict_name_and_script(
+    right: str, wrong: str, verdict: str, cause: str | None, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(calls.parent)
+    Path("rms.c").write_text(PROGRAM.replace(right, wrong))
+    subprocess.run(["cc", "-O2", "-o", "rms", "rms.c", "-lm"], check=True)
+    subprocess.run(["./rms", "calls"], check=True)
+    shows = verdict == "variant"  # what no single output shows, as an eps that is ignored, has no script
+    script = ["--reproducer", "script.py"] if shows else []
+    assert main(["check", "--outputs", "calls", "--json", "found.json", *script]) == (verdict != "rounding")
+    found = json.loads(Path("found.json").read_text())["results"][0]
+    assert (found["verdict"], (found["cause"] or "")[: len(cause or "")]) == (verdict, cause or "")
+    if shows:
+        ran = subprocess.run([sys.executable, "script.py"], check=False, capture_output=True, text=True)
+        assert "AssertionError" in ran.stderr
+
+
+def _answer(folder: Path, *, mean: bool) -> None:
+    """A LayerNorm in float32, or in bfloat16 by its bits, and its derivatives, of every folder."""
+    for call in folder.glob("*/x.npy"):
+        given = {p.stem: np.load(p) for p in call.parent.glob("*.npy")}
+        x, gain, g = (given.get(name, np.zeros(1)).astype(float) for name in ("x", "gain", "cotangent"))
+        y, r = lg.layer_norm(x, eps=1e-5), 1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        g = g * gain
+        back = r * (g - mean * g.mean(-1, keepdims=True) - y * (g * y).mean(-1, keepdims=True))
+        plain = given.get("cotangent", x) * 1.0
+        outputs = {"y": y * gain + given["bias"], "dx": back, "dgain": (plain * y).sum(0), "dbias": plain.sum(0)}
+        for name in ("dx", "dgain", "dbias") if "cotangent" in given else ("y",):
+            np.save(call.with_stem(name), outputs[name].astype("f4"))
+
+
+@pytest.mark.parametrize(("mean", "cause"), [(True, None), (False, "backward pass wrong: d/dx: mean of the cotangent")])
+def test_derivatives_are_read_from_files(*, mean: bool, cause: str | None, tmp_path: Path) -> None:
+    write_inputs(tmp_path, "f(x, gain, bias)", kind="layernorm", eps=1e-5, d=16, backward=True)
+    _answer(tmp_path, mean=mean)
+    found = check_outputs(tmp_path)
+    assert (found.cause or "").startswith(cause or "")
+    assert found.verdict == ("bug" if cause else "rounding")
+
+
+def test_a_file_of_bfloat16_has_its_bits(tmp_path: Path) -> None:
+    write_inputs(tmp_path, "f(x)", kind="rmsnorm", eps=1e-6, d=8, dtype="bfloat16")
+    for call in tmp_path.glob("*/x.npy"):
+        x = (np.load(call).astype("u4") << 16).view("f4").astype(float)
+        bits = (x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)).astype("f4").view("u4")
+        np.save(call.with_stem("y"), ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("u2"))
+    assert check_outputs(tmp_path).verdict == "rounding"
+
+
+def test_bad_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give --kind and --eps"):
+        write_inputs(tmp_path, "f(x)", kind="rmsnorm")
+    with pytest.raises(InputError, match="is no call"):
+        write_inputs(tmp_path, "f(x, y)", kind="rmsnorm", eps=1e-6)
+    with pytest.raises(InputError, match="holds no inputs"):
+        check_outputs(tmp_path)
+    write_inputs(tmp_path, "f(x)", kind="rmsnorm", eps=1e-6, d=4)
+    with pytest.raises(InputError, match="is not empty"):
+        write_inputs(tmp_path, "f(x)", kind="rmsnorm", eps=1e-6)
+    with pytest.raises(InputError, match="cannot be read"):
+        check_outputs(tmp_path)
+    for call in tmp_path.glob("*/x.npy"):
+        np.save(call.with_stem("y"), np.load(call)[:, :2])
+    with pytest.raises(InputError, match=r"of shape \(\d+, 4\) is asked"):
+        check_outputs(tmp_path)
