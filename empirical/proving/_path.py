@@ -15,7 +15,6 @@ from .. import tracing
 from ..tracing import Arr, Dim, Ground, Program, Trace
 from ._candidates import Names
 
-_LONGEST, _NEAR = 2**17, 48
 SEVERAL = Formula(kernel.d - 1, ">")
 """More than one component."""
 
@@ -99,12 +98,7 @@ class Path:
         yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
         yield from ((n, True) for n in known)
         if self.trace.sizes_asked:
-            yield from ((n, False) for n in self.near())
-
-    def near(self) -> list[int]:
-        """The numbers that the code has, and their neighbours, as far as rows of this length can be computed."""
-        near = {n + k for n in self.trace.written | self.trace.integers for k in (-1, 0, 1)}
-        return sorted(n for n in near if 3 < n <= _LONGEST)[:_NEAR]
+            yield from ((n, False) for n in self.trace.near)
 
     @property
     def scales(self) -> tuple[float, ...]:

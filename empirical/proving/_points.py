@@ -24,7 +24,7 @@ _TRIES, _EXACT = 12, 64
 def counterexample(path: Path, definition: Candidate) -> Json | None:
     """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
     rng = np.random.default_rng(5)
-    near = path.near() if path.trace.sizes_asked else []
+    near = path.trace.near if path.trace.sizes_asked else []
     sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)
     for d in sizes:
         for _ in range(_TRIES):

@@ -69,7 +69,7 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
         except Exception as error:  # a program that is not run on arrays fails in any way
             reasons.append(_reason(error))
             if "outlives the call" in reasons[-1]:  # the next run would begin with what this one left
-                return Proof("not traced", reasons[-1])
+                break
             continue
         try:
             proof = _together([_of_path(path, kind) for path in survey.paths], survey.paths)
@@ -80,7 +80,8 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
             return replace(proof, certificates=tuple(_told(data, words=proof.words) for data in proof.certificates))
         except Exception as error:
             reasons.append(_reason(error))
-    return Proof("not traced", reasons[0])
+    sizes = {size for trace in traces for size in trace.near}
+    return Proof("not traced", reasons[0], sizes=tuple(sorted(sizes)))
 
 
 def _reason(error: Exception) -> str:
@@ -108,7 +109,7 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
     common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
-    common["sizes"] = tuple(path.near())
+    common["sizes"] = tuple(path.trace.near)
     identified = _identified(path, facts)
     expected = _expected(path, kind or (identified[0].kind if identified else ""))
     if identified is None:

@@ -153,8 +153,9 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def astype(
         self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> NumpyArray:
-        """The same numbers in another format."""
-        return NumpyArray(self.arr.like(self.arr.value, _format(self.arr.trace, dtype)))
+        """The same numbers in another format, in the same memory where none other is asked for or needed."""
+        wanted = _format(self.arr.trace, dtype)
+        return NumpyArray(self.arr.like(self.arr.value, wanted) if copy else self.arr.cast(wanted))
 
     def copy(self, order: str = "C", subok: bool = False) -> NumpyArray:
         """Memory of its own."""
@@ -335,7 +336,7 @@ _MADE = {"ones": 1, "zeros": 0, "empty": 0}
 _CONVERSIONS: dict[str, Callable[..., NumpyArray]] = {
     name: lambda x, dtype=None, order=None: NumpyArray(x._wide(dtype).view(x.arr.axes))
     for name in ("asarray", "asanyarray", "ascontiguousarray")
-} | {"array": lambda x, dtype=None, order=None, copy=True: x.astype(dtype or x.dtype)}
+} | {"array": lambda x, dtype=None, order=None, copy=True: x.astype(dtype or x.dtype, copy=bool(copy))}
 
 
 def arbitrary(function: object, trace: Trace, dtype: str) -> None:

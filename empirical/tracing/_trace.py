@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 _LARGEST, _FINEST = 4096, 64
 _PATHS, _RUNS = 8, 64
+_LONGEST, _NEAR = 2**17, 48
 _HERE = str(Path(__file__).parents[2])
 
 
@@ -111,6 +112,12 @@ class Trace:
     unexamined: set[str] = field(default_factory=set)
     valued: bool = False
     builds: str = ""
+
+    @property
+    def near(self) -> list[int]:
+        """The numbers that the code has, and their neighbours, as far as rows of this length can be computed."""
+        near = {n + k for n in self.written | self.integers for k in (-1, 0, 1)}
+        return sorted(n for n in near if 3 < n <= _LONGEST)[:_NEAR]
 
     def refuse(self, reason: str, line: str | None = None) -> NoReturn:
         """Give up, for good: code that catches this is refused all the same."""
