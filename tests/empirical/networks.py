@@ -67,35 +67,37 @@ def agrees(gaps: dict[str, Any]) -> bool:
 
 
 class Odd(nn.Module):
-    """A Pre-LN network of no family, with one thing that may be odd; its modules have names that say nothing."""
+    """A Pre-LN network of no family, in which some things may be odd; its modules have names that say nothing."""
 
-    def __init__(self, oddity: str = "") -> None:
+    def __init__(self, *odd: str) -> None:
         super().__init__()
-        self.config, self.oddity = hf.GPT2Config(vocab_size=9), oddity
+        self.config, self.odd = hf.GPT2Config(vocab_size=9), odd
         self.a, self.b, self.c = nn.Embedding(9, 8), nn.Linear(8, 8), nn.Linear(8, 8)
         self.p, self.q, self.out = nn.LayerNorm(8), nn.LayerNorm(8), nn.Linear(8, 9)
-        self.drop = nn.Dropout(0.5)
-        if oddity == "shared norm":
+        self.drop = nn.Dropout(0.5 * ("dropout" in odd))
+        if "shared norm" in odd:
             self.q = self.p
-        elif oddity == "shared gain":
+        if "shared gain" in odd:
             self.q.weight = self.p.weight
+        if "tied" in odd:
+            self.out.weight = self.a.weight
 
     def forward(self, input_ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        h = self.a(input_ids)
-        first = self.b(self.p(h))
-        branch = self.c(torch.tanh(first))
-        if self.oddity == "item":
+        first = h = self.a(input_ids)
+        for _ in range(1 + ("twice" in self.odd)):
+            first = self.b(self.p(h))
+            branch = self.c(torch.tanh(first))
+            h = h + self.drop(nn.functional.gelu(branch) if "gelu" in self.odd else branch)
+        if "item" in self.odd:
             h[:, 0] = first[:, 0].exp()
-        elif self.oddity == "view":
+        if "view" in self.odd:
             h[:, 0].copy_(first[:, 0].exp())
-        elif self.oddity == "long" and h.shape[1] > 8:
+        if "long" in self.odd and h.shape[1] > 8:
             h = h + first.exp()
-        if self.oddity == "gelu":
-            branch = nn.functional.gelu(branch)
-        h = h + (self.drop(branch) if self.oddity == "dropout" else branch)
-        if self.oddity == "reader":
-            return {"logits": self.out(self.q(h)) + self.b(h).sum(-1, keepdim=True)}
-        return {"logits": self.out(self.q(h)), **({"stream": h} if self.oddity == "output" else {})}
+        if "added in place" in self.odd:
+            h += self.c(first)
+        logits = self.out(self.q(h)) + (self.b(h).sum(-1, keepdim=True) if "reader" in self.odd else 0)
+        return {"logits": logits, **({"stream": h} if "output" in self.odd else {})}
 
 
 def corpus_for(network: Any, folder: Path) -> Path:

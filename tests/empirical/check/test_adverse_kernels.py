@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from empirical.check import check
-from experiments.attack.networks import Backward
 from experiments.attack.scene import said
 from experiments.attack.texts import onnx_norm
 from lngeom.errors import LngeomError
@@ -54,6 +53,28 @@ def _hangs(x: np.ndarray) -> Any:
 class _Trained(nn.LayerNorm):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return super().forward(input) * (1 + self.training)
+
+
+class Backward(torch.autograd.Function):
+    """A norm whose backward pass is wrong in some way."""
+
+    mode = ""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, gain: Any) -> Any:
+        ctx.save_for_backward(x, gain)
+        return _norm(x, gain)
+
+    @staticmethod
+    def backward(ctx: Any, *given: Any) -> Any:
+        if Backward.mode == "raises":
+            raise ValueError("no derivative")
+        x, gain = (part.detach().requires_grad_() for part in ctx.saved_tensors)
+        with torch.enable_grad():
+            of_x, of_gain = torch.autograd.grad(_norm(x, gain), (x, gain), given[0].contiguous())
+        if Backward.mode == "writes":
+            given[0].mul_(2)
+        return of_x, None if Backward.mode == "no gain" else of_gain[:3] if Backward.mode == "short" else of_gain
 
 
 def _differentiated(mode: str) -> Callable[..., Any]:
