@@ -109,16 +109,19 @@ class TheoremCheck(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The line of the body where it failed, what is false there, and at which model."""
         from lngeom.errors import LngeomError
+        from lngeom.theorems.checks import told
 
         error = excinfo.value
-        if not isinstance(error, AssertionError | LngeomError):
+        inside = [entry for entry in excinfo.traceback if entry.path == self.path]
+        if not isinstance(error, AssertionError | LngeomError) and not inside:
             return super().repr_failure(excinfo, style)
         lines = [f"{self.path.name}: {self.theorem.title}"]
-        inside = [entry for entry in excinfo.traceback if entry.path == self.path]
         if inside:
             lines[0] = f"{self.path.name}:{inside[-1].lineno + 1}: {self.theorem.title}"
             lines += [f">   {line.strip()}" for line in str(inside[-1].statement).splitlines()]
-        notes = [line for note in getattr(error, "__notes__", ()) for line in note.splitlines()]
-        shown = [line if len(line) <= _LONGEST else line[:_LONGEST] + " …" for line in str(error).splitlines()]
-        shown = [*notes, *shown] if isinstance(error, AssertionError) else [*shown, *notes]
+        fully = self.config.get_verbosity() > 0
+        shown = told(error, fully=fully) or [type(error).__name__]
+        if not isinstance(error, AssertionError | LngeomError):
+            shown[0] = f"{type(error).__name__}: {shown[0]}"
+        shown = [line if fully or len(line) <= _LONGEST else line[:_LONGEST] + " …" for line in shown]
         return "\n".join(lines + [f"E   {line}" for line in shown])

@@ -10,7 +10,15 @@ from typing import ParamSpec, TypeVar
 
 from lngeom import kernel
 from lngeom.theorems import CheckError, Theorem
-from lngeom.theorems.checks import Refutation, check_arrays, check_examples, check_proof, check_without, check_wrong
+from lngeom.theorems.checks import (
+    Refutation,
+    check_arrays,
+    check_examples,
+    check_proof,
+    check_without,
+    check_wrong,
+    told,
+)
 
 from .certificates import last_step_proved, reading, replayed
 
@@ -38,7 +46,7 @@ class Evidence:
         mutants: A counterexample for the label of each wrong variant.
         hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
         replayed: The version of Coq in which this very proof was replayed, or empty.
-        faults: list of str. What failed.
+        faults, dumps: list of str. What failed, and its normal forms.
 
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
@@ -61,6 +69,7 @@ class Evidence:
     hypotheses: dict[str, Refutation | str] = field(default_factory=dict)
     replayed: str = ""
     faults: list[str] = field(default_factory=list)
+    dumps: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> str:
@@ -104,14 +113,16 @@ class Evidence:
             return check(*arguments, **options)
         except (AssertionError, kernel.ProofError, CheckError) as error:
             line = traceback.extract_tb(error.__traceback__)[-1].line
-            reason = f"{line} is false" if isinstance(error, AssertionError) else str(error).partition("\n")[0]
-            reason = "; ".join([reason, *getattr(error, "__notes__", ())])
-            self.faults.append(f"{self.theorem.id}: {reason.removeprefix(f'{self.theorem.id}: ')}")
+            reason = told(error, fully=False)[:3] or [f"{line} is false"]
+            self.dumps += [str(note) for note in getattr(error, "__notes__", ()) if str(note) not in reason]
+            self.faults.append(f"{self.theorem.id}: {'; '.join(reason).removeprefix(f'{self.theorem.id}: ')}")
             return None
 
 
-def gather(theorem: Theorem) -> Evidence:
+def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
     """Run all checks of one theorem, with the smallest counterexamples. A check that fails becomes a fault.
+
+    The search for the proofs ends after `timeout` CPU seconds.
 
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
@@ -122,7 +133,7 @@ def gather(theorem: Theorem) -> Evidence:
     """
     evidence = Evidence(theorem)
     start = time.process_time()
-    proved = evidence.attempt(check_proof, theorem)
+    proved = evidence.attempt(check_proof, theorem, timeout)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         for data in proved:
@@ -136,7 +147,7 @@ def gather(theorem: Theorem) -> Evidence:
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
-    evidence.arrays = evidence.attempt(check_arrays, theorem, BATCHES) or 0
+    evidence.arrays = (not evidence.faults and evidence.attempt(check_arrays, theorem, BATCHES)) or 0
     for label in theorem.wrongs:
         refuted = evidence.attempt(check_wrong, theorem, label)
         if refuted is not None:

@@ -8,7 +8,7 @@ divides is multiplied away as far as its sign is known, and the same is tried of
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from . import _rules as kernel
@@ -58,7 +58,9 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, object], remainder: obje
         search = Signs([*search.facts, *_shortened(goal.term, equations, signs)])
         sign = search.find(left, goal.relation)
     if sign is None:
-        raise ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown, search.missing)}")
+        failed = ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown)}")
+        failed.hints = tuple(_hints(unknown or search.missing))
+        raise failed
     if divisor is None:
         return transport(goal.term, rewrite(goal.term - left, equations, signs), sign)
     same = rewrite(goal.term * divisor.conclusion.term - left, equations, signs)
@@ -88,21 +90,21 @@ def _inside(atom: tuple) -> Term:
     return argument(monomial[0][0]) if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt" else u
 
 
-def _told(left: Term, goal: Formula, unknown: set[Formula], missing: set[Formula]) -> str:
-    """A hint: the rest of a goal, if that is shorter, and the shortest term whose sign is missing.
-
-    Where a square is subtracted and all divisors are positive, no sign helps, and the hint names the square.
-    """
+def _told(left: Term, goal: Formula, unknown: set[Formula]) -> str:
+    """What is left of a goal, if that is shorter; and the square that is subtracted, if all divisors are positive."""
     rest = formula(Formula(left, goal.relation))
     rest = f": {rest} is left" if len(rest) < len(formula(goal)) else ""
     subtracted = (monomial for monomial, c in left if c < 0 and monomial and all(k % 2 == 0 for _, k in monomial))
     squares = [text(Term({monomial: Fraction(1)})) for monomial in subtracted]
     if squares and not unknown:
         return f"{rest}; what is missing may be a bound of {min(squares, key=lambda square: (len(square), square))}"
-    # The components of a vector have any sign.
-    signed = {sign for sign in missing if {atom[0] for monomial, _ in term(sign.term) for atom, _ in monomial} != {"v"}}
-    shortest = min(map(formula, unknown or signed), key=lambda shown: (len(shown), shown), default=None)
-    return rest + (f"; what is missing may be {shortest}" if shortest else "")
+    return rest
+
+
+def _hints(signs: Iterable[Formula]) -> list[Formula]:
+    """Signs that are not known, the shortest first; the components of a vector have any."""
+    signed = [sign for sign in signs if {atom[0] for monomial, _ in term(sign.term) for atom, _ in monomial} != {"v"}]
+    return sorted(signed, key=lambda sign: (len(formula(sign)), formula(sign)))
 
 
 def _even(equations: Equations) -> Iterator[Proved]:

@@ -34,7 +34,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class ProofError(LngeomError):
-    """A rule does not apply, or a proof was not found. Neither says that the statement is false."""
+    """A rule does not apply, or a proof was not found. Neither says that the statement is false.
+
+    Attributes:
+        hints: Formulas, the likeliest first, of which one may be what is missing; not every one has to be true.
+    """
+
+    hints: tuple = ()
 
 
 def _require(condition: bool, rule: str) -> None:

@@ -225,7 +225,7 @@ def _runs_with_a_batch_of(name: str, theorem: Theorem, values: Values) -> bool:
     arrays[name] = numpy.stack([arrays[name]] * 2)
     try:
         with numpy.errstate(all="ignore"):
-            _Compared([]).execute(theorem.body, arrays, next(iter(_makers().values())))
+            _Compared([]).execute(theorem.body, arrays, _makers()[next(iter(theorem.listing.libraries or _makers()))])
     except (InputError, ValueError):
         return False
     return True

@@ -1,5 +1,6 @@
 """Who answers the statements of a body: the one that lists them, exact numbers, or floats that know their error."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,7 @@ class Run(Asker):
         Raises:
             BodyError: If it asserts nothing, compares what nobody asks for, or goes on where a statement failed.
         """
+        self.again = lambda run: run.execute(body, atoms, made)
         try:
             with self.running():
                 returned = body(**{name: made(atom) for name, atom in atoms.items()})
@@ -37,8 +39,29 @@ class Run(Asker):
         if self.pending:
             left = ", ".join(map(str, self.pending.values()))
             raise BodyError(f"nobody asks whether {left}: assert each statement by itself")
+        if self.open:
+            raise BodyError(
+                "var and std divide by d in NumPy and by d − 1 in PyTorch: say correction=, or call one of the two"
+            )
         if not self.asked:
             raise BodyError("the body asserts nothing" + ("" if __debug__ else ", as python -O drops asserts"))
+
+    def called_later(self) -> set[str]:
+        """The libraries that the whole body calls."""
+        scout = _Scout()
+        with contextlib.suppress(Exception):  # what is wrong is said of the run itself
+            self.again(scout)
+        return scout.libraries
+
+
+class _Scout(Run):
+    """A run that only looks which library is called."""
+
+    def decide(self, statement: Statement) -> bool:
+        return True
+
+    def divisor(self) -> int:
+        return 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +122,7 @@ class Listing(Run):
     def condition(self, statement: object, label: str | None = None, redundant: str | None = None) -> Condition:
         """A condition as a hypothesis."""
         claim = self.taken(statement)
-        left, right = _term(claim.left), _term(claim.right)
+        left, right = stated_term(claim.left), stated_term(claim.right)
         return Condition(label or str(claim), _formula(claim), left, claim.relation, right, redundant, claim)
 
     def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
@@ -143,12 +166,13 @@ class Listing(Run):
         return [self.condition(instead[name]()) if name in instead else old for name, old in self.hypotheses.items()]
 
 
-def _term(value: Array) -> Array:
+def stated_term(value: Array) -> Array:
+    """The kernel's term of a side."""
     return value.term if isinstance(value, Recorded) else value
 
 
 def _formula(statement: Statement) -> Formula:
-    difference = _term(statement.difference())
+    difference = stated_term(statement.difference())
     return Formula(term(difference) if isinstance(difference, int | Fraction) else difference, statement.sign)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NoReturn
 
 from ..carriers import Array, Enclosure, Rounded
 from ..kernel import Recorded, Term, text
@@ -42,6 +43,9 @@ class Statement:
 
     def __eq__(self, other: object) -> bool:
         raise BodyError("a statement is compared: assert each statement by itself")
+
+    def __iter__(self) -> NoReturn:
+        raise BodyError("a statement of a vector is of all its components: any() and all() have no meaning")
 
     def __str__(self) -> str:
         sign = {"==": "=", "!=": "≠", ">=": "≥", "<=": "≤"}.get(self.relation, self.relation)
@@ -88,7 +92,8 @@ class Asker(ABC):
     Attributes:
         flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
         traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
-        libraries: Those whose functions were called by name; without any the body runs on arrays of all.
+        libraries: The one whose functions or methods were called; without any the body runs on arrays of all.
+        open: Whether a variance was taken before any library was called.
     """
 
     def __init__(self) -> None:
@@ -97,6 +102,23 @@ class Asker(ABC):
         self.failed: BaseException | None = None
         self.flat = self.traced = False
         self.libraries: set[str] = set()
+        self.open = False
+
+    def calls(self, library: str) -> None:
+        """The body calls a library, of which the terms are arrays."""
+        self.libraries.add(library)
+        if len(self.libraries) > 1:
+            raise BodyError("the body calls NumPy and PyTorch: its vectors are arrays of one library at a time")
+
+    def divisor(self) -> int:
+        """What a variance without further words subtracts from d, which depends on the library."""
+        self.libraries = self.libraries or self.called_later()
+        self.open = not self.libraries
+        return int("PyTorch" in self.libraries)
+
+    def called_later(self) -> set[str]:
+        """The libraries that the rest of the body calls."""
+        return set()
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -101,31 +101,31 @@ class Value:
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: object, **options: object) -> Value:
         if method != "__call__" or options:
             raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
-        current(ufunc.__name__).libraries.add("NumPy")
+        current(ufunc.__name__).calls("NumPy")
         return _called(ufunc.__name__, *inputs)
 
     def __array_function__(
         self, function: Function, types: object, inputs: Sequence[object], options: Options
     ) -> Value:
-        current(function.__name__).libraries.add("NumPy")
+        current(function.__name__).calls("NumPy")
         return _called(function.__name__, *inputs, **options)
 
     @classmethod
     def __torch_function__(
         cls, function: Function, types: object, inputs: Sequence[object] = (), options: Options | None = None
     ) -> Value:
-        current(function.__name__).libraries.add("PyTorch")
-        options = dict(options or {})
-        if function.__name__ in ("var", "std"):  # where PyTorch's own default differs from the standard's
-            options.setdefault("correction", int(options.pop("unbiased", True)))
-        return _called(function.__name__, *inputs, **options)
+        current(function.__name__).calls("PyTorch")
+        return _called(function.__name__, *inputs, **(options or {}))
 
     def __getattr__(self, name: str) -> Any:
         if name == "dtype" and isinstance(self.inner, Rounded):
             return self.inner.dtype  # rows of floats are scaled where their squares leave the range
         if name in _METHODS:
+            if name in _TENSORS:
+                current(name).calls("PyTorch")
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
-        raise AttributeError(f"a vector of every dimension has no {name}")
+        other = _GUESSED.get(name, "what it has: " + ", ".join(_METHODS))
+        raise AttributeError(f"a vector of every dimension has no {name}; {other}")
 
     def __getitem__(self, index: object) -> Value:
         if index != (..., 0) or not self.is_scalar:
@@ -166,7 +166,17 @@ class Value:
 
 
 def _reduced(name: str) -> Callable[..., Value]:
-    def apply(x: Value, axis: Axis = None, *, dim: Axis = None, keepdims: bool = False, keepdim: bool = False) -> Value:
+    def apply(
+        x: Value,
+        axis: Axis = None,
+        keeps: bool | None = None,
+        *,
+        dim: Axis = None,
+        keepdims: bool = False,
+        keepdim: bool | None = None,
+    ) -> Value:
+        if dim is not None or keepdim is not None or isinstance(keeps, bool):  # words of PyTorch alone
+            current(name).calls("PyTorch")
         axis = dim if axis is None else axis
         if axis not in (None, -1, (-1,), [-1]):
             raise BodyError(f"{name} along axis {axis}: vectors lie along the last axis, -1")
@@ -188,9 +198,19 @@ _sqrt, _ones_like = _of("sqrt"), _of("ones_like")
 
 
 def _var(
-    x: Value, axis: Axis = None, *, correction: float | None = None, ddof: float | None = None, **options: bool
+    x: Value,
+    axis: Axis = None,
+    *,
+    correction: float | None = None,
+    ddof: float | None = None,
+    unbiased: bool | None = None,
+    **options: Any,
 ) -> Value:
-    less = next((c for c in (correction, ddof) if c is not None), 0)
+    run = current("var")
+    if ddof is not None or unbiased is not None:
+        run.calls("NumPy" if unbiased is None else "PyTorch")
+    said = [c for c in (correction, ddof, unbiased) if c is not None]
+    less = int(said[0]) if said and said[0] is unbiased else said[0] if said else run.divisor()
     deviation = x - _mean(x, axis, **options)
     if not less:
         return _mean(deviation * deviation, axis, **options)
@@ -264,10 +284,21 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
 }
 
 
+_TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
+"""Methods that arrays of PyTorch have alone."""
+
+_GUESSED = {"d": "the dimension is dim(x)", "shape": "the dimension is dim(x)", "size": "the dimension is dim(x)"}
+
+
 def _called(name: str, *inputs: object, **options: object) -> Value:
     if name not in _FUNCTIONS:
         raise BodyError(f"{name} does not run on vectors of every dimension; what does: {', '.join(_FUNCTIONS)}")
-    return _FUNCTIONS[name](*inputs, **options)
+    try:
+        return _FUNCTIONS[name](*inputs, **options)
+    except TypeError as error:
+        if isinstance(error, BodyError):
+            raise
+        raise BodyError(f"{name}: {str(error).rpartition('() ')[2]}") from None
 
 
 class _Namespace:

@@ -1,19 +1,22 @@
 """The checks of a theorem: its proof, its examples, its wrong variants, its hypotheses, and arrays."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
+from typing import NoReturn
 
 from hypothesis import errors, given, reject, settings, strategies as st
 
-from ..carriers import Enclosure, Rounded, UndecidedError
-from ..kernel import ProofCertificate, ProofError, formula, holds
+from ..carriers import Enclosure, Interval, Rounded, UndecidedError
+from ..kernel import Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
-from ._run import Exact, Floats, Values, Wrong, numbers_of
-from ._search import Refutation as Refutation, check_without as check_without, refute_wrong, smallest_model
+from ._run import Exact, Floats, Values, Wrong, numbers_of, stated_term
+from ._search import Refutation as Refutation, Search, check_without as check_without, refute_wrong, smallest_model
 from ._small import SMALL
 from ._theorem import Theorem
 
@@ -34,26 +37,72 @@ class Counts:
     dimensions: set[int] = field(default_factory=set)
 
 
-def check_proof(theorem: Theorem) -> list[ProofCertificate]:
-    """Each assert has a proof from exactly the hypotheses, which the checker accepts.
+class _ExpiredError(Exception):
+    """No kind of error that a search takes for an answer."""
+
+
+@contextlib.contextmanager
+def _limited(seconds: int | None) -> Iterator[None]:
+    """A search that ends after so many CPU seconds of this process, where the system counts them."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _ExpiredError
+
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    except _ExpiredError:
+        raise ProofError(f"no proof found in {seconds} CPU seconds") from None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCertificate]:
+    """Each assert has a proof from exactly the hypotheses, found within the CPU seconds, which the checker accepts.
 
     Raises:
         ProofError: If one has none: what is left of it, and where it is false or at how many models it is true.
         CheckError: If the proofs use other hypotheses.
     """
     try:
-        return theorem.certificates()
+        with _limited(timeout):
+            return theorem.certificates()
     except ProofError as error:
         try:
             counts = check_examples(theorem, 8 * EXAMPLES)
         except (AssertionError, CheckError) as refutation:
-            error.add_note(f"and {getattr(refutation, '__notes__', [refutation])[-1]}")
-            raise error from refutation
-        error.add_note(
-            f"but nothing is refuted: true at {counts.models} exact models of {len(counts.dimensions)} dimensions; "
-            "if it is true, help the prover by `lemmas`, a `remainder` or a `proof`"
+            refuted = ProofError("\n".join(told(refutation, fully=False)[:2]))
+            refuted.add_note(f"{_DUMP}{error}")
+            raise refuted.with_traceback(error.__traceback__) from refutation
+        hint = next((f"; what is missing may be {formula(fact)}" for fact in error.hints if _true(theorem, fact)), "")
+        unproved = ProofError(
+            f"no proof found, though it is true at {counts.models} exact models of {len(counts.dimensions)} dimensions"
+            f"{hint}; help the prover by `lemmas`, a `remainder` or a `proof`, or by an assert that leads there"
         )
-        raise
+        unproved.add_note(f"{_DUMP}{error}")
+        raise unproved.with_traceback(error.__traceback__) from None
+
+
+_DUMP = "as normal forms: "
+"""How a note begins that only those read who ask for it."""
+
+
+def told(error: BaseException, *, fully: bool) -> list[str]:
+    """The lines of a failed check: first where it is false."""
+    notes = [str(note) for note in getattr(error, "__notes__", ())]
+    at = [note for note in reversed(notes) if note.startswith(("false at", "there "))]
+    rest = [note for note in notes if note not in at and (fully or not note.startswith(_DUMP))]
+    return [line for part in [*at, str(error), *rest] for line in part.splitlines()]
+
+
+def _true(theorem: Theorem, fact: Formula) -> bool:
+    """Whether no small model of the hypotheses refutes a fact, so that it may be offered."""
+    return Search(theorem.kinds, Wrong("", (fact,), theorem.hypotheses)).small(total=True) is None
 
 
 def check_examples(theorem: Theorem, count: int | None = None) -> Counts:
@@ -130,11 +179,22 @@ def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> N
     run = Exact(values, d, theorem.goals if counts.models <= _COMPARED else None)
     try:
         run.execute(theorem.body, atoms)
+    except AssertionError as error:
+        error.add_note(f"there {run.failed}")
+        raise
     except UndecidedError:  # an inverse of 0: total in the kernel, no number for the library
         counts.undefined += 1
-    for goal in theorem.goals:
-        if holds(goal, values, d) is False:
-            raise CheckError(f"{formula(goal)} is false")
+    for claim in theorem.listing.claims:
+        if holds(claim.formula, values, d) is False:
+            left, right = (
+                _decimals(evaluate(term(side), values, d)) for side in map(stated_term, claim.statement.sides())
+            )
+            raise CheckError(f"there {left} {claim.formula.relation} {right} is false, where 1/0 is read as 0")
+
+
+def _decimals(numbers: Iterable[Fraction | Interval]) -> str:
+    shown = ", ".join(f"{float(n.midpoint if isinstance(n, Interval) else n):.6g}" for n in numbers)
+    return f"({shown})"
 
 
 def _true_in_floats(theorem: Theorem, values: Values, counts: Counts) -> None:
@@ -173,9 +233,18 @@ def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], object]]]:
             refuted.extend(filter(None, [error.__cause__]))
             raise
 
+    try:
+        _ = theorem.wrongs
+    except Exception as error:
+        yield "body", partial(_raised, error)
+        return
     for check in (check_proof, check_examples, check_arrays):
         yield check.__name__.removeprefix("check_"), partial(run, check)
     for label in theorem.wrongs:
         yield f"wrong: {label}", partial(check_wrong, theorem, label)
     for label in theorem.hypotheses:
         yield f"without: {label}", partial(check_without, theorem, label)
+
+
+def _raised(error: Exception) -> None:
+    raise error

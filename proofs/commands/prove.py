@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ class Options:
     json: str | None = json_option("the evidence", any_name=True)
     certificates: Path | None = option(None, "write each proof as a file ID.json into DIR", metavar="DIR")
     jobs: int | None = option(None, "processes to check with (default: one per core)")
+    timeout: int | None = option(None, "CPU seconds that the search for the proofs of one theorem may take")
+    verbose: bool = option(False, "show what could not be proved as normal forms, too", "-v", "--verbose")
 
 
 def run(options: Options) -> int:
@@ -57,11 +60,11 @@ def run(options: Options) -> int:
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
     with tempfile.TemporaryDirectory() as kept:
         os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", kept)
-        gathered = list(_progress(chosen, options.jobs))
+        gathered = list(_progress(chosen, options.jobs, options.timeout))
     alone = json_alone({"theorems": [evidence.as_json() for evidence in gathered]}, options.json)
     if not alone:
         if len(gathered) == 1:
-            print(_page(gathered[0]))
+            print(_page(gathered[0], verbose=options.verbose))
         else:
             show(_table(gathered), piped=_PIPED)
             print(_totals(gathered))
@@ -97,19 +100,20 @@ def _replayed(gathered: list[Evidence]) -> str:
     return f"not replayed in Coq as they are now: {len(missing)} of {len(gathered)} ({shown}); `lngeom verify` does it"
 
 
-def _gather(theorem: Theorem) -> Evidence:
+def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
     from .._evidence import gather
 
-    return gather(theorem)
+    return gather(theorem, timeout)
 
 
-def _progress(chosen: list[Theorem], jobs: int | None) -> Iterator[Evidence]:
+def _progress(chosen: list[Theorem], jobs: int | None, timeout: int | None) -> Iterator[Evidence]:
     """Evidence in order, with a bar on the terminal."""
     console = Console(stderr=True)
     with ExitStack() as stack:
-        results: Iterator[Evidence] = map(_gather, chosen)
+        gathering = partial(_gather, timeout=timeout)
+        results: Iterator[Evidence] = map(gathering, chosen)
         if len(chosen) > 1 and jobs != 1:
-            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(_gather, chosen)
+            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(gathering, chosen)
         yield from track(
             results, "theorems", len(chosen), console=console, transient=True, disable=not console.is_terminal
         )
@@ -152,10 +156,13 @@ def _totals(gathered: list[Evidence]) -> str:
     )
 
 
-def _page(evidence: Evidence) -> str:
-    """Everything about one theorem."""
+def _page(evidence: Evidence, *, verbose: bool) -> str:
+    """Everything about one theorem, what failed first."""
     theorem = evidence.theorem
     lines = [
+        *(f"FAULT: {fault}" for fault in dict.fromkeys(evidence.faults)),
+        *(f"  {dump}" for dump in evidence.dumps if verbose),
+        *([""] if evidence.faults else []),
         f"{theorem.id}: {theorem.title}",
         "",
         f"  {theorem.statement}",
@@ -184,5 +191,4 @@ def _page(evidence: Evidence) -> str:
     lines += ["", "Wrong variants"] if theorem.wrongs else []
     for title, counterexample in evidence.mutants.items():
         lines += [f"  {title}", f"      false at {counterexample}"]
-    lines += ["", *(f"FAULT: {fault}" for fault in evidence.faults)] if evidence.faults else []
     return "\n".join(lines)

@@ -105,7 +105,7 @@ def test_faults_of_a_theorem_are_seen() -> None:
     for body, kind, fault in (
         (unused, CheckError, "unused hypotheses"),
         (undeclared, CheckError, "undeclared hypotheses"),
-        (unproved, ProofError, "no proof found"),
+        (unproved, ProofError, "false at d = 1: x = .*, a = "),
         (another, ProofError, "which is not the goal"),
     ):
         with pytest.raises(kind, match=fault):
@@ -129,10 +129,13 @@ def test_a_failed_proof_says_what_examples_show() -> None:
     for claim, smallest in ((false, "x = (0)"), (even, "x = (1), a = -1")):
         with pytest.raises(ProofError) as failed:
             check_proof(claim)
-        assert failed.value.__notes__ == [f"and false at d = 1: {smallest}"]
+        where, there = str(failed.value).splitlines()
+        assert where == f"false at d = 1: {smallest}"
+        assert there.startswith("there ")
+        assert failed.value.__notes__[0].startswith("as normal forms: no proof found")
     with pytest.raises(ProofError) as failed:
         check_proof(undecided)
-    assert "nothing is refuted: true at" in failed.value.__notes__[0]
+    assert "no proof found, though it is true at" in str(failed.value)
 
 
 def test_what_is_refuted_stays_so_on_arrays_and_for_this_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +172,7 @@ def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
         check_examples(vacuous)
     with pytest.raises(AssertionError) as failed:
         check_examples(false)
-    assert re.fullmatch(r"false at d = \d: x = \(.*0.*\)", failed.value.__notes__[0])
+    assert re.fullmatch(r"false at d = \d: x = \(.*0.*\)", failed.value.__notes__[-1])
 
 
 def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,3 +329,35 @@ def test_numpy_s_own_functions_run_on_terms() -> None:
         assert own(x) * (numpy.linalg.norm(x - numpy.mean(x)) ** 2 / dim(x) + 0.5) == x - numpy.mean(x)
 
     assert all(check() is not None for _, check in checks(body))
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (lambda x, t: x.var(-1, keepdim=True), "false at d = 2"),
+        (lambda x, t: t.square(x).mean(-1, True) - x.mean(-1, keepdim=True) ** 2, ""),
+        (lambda x, t: x.std(dim=-1, keepdim=True, unbiased=False) ** 2, ""),
+        (lambda x, t: t.var(x, dim=-1, correction=0, keepdim=True), ""),
+        (lambda x, t: x.var(-1, keepdims=True) + 0 * t.sqrt(x * x), "false at d = 2"),
+        (lambda x, t: x.var(-1, keepdims=True) + 0 * numpy.sqrt(x * x), ""),
+        (lambda x, t: x.var(-1, keepdims=True, ddof=1), "false at d = 2"),
+        (lambda x, t: x.var(-1, keepdims=True), "say correction="),
+        (lambda x, t: t.sqrt(x * x) + numpy.sqrt(x * x), "one library at a time"),
+        (lambda x, t: t.softmax(x, -1), "softmax does not run"),
+        (lambda x, t: x.d, "the dimension is dim"),
+        (lambda x, t: any(x == 0), "any.. and all"),
+    ],
+)
+def test_a_term_is_an_array_of_the_library_that_is_called(write: Any, said: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    @theorem
+    def body(x: Vector):
+        assert write(x, torch) + 0 * x == lg.moments(x)[1] + 0 * x
+
+    names = dict(checks(body))
+    if said:
+        with pytest.raises((ProofError, BodyError, AttributeError), match=said):
+            names.get("body", names.get("proof"))()
+    else:
+        assert all(check() is not None for check in names.values())
