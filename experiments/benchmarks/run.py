@@ -57,10 +57,6 @@ PARTS = {
         "cost", "The same, reduced by compiled kernels",
         f"{_SWEEP} 2 --all --blocks 2 --compiled --seconds 20", "--blocks 1 --seconds 2",
     ),
-    "floor": Part(
-        "cost", "What it is made of, one token in eight projected",
-        "bench_floor.py --batch-size 4 --sequence-length 256 --rounds 3 --cpu-time",
-    ),
     "memory": Part(
         "cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000",
         "--batch-size 2 --memory 2048 8192",
