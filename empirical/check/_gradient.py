@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lngeom.errors import InputError, LngeomError
-from lngeom.rounding import FORMATS, REAL, Gradients, rounded
+from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 
 from ..tracing import FrameworkArray
 from ._claim import Claim
@@ -17,6 +17,7 @@ from ._filed import Filed
 from ._inputs import Inputs
 from ._limits import limited
 from ._name import Named
+from ._pattern import summed
 from ._shrink import smallest_input
 from ._trial import Outputs, Shown
 
@@ -109,6 +110,10 @@ class GradientTrial(Outputs):
         low, high = (np.asarray(end, dtype=float) for end in ends)
         return bool(((low <= self.got) & (self.got <= high) | ~np.isfinite(self.bound)).all())
 
+    def takes(self, values: np.ndarray) -> bool:
+        """Whether values are within the bounds of this derivative."""
+        return bool((abs(values - self.right) <= self.bound).all())
+
     def resembles(self, mistake: Mistake) -> bool:
         """Whether the derivative by x with some mistake lies as close to what came out as a correct one may."""
         options = mistake(self.d, np.ones(self.d) if self.base.gain is None else self.base.gain)
@@ -178,9 +183,25 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
         return "bug", f"{cause}: as if summed over the rows in 16 bits", [*proved, *wrong]
+    known = known or list(filter(None, [_of_parameters(trials, proved)]))
     cause += f": {known[0]}" if known else ""
     where = {trial.label for trial in wrong}
     return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
+
+
+def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> str | None:
+    """What came out instead of a derivative by gain or bias: the other one, or other rows and components."""
+    told = []
+    for trial in (trial for trial in proved if trial.name != "x"):
+        others = (t for t in trials if t.label == trial.label and t.d == trial.d and t.name not in ("x", trial.name))
+        other = next((t for t in others if t.x.shape == trial.x.shape and t.takes(trial.got)), None)
+        if other is not None and other.wrong.any() and trial.takes(other.got):
+            return "these two exchanged"
+        n = replace(trial.base, gain=None, bias=None).output(Sample(trial.x)).astype(float)
+        terms = trial.cotangent * (n if trial.name == "gain" else 1)
+        how = f"that by {other.name}" if other else summed(terms, trial.got[0], trial.bound[0].astype(float))
+        told += [f"d/d{trial.name} {how}"] if how else []
+    return ", ".join(told) or None
 
 
 def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:

@@ -12,6 +12,8 @@ from ._claim import Claim
 
 DIMENSIONS = (1, 2, 3, 5, 8, 17, 33, 100, 128, 257, 1000, 1025, 4096, 5120, 16_384)
 """Tried beside the main one where a kernel takes any: powers of 2, their neighbours, and beyond usual blocks."""
+MODELS = (256, 512, 768, 1024, 2048, 3072, 8192)
+"""Widths of models, at which a kernel may take another way: three groups of rows each."""
 
 _WIDE = 4096
 """Of more components three groups of rows are enough."""
@@ -84,7 +86,8 @@ def inputs(claim: Claim) -> Inputs:
     """
     kernel = claim.kernel
     groups = {kernel.d: list(suite(kernel.d, kernel.dtype))}
-    for d in dict.fromkeys((*DIMENSIONS, *claim.proof.sizes)) if kernel.several else ():
+    few = set(MODELS) - set(claim.proof.sizes)
+    for d in dict.fromkeys((*DIMENSIONS, *MODELS, *claim.proof.sizes)) if kernel.several else ():
         if d != kernel.d:
-            groups[d] = list(suite(d, kernel.dtype, rows=4))[: 3 if d > _WIDE else None]
+            groups[d] = list(suite(d, kernel.dtype, rows=4))[: 3 if d > _WIDE or d in few else None]
     return Inputs(claim, groups)

@@ -1,15 +1,17 @@
 """Why a kernel is wrong, and where."""
 
+import contextlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, REAL, candidates, diagnose, indistinct
+from lngeom.rounding import FORMATS, candidates, diagnose, indistinct
 
 from ._casts import held_to_cast
 from ._judge import Judged
+from ._pattern import of_other_rows, patterned, places
 from ._trial import Shown, Trial
 from ._trials import MANNERS, Tried
 
@@ -29,6 +31,8 @@ STRIDES = (
 )
 """Ways to lie in memory, of which contiguous rows that begin where their memory begins tell nothing."""
 _MORE_AXES = {"batches of shape (2, n, d)", "batches of shape (2, 2, n, d)", *STRIDES[-3:]}
+VAGUE = "scale wrong", "approximate", "intermediate results", "one-pass variance in"
+"""Beginnings of causes that fit much: what is measured is told before them."""
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -93,8 +97,8 @@ def _explained(tried: Tried) -> tuple[str, str]:
     """Verdict and cause: what explains all trials, else what explains the failing groups, else where it fails."""
     claim, trials = tried.inputs.claim, tried.trials
     dtype, measured = claim.kernel.dtype, claim.measured
-    if (axes := _other_axes(trials[0])) is not None:
-        return "bug", axes
+    if (rows := of_other_rows(trials[0])) is not None:
+        return "bug", rows
     if _rows_mix(tried):
         return "bug", "the output of a row depends on the other rows of its batch"
     # The failing ones first, so that a wrong explanation is given up early.
@@ -108,10 +112,14 @@ def _explained(tried: Tried) -> tuple[str, str]:
     labels = {trial.label for trial in failing}  # a mistake of the formula would show everywhere
     if labels <= set(MANNERS) or labels <= _MORE_AXES:
         return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
-    verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
-    if cause is not None:
+    verdict, cause = vague = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
+    if cause is not None and not cause.startswith(VAGUE):
         beyond = _beyond(trials, cause, dtype, measured) if verdict == "variant" else []
         return ("bug", f"{cause}; beyond that {_told(beyond, trials)}") if beyond else (verdict, cause)
+    if (fitted := patterned(claim, trials)) is not None:
+        return "bug", _told(trials, trials, fitted)
+    if cause is not None:
+        return vague
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
     least = 16 * float(claim.arithmetic.work.tiny)
@@ -144,34 +152,27 @@ def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, 
 def _memory(trials: list[Trial]) -> str | None:
     """Whether it fails only where rows lie in memory in another way than one after the other from the beginning."""
     failing = {trial.label for trial in trials if trial.wrong.any()}
-    if failing and failing <= set(BEGINNINGS):
+    if (failing & set(BEGINNINGS)) and failing <= {*BEGINNINGS, STRIDES[-3]}:
         return f"storage offset ignored: wrong for {' and '.join(sorted(failing))}"
     if failing and failing <= {*STRIDES, *BEGINNINGS}:
         return f"strides ignored, rows read as if they were contiguous: wrong for {' and '.join(sorted(failing))}"
     return None
 
 
-def _other_axes(trial: Trial) -> str | None:
-    """Whether the statistics are those of the columns, or of the whole array."""
-    base, x = trial.base, trial.x.astype(REAL)
-    gain = 1 if base.gain is None else base.gain
-    bias = 0 if base.bias is None else base.bias
-    for text, axes in (
-        ("statistics over the wrong axis (over the rows of the batch)", (0,)),
-        ("statistics over the whole array instead of each row", (0, 1)),
-    ):
-        center = x.mean(axes, keepdims=True) if base.centered else 0
-        square = ((x - center) ** 2).mean(axes, keepdims=True)
-        expected = (x - center) / np.sqrt(square + base.eps) * gain + bias
-        # Fewer than d·n roundings: far below the differences of order 1 between rows and columns.
-        allowed = 4 * x.size * 2.0**-trial.arithmetic.storage.bits * (1 + abs(expected))
-        if (abs(trial.got - expected) <= np.minimum(allowed, 0.05 * abs(expected).max())).all():
-            return text
-    return None
-
-
 def _rows_mix(tried: Tried) -> bool:
-    """Whether the first rows, wrong in their batch, differ by more than rounding when each is a batch alone."""
+    """Whether a wrong row has other outputs, by more than rounding, where the other rows are others."""
+    claim = tried.inputs.claim
+    groups = dict(tried.inputs.groups[claim.kernel.d])
+    for trial in tried.trials:
+        if trial.label not in groups or len(trial.x) < 2 or not trial.wrong.any():
+            continue
+        row = trial.worst[0]
+        others = claim.stored(trial.x[::-1] * 2 + 1)
+        others[row] = trial.x[row]
+        with contextlib.suppress(Exception), np.errstate(all="ignore"):  # a kernel may refuse rows in any way
+            first, second = (claim.kernel.run(rows)[row] for rows in (trial.x, others))
+            if (abs(first - second) > 64 * trial.d * 2.0**-trial.arithmetic.storage.bits * (1 + abs(first))).any():
+                return True
     if tried.alone is None:
         return False
     trial = tried.trials[0]
@@ -223,14 +224,17 @@ def _symptom(failing: list[Trial], trials: list[Trial]) -> str:
     limit = max(limits)
     if len(limits) == 1 and limit > 0 and all(abs(trial.got).max() <= limit for trial in trials):
         return f"output limited to ±{limit:.3g}"
-    places = list(_places(failing))
+    wrong_at = list(_places(failing))
     # A row of large mean holds so wide a family that one wrong component may look like several.
     for which, at in (("last", -1), ("first", 0)):
-        alone = [wrong == [range(d)[at]] for wrong, d in places if d > 1]
+        alone = [wrong == [range(d)[at]] for wrong, d in wrong_at if d > 1]
         if sum(alone) > 0.8 * len(alone):
             return f"{which} component wrong"
-    start = min(wrong[0] for wrong, _ in places)
-    return f"components from {start} on wrong" if start > 0 else "no known variant, mistake or algorithm"
+    widest = max((trial for trial in failing if trial.d > 3), key=lambda trial: trial.d, default=failing[0])
+    some = (widest.ratio > 1).any(0)
+    if not some.all() and not (widest.d > 16 and some.sum() > 0.9 * widest.d):
+        return f"{places(some)} wrong (d = {widest.d})"
+    return "no known variant, mistake or algorithm"
 
 
 def _places(failing: list[Trial]) -> Iterator[tuple[list[int], int]]:

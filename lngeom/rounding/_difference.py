@@ -90,7 +90,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         or first(_one_pass(cases, single, plain))
         or first(mistakes)
         or _wrong_scale(cases, plain)
-        or first(_narrow(["", *filter(shows, single)] if shows("") else [], plain))
+        or first(_narrow(["", *filter(shows, single)] if shows("") else [], plain, cases))
         or ("bug", None)
     )
 
@@ -119,11 +119,22 @@ def _toward_zero(cases: list[Case], single: list[str], plain: Arithmetic, dtype:
         yield from (_unstable(name, text, wider) for name in ("", *single))
 
 
-def _narrow(names: list[str], plain: Arithmetic) -> Iterator[Trial]:
-    """Arithmetic in a narrow format."""
+def _kept(cases: list[Case], form: str) -> bool:
+    """Whether most outputs, with the bias and the gain or without, are numbers of a narrow format."""
+    parts: list[list[Reals]] = [[], []]
+    for base, sample, got in cases:
+        family = base.family(sample, Arithmetic.of("float64"))
+        with numpy.errstate(all="ignore"):
+            parts[0].append(FORMATS[form].holds(got).ravel())
+            parts[1].append(FORMATS[form].holds(((got - family.bias) / family.gain).astype(float)).ravel())
+    return any(numpy.concatenate(part).mean() > 0.5 for part in parts)
+
+
+def _narrow(names: list[str], plain: Arithmetic, cases: list[Case]) -> Iterator[Trial]:
+    """Arithmetic in a narrow format, of which wide bounds alone are no sign where outputs have a wider one."""
     for form in ("float32", "float16", "bfloat16"):
         own = plain.storage.bits >= 24 or FORMATS[form] == plain.storage
-        if own and FORMATS[form].bits < plain.work.bits:
+        if own and FORMATS[form].bits < plain.work.bits and (plain.storage.bits < 24 or _kept(cases, form)):
             # Merged statistics have no bound there that would not explain nearly anything.
             low = replace(plain, work=FORMATS[form], sums=FORMATS[form], method="two-pass")
             what = "half-precision accumulation" if form != "float32" else "lower precision"

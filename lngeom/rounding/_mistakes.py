@@ -100,6 +100,12 @@ def _magnitude(at: Setting, s: Sample) -> Reals:
     return abs(s.deviation if at.base.centered else s.x)
 
 
+def _short(x: Reals, bits: int, whole: Callable[[Reals], Reals]) -> Reals:
+    """Significands of so many bits, with the exponents of float32."""
+    unit = numpy.ldexp(REAL(1), numpy.maximum(numpy.frexp(x)[1], FORMATS["float32"].low + 1) - bits)
+    return whole(x / unit) * unit
+
+
 def _nonzero(g: Reals) -> Reals:
     return numpy.where(g == 0, 1, g)
 
@@ -242,6 +248,13 @@ _AFFINE = (
     Change("bias", "bias divided by the root and multiplied by the gain",
            lambda at: _carried(at, at.base.bias), "bias"),
     Change("input", "input rounded to float16", lambda at: {"prepare": lambda x: rounded(x, "float16")}, "wide"),
+    Change("input", "input rounded to TF32 (11 bits)",
+           lambda at: {"prepare": lambda x: _short(x, 11, numpy.rint)}, "wide"),
+    Change("input", "input rounded to TF32 (11 bits, ties away from zero)",
+           lambda at: {"prepare": lambda x: _short(x, 11, lambda y: numpy.trunc(y + numpy.copysign(0.5, y)))}, "wide"),
+    Change("input", "input cut off to TF32 (11 bits)",
+           lambda at: {"prepare": lambda x: _short(x, 11, numpy.trunc)}, "wide"),
+    Change("input", "input cut off to bfloat16", lambda at: {"prepare": lambda x: _short(x, 8, numpy.trunc)}, "wider"),
     Change("input", "input rounded to bfloat16", lambda at: {"prepare": lambda x: rounded(x, "bfloat16")}, "wider"),
 )
 # fmt: on
