@@ -10,6 +10,7 @@ import numpy as np
 from lngeom.rounding import FORMATS, candidates, diagnose, indistinct
 
 from ._casts import held_to_cast
+from ._inputs import HUGE
 from ._judge import Judged
 from ._pattern import of_other_rows, patterned, places
 from ._trial import Shown, Trial
@@ -83,7 +84,8 @@ def _noted(tried: Tried, verdict: str) -> Iterator[str]:
     """What such a verdict leaves open."""
     kernel, trials = tried.inputs.claim.kernel, tried.trials
     if verdict == "rounding":
-        names = ", ".join(indistinct([trial.case() for trial in trials], kernel.dtype))
+        cases = [trial.case() for trial in trials if trial.d <= HUGE]
+        names = ", ".join(indistinct(cases, kernel.dtype))
         if names:
             yield f"undetectable by these inputs, within rounding: {names}"
         return
@@ -112,14 +114,14 @@ def _explained(tried: Tried) -> tuple[str, str]:
     labels = {trial.label for trial in failing}  # a mistake of the formula would show everywhere
     if labels <= set(MANNERS) or labels <= _MORE_AXES:
         return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
-    verdict, cause = vague = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
+    verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
     if cause is not None and not cause.startswith(VAGUE):
         beyond = _beyond(trials, cause, dtype, measured) if verdict == "variant" else []
         return ("bug", f"{cause}; beyond that {_told(beyond, trials)}") if beyond else (verdict, cause)
     if (fitted := patterned(claim, trials)) is not None:
         return "bug", _told(trials, trials, fitted)
     if cause is not None:
-        return vague
+        return verdict, cause
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
     least = 16 * float(claim.arithmetic.work.tiny)
@@ -231,7 +233,7 @@ def _symptom(failing: list[Trial], trials: list[Trial]) -> str:
         if sum(alone) > 0.8 * len(alone):
             return f"{which} component wrong"
     widest = max((trial for trial in failing if trial.d > 3), key=lambda trial: trial.d, default=failing[0])
-    some = (widest.ratio > 1).any(0)
+    some = np.asarray((widest.ratio > 1).any(0))
     if not some.all() and not (widest.d > 16 and some.sum() > 0.9 * widest.d):
         return f"{places(some)} wrong (d = {widest.d})"
     return "no known variant, mistake or algorithm"

@@ -4,6 +4,7 @@ Of ordinary rows alone: on these fewer than 4d roundings stay far below differen
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from lngeom.rounding import REAL, Definition, Sample
 from ._claim import Claim
 from ._trial import Trial
 
+Reals = Any
+"""Numbers, or arrays of them."""
 _WIDEST = 1100
 """Components that are probed one by one."""
 
@@ -46,8 +49,8 @@ def patterned(claim: Claim, trials: list[Trial]) -> str | None:
     if not finite:
         return None
     first = max(finite[:4], key=lambda trial: trial.d)  # a pattern has to have room
-    fits = (_of_blocks(first), _of_statistics(claim, first), _of_affine(claim, first, trials), _of_power(first))
-    return next((cause for cause in fits if cause is not None), None)
+    with np.errstate(all="ignore"):
+        return _of_blocks(first) or _of_statistics(claim, first) or _of_affine(claim, first, trials) or _of_power(first)
 
 
 def of_other_rows(trial: Trial) -> str | None:
@@ -77,7 +80,7 @@ def _affine(base: Definition) -> tuple[np.ndarray, np.ndarray]:
     return (one if base.gain is None else base.gain), (0 * one if base.bias is None else base.bias)
 
 
-def _gives(trial: Trial, center: np.ndarray, square: np.ndarray) -> bool:
+def _gives(trial: Trial, center: Reals, square: Reals) -> bool:
     gain, bias = _affine(trial.base)
     return _gave(trial, (trial.x.astype(REAL) - center) / np.sqrt(square + trial.base.eps) * gain + bias)
 

@@ -13,7 +13,7 @@ from ..tracing import FrameworkArray
 from ._claim import Claim
 from ._filed import Unwritten
 from ._fused import Fused
-from ._inputs import Inputs
+from ._inputs import HUGE, SMALL, Inputs
 from ._interpreted import INTERPRETED
 from ._trial import Trial
 
@@ -65,7 +65,7 @@ def tried(inputs: Inputs) -> Tried:
     """All trials; what the kernel refused, and what repeated calls show."""
     claim, result = inputs.claim, Tried(inputs)
     main, *others = inputs.groups.items()
-    ordinary, small = (rows for _, rows in main[1][:2])
+    ordinary, small = main[1][0][1], dict(main[1]).get(SMALL, main[1][0][1])
     with result.listing(result.faults, _ORDINARY):
         result.trials.append(claim.trial(_ORDINARY, ordinary))
         state = None if claim.kernel.form.filed else _state(claim, ordinary)
@@ -75,6 +75,9 @@ def tried(inputs: Inputs) -> Tried:
         with result.listing(result.notes, f"d = {d}"):
             result.trials += _of_dimension(claim, groups, f", d = {d}")
     if not result.trials:
+        return result
+    if claim.kernel.d > HUGE:
+        result.notes.append(f"shapes, memory and batches are not tried at more than {HUGE} components")
         return result
     with result.listing(result.faults, "a batch that it took"):
         _try_shapes(result, inputs.awkward())
