@@ -3,10 +3,11 @@
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
+from lngeom.norms import scale
 from lngeom.strategies import sphere
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._shared import deviation, mean, variance
+from .._shared import deviation, mean, mean_square, variance
 from .._steps import as_sum, product
 from ..works import ASHKBOOS, GUPTA, JIANG, OWN, QUAROT
 from . import angles
@@ -41,14 +42,101 @@ def test_invariants(x: Vector, z: Vector, c: Scalar, e: Scalar):
 
     Π(x + c1)·Π(z + e1) = Πx·Πz and σ²(x + c1) = σ²(x)
 
-    Remark: So the centred Gram matrix of any states, the spectrum of their centred covariance, ‖Πx‖, σ and everything
-    behind a LayerNorm belong to the function that the network computes; means, lengths and angles with 1 do not.
+    Remark: Shifts leave also ‖Πx‖, σ and what is behind a LayerNorm; turning and scaling change them, by gauge.gram.
     """
     moved, other = x + c * ones(x), z + e * ones(z)
     assert dot(lg.project(moved), lg.project(other)) == dot(lg.project(x), lg.project(z))
     assert variance(moved) == variance(x)
     wrong("inner products of the states themselves", lambda: dot(moved, other) == dot(x, z))
     wrong("lengths", lambda: norm(moved) == norm(x))
+
+
+@theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
+def test_complete(q: Vector, x: Vector, c: Scalar, e: Scalar, eps: Epsilon):
+    """What readers of LayerNorms undo: turning and scaling of centred states, anything along 1, and nothing else.
+
+    LN_{c²ε}(cq + e1) = q/√(σ² + ε) for 1·q = 0, ‖q‖ = ‖Πx‖ and c > 0
+
+    Last step: Let ε, ε' > 0 and let g, g' have no zero. For a matrix A and a vector a there are a matrix L and a vector
+    l with L LN_{ε'}(Ax + a; g', b') + l = LN_ε(x; g, b) for all x if and only if ε' = c²ε, A = cQ + 1wᵀ and a = s1 with
+    a c > 0, an orthogonal Q with Q1 = 1, a vector w and a number s. For ε = ε' = 0 the same holds of all x that are not
+    constant, if Ax + a is not constant for any of them.
+    """
+    assume(summed(q) == 0, "1·q = 0")
+    assume(square_norm(q) == square_norm(lg.project(x)), "‖q‖ = ‖Πx‖")
+    assume(c > 0)
+    assume(eps >= 0, redundant="the library takes no ε < 0")
+    moved, turned = c * q + e * ones(q), q / scale(variance(x), eps=eps)
+    assert lg.layer_norm(moved, eps=c * c * eps) == turned
+    wrong("the same ε", lambda: lg.layer_norm(moved, eps=eps) == turned)
+    wrong("ε scaled by c", lambda: lg.layer_norm(moved, eps=c * eps) == turned)
+    wrong("what is added along another direction, here q", lambda: lg.layer_norm(moved + q, eps=c * c * eps) == turned)
+    wrong("for RMSNorm", lambda: lg.rms_norm(moved, eps=c * c * eps) == turned)
+    wrong("any length", instead={"‖q‖ = ‖Πx‖": lambda: square_norm(q) > 0})
+    wrong("c < 0", instead={"c > 0": lambda: c < 0})
+
+
+@test_complete.proof
+def _(goal, given, q, x, c, e, eps):
+    """√(σ²(cq + e1) + c²ε) = c√(σ² + ε)."""
+    return multiple_of_divisor(goal, given, variance(c * q + e * ones(q)), variance(x), c, eps)
+
+
+def multiple_of_divisor(
+    goal: sy.Formula, given: list[sy.Proved], after: Scalar, before: Scalar, c: Scalar, eps: Scalar
+) -> sy.Proved:
+    """A goal by √(after + c²ε) = c√(before + ε), from facts by which after = c²before; the last are c > 0 and ε ≥ 0."""
+    *facts, positive, nonnegative = given
+    square, u = after + c * c * eps, c * root(before + eps)
+    squared = sy.prove(sy.equal(u * u, square), *facts, positive, nonnegative)
+    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
+    return sy.prove(goal, (same, root(square)), *facts, positive, nonnegative)
+
+
+@theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
+def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
+    """What readers of RMSNorms undo: turning and scaling of states, and nothing else.
+
+    RMS_{c²ε}(cp) = p/√(‖x‖²/d + ε) for ‖p‖ = ‖x‖ and c > 0
+
+    Last step: Let ε, ε' > 0 and let g, g' have no zero. For a matrix A and a vector a there are a matrix L and a vector
+    l with L RMS_{ε'}(Ax + a; g', b') + l = RMS_ε(x; g, b) for all x if and only if ε' = c²ε, A = cQ and a = 0 with a
+    c > 0 and an orthogonal Q. For ε = ε' = 0 the same holds of all x ≠ 0, if Ax + a ≠ 0 for all of them.
+    """
+    assume(square_norm(p) == square_norm(x), "‖p‖ = ‖x‖")
+    assume(c > 0)
+    assume(eps >= 0, redundant="the library takes no ε < 0")
+    turned = p / scale(mean_square(x), eps=eps)
+    assert lg.rms_norm(c * p, eps=c * c * eps) == turned
+    wrong("the same ε", lambda: lg.rms_norm(c * p, eps=eps) == turned)
+    wrong("a shift along 1 as well", lambda: lg.rms_norm(c * p + ones(p), eps=c * c * eps) == turned)
+    wrong("a gain in place, here p", lambda: lg.rms_norm(c * p, p, eps=c * c * eps) == turned)
+    wrong("for LayerNorm", lambda: lg.layer_norm(c * p, eps=c * c * eps) == turned)
+
+
+@test_complete_rms.proof
+def _(goal, given, p, x, c, eps):
+    return multiple_of_divisor(goal, given, mean_square(c * p), mean_square(x), c, eps)
+
+
+@theorem(OWN, "gauge", "what statements about hidden states may be built of")
+def test_gram(h: Vector, w: Vector):
+    """What no gauge changes is a function of the inner products of centred states divided by ε.
+
+    H(h + w) = h − w for h·w = 0 and w ≠ 0, H the reflection along w
+
+    Last step: Let F be a function of p states and of ε ≥ 0. No map x ↦ cQx + 1(w·x) + s1 with c > 0 and an orthogonal Q
+    with Q1 = 1, applied to all states, with c²ε in the place of ε, changes F if and only if F(y, kε) = F(x, ε) wherever
+    k > 0 and Πy_s·Πy_t = kΠx_s·Πx_t for all s and t. No x ↦ cQx with any orthogonal Q changes F if and only if
+    F(y, kε) = F(x, ε) wherever k > 0 and y_s·y_t = kx_s·x_t for all s and t.
+
+    Remark: With h = (u + v)/2 and w = (u − v)/2, H takes u to v, of one length, and keeps z if z·u = z·v.
+    """
+    assume(dot(h, w) == 0, "h·w = 0")
+    assume(square_norm(w) > 0, "w ≠ 0", redundant="for w = 0 the kernel, which reads 1/0 as 0, has Hx = x")
+    assert mirrored(w, h + w) == h - w
+    wrong("a projection in place of the reflection", lambda: lg.project(h + w, w) == h - w)
+    wrong("all is turned round", lambda: mirrored(w, h + w) == -h - w)
 
 
 @theorem(*SPEAKS_OF_ANGLES)
