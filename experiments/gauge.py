@@ -30,8 +30,6 @@ from empirical.folding import (
     mean_angles,
     moments_of,
     passages_for,
-    random_rotation,
-    reflection,
     rotate,
     sample_inputs,
     shifted,
@@ -39,7 +37,7 @@ from empirical.folding import (
     tensors,
 )  # fmt: skip
 from empirical.models import bundled_model, find_model, load_network
-from empirical.observe import ratio_interval
+from empirical.observe import random_rotation, ratio_interval, reflection
 from empirical.support import write_table
 from empirical.text import bundled_wikipedia, open_corpus
 from experiments.training.gradients import adam_step, uniform_energy, writers

@@ -66,7 +66,8 @@ def run(options: Options) -> int:
 def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options) -> "Fold":
     import numpy as np
 
-    from ..folding import direction_at, dominant, random_rotation, reflection, rotate
+    from ..folding import direction_at, dominant, rotate
+    from ..observe import random_rotation, reflection
 
     how = options.rotate
     if options.angle is not None:

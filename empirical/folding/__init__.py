@@ -27,8 +27,6 @@ if TYPE_CHECKING:
         find_shifts as find_shifts,
         mean_angles as mean_angles,
         moments_of as moments_of,
-        random_rotation as random_rotation,
-        reflection as reflection,
         rotate,
         shift,
         shifted as shifted,

@@ -6,6 +6,14 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._directions import SIGNS as SIGNS, random_directions, sign_directions as sign_directions
+    from ._gauge import (
+        Gauge as Gauge,
+        gauge_dependent as gauge_dependent,
+        moved_columns as moved_columns,
+        random_gauge as random_gauge,
+        random_rotation as random_rotation,
+        reflection as reflection,
+    )
     from ._growth import GROWTH_COLUMNS as GROWTH_COLUMNS, LAWS as LAWS, Growth, growth, stream
     from ._inference import CONFIDENCE, ratio_interval, student as student
     from ._monitor import Monitor, NormCallback
@@ -14,14 +22,6 @@ if TYPE_CHECKING:
     from ._sketch import Sketch, Sketches, sketch
     from ._state import BUCKETS, FEATURES, SIDES, Side, SiteState, States, merge, merge_sites
     from ._storage import load_states, save_states
-    from ._table import (
-        COLUMNS,
-        TABLE as TABLE,
-        column as column,
-        compute,
-        gauge_dependent as gauge_dependent,
-        read_sites,
-        rows,
-    )
+    from ._table import COLUMNS, TABLE as TABLE, column as column, compute, read_sites, rows
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models import Kind, NormSite
+from ..models import NormSite
 from ..support import Rows, read_table
 from ._inference import ratio_interval
 from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
@@ -152,22 +152,6 @@ TABLE = (
 """The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
 
 COLUMNS = tuple(column.name for column in TABLE)
-
-
-_DIRECTED = ("angle", "d_cos2", "random", "rank", "sign", "tilt", "distance")
-
-
-def gauge_dependent(name: str, kind: Kind, side: Side) -> bool:
-    """Whether a column changes under changes of the weights that no output sees, those of ``lngeom gauge``.
-
-    To what enters a LayerNorm a multiple of 1 may be added, and what leaves it stays. What enters an RMSNorm may be
-    turned, and keeps its length; once its gain is in the readers, what leaves it keeps neither direction nor length.
-    """
-    if name.startswith(_DIRECTED):
-        return kind == "rmsnorm" or side == "input"
-    if name.startswith("norm_"):
-        return (kind, side) in (("layernorm", "input"), ("rmsnorm", "output"))
-    return name.startswith("rotation") or (name.startswith("affine") and kind == "rmsnorm")
 
 
 def column(name: str) -> Column:

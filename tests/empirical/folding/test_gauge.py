@@ -10,18 +10,9 @@ import pytest
 import torch
 import transformers as hf
 
-from empirical.folding import (
-    Fold,
-    find_norms,
-    mean_angles,
-    own,
-    random_rotation,
-    reflection,
-    rotate,
-    sample_inputs,
-    shift,
-)
+from empirical.folding import Fold, find_norms, mean_angles, own, rotate, sample_inputs, shift
 from empirical.folding._certificate import certify_maps
+from empirical.observe import random_rotation, reflection
 from empirical.support import ModelError
 from lngeom.cli import main
 

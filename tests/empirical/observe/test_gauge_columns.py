@@ -1,5 +1,6 @@
-"""Which columns of a sweep belong to the network and which to its coordinates, on networks of equal outputs."""
+"""Which columns of a sweep belong to the function and which to the checkpoint, on networks of equal outputs."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -7,9 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.folding import Fold, random_rotation, rotate, sample_inputs, shift
+from empirical.folding import entering, find_norms, rotate, sample_inputs, shift
 from empirical.models import sites_of
-from empirical.observe import TABLE, Observer, gauge_dependent, rows
+from empirical.observe import (
+    SIDES,
+    TABLE,
+    Gauge,
+    Observer,
+    gauge_dependent,
+    moved_columns,
+    random_gauge,
+    random_rotation,
+    rows,
+)
 
 from ..conftest import WIDTH
 from ..networks import FAMILIES, RMS, trained
@@ -46,25 +57,93 @@ def agree(column: str, before: list[Any], after: list[Any], coarse: list[Any]) -
     )
 
 
-def _shifted(network: Any) -> Fold:
-    return shift(network, amount=0.7)
+def _shifted(network: Any) -> Any:
+    return shift(network, amount=0.7).checkpoint
 
 
-def _rotated(network: Any) -> Fold:
-    return rotate(network, random_rotation(WIDTH, 5))
+def _rotated(network: Any) -> Any:
+    return rotate(network, random_rotation(WIDTH, 5)).checkpoint
+
+
+def _all_at_once(network: Any) -> Any:
+    """A stock GPT-2 shifted, turned and scaled, with other gains and biases: by hand, from the formulas of the page."""
+    changed, rng = copy.deepcopy(network), np.random.default_rng(7)
+    changed.lm_head.weight = torch.nn.Parameter(changed.lm_head.weight.clone())
+    one = random_gauge("layernorm", WIDTH, rng)
+    q, w = torch.from_numpy(one.rotation), torch.from_numpy(one.along)
+    stack = changed.transformer
+    writers = [stack.wte.weight, stack.wpe.weight]
+    readers = [(stack.ln_f, changed.lm_head.weight, None)]
+    for block in stack.h:
+        writers += [p for layer in (block.attn.c_proj, block.mlp.c_proj) for p in (layer.weight, layer.bias)]
+        for norm, layer in ((block.ln_1, block.attn.c_attn), (block.ln_2, block.mlp.c_fc)):
+            readers.append((norm, layer.weight.T, layer.bias))
+    with torch.no_grad():
+        for writer in writers:
+            writer.copy_(one.scale * writer @ q.T + (writer @ w)[..., None])
+        stack.wpe.weight += one.shift
+        for norm, weight, bias in readers:
+            gain, offset = torch.from_numpy(rng.uniform(0.5, 2, WIDTH)), torch.from_numpy(rng.standard_normal(WIDTH))
+            before = weight @ norm.bias
+            after = (weight * norm.weight) @ q.T / gain
+            if bias is None:  # then the bias of the norm has to be what the head reads alike
+                offset = gain * (q @ (norm.bias / norm.weight))
+            else:
+                bias += before - after @ offset
+            weight.copy_(after)
+            norm.weight.copy_(gain)
+            norm.bias.copy_(offset)
+            norm.eps *= one.scale**2
+    return changed
 
 
 @pytest.mark.parametrize(
-    ("make", "gauge"), [(FAMILIES["gpt2"], _shifted), (FAMILIES["gpt_neox"], _shifted), (RMS["llama"], _rotated)]
-)
-def test_the_gauge_changes_the_columns_that_are_said_to_change(
-    make: Callable[[], Any], gauge: Callable[[Any], Fold]
+    ("make", "gauge"),
+    [
+        (FAMILIES["gpt2"], _shifted), (FAMILIES["gpt_neox"], _shifted), (RMS["llama"], _rotated),
+        (FAMILIES["gpt2"], _all_at_once),
+    ],
+)  # fmt: skip
+def test_networks_of_equal_outputs_have_equal_columns_of_the_function(
+    make: Callable[[], Any], gauge: Callable[[Any], Any]
 ) -> None:
     network = in_float64(trained(make))
-    tables = [table(each) for each in (network, gauge(network).checkpoint, in_float64(trained(make, torch.float32)))]
-    for side in ("input", "output"):
+    changed, inputs = gauge(network), sample_inputs(network, seed=3)
+    with torch.inference_mode():
+        logits, others = network(**inputs).logits, changed(**inputs).logits
+    assert (logits - others).abs().max() <= np.sqrt(torch.finfo(torch.float64).eps) * logits.abs().max()
+    tables = [table(each) for each in (network, changed, in_float64(trained(make, torch.float32)))]
+    for side in SIDES:
         rows = [[row for row in each if row["side"] == side] for each in tables]
         for column in TABLE:
             dependent = gauge_dependent(column.name, rows[0][0]["norm"], side)
             told = len({row[column.name] for row in rows[0]}) > 1  # of two sequences the interval of a rank is 0 to all
-            assert agree(column.name, *rows) != dependent or (dependent and not told), (column.name, side)
+            if not dependent or (gauge is _all_at_once and told):
+                assert agree(column.name, *rows) != dependent, (column.name, side)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "gpt_neox", "whisper", "llama"])
+def test_fifty_gauges_of_each_network_move_what_belongs_to_the_checkpoint(family: str) -> None:
+    network, rng = trained({**FAMILIES, **RMS}[family]), np.random.default_rng(1)
+    norm = next(n for n in find_norms(network, sample_inputs(network)).values() if n.d == WIDTH)
+    inputs = [sample_inputs(network, seed=seed) for seed in range(4)]
+    x = entering(network, inputs, [norm.path], lambda x: x[: len(x) // 2 * 2])[norm.path].unflatten(0, (-1, 2))
+    gauges = [random_gauge(norm.kind, WIDTH, rng) for _ in range(50)]
+    expected = {(c.name, side) for c in TABLE for side in SIDES if gauge_dependent(c.name, norm.kind, side)}
+    moved = moved_columns(norm.kind, x, norm.eps, gauges)
+    assert sorted(moved - expected) == []
+    assert all("rank" in name for name, _ in expected - moved)  # a small integer, which may stay by chance
+
+
+@pytest.mark.parametrize("fault", ["ε is kept", "Q does not fix 1", "a shift before RMSNorm"])
+def test_what_is_no_gauge_moves_more(fault: str) -> None:
+    kind, rng = "rmsnorm" if "RMS" in fault else "layernorm", np.random.default_rng(2)
+    x, one = torch.from_numpy(rng.standard_normal((4, 5, 8))), random_gauge(kind, 8, rng)
+    parts = {**vars(one)} | {
+        "Q does not fix 1": {"rotation": random_rotation(8, 1)}, "a shift before RMSNorm": {"shift": 1.0},
+    }.get(fault, {})  # fmt: skip
+    wrong = Gauge(**parts)
+    if fault == "ε is kept":
+        object.__setattr__(wrong, "eps", lambda eps: eps)
+    assert ("gauge_mean", "input") in moved_columns(kind, x, 0.1, [wrong])
+    assert ("gauge_mean", "input") not in moved_columns(kind, x, 0.1, [one])
