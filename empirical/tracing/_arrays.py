@@ -105,14 +105,14 @@ class Arr:
             if a and b and a != b:
                 self.trace.refuse(f"axes {self.axes} and {other.axes} do not broadcast")
             axes.append(a or b)
-        if operation is operator.mul and other.value is self.value:
-            self.trace.squares.append(self.value)
         linear = operation in (operator.add, operator.sub) and self.summed == other.summed
         scaled = operation in (operator.mul, operator.truediv) and not other.summed and not _rows(other)
         scaled |= operation is operator.mul and not self.summed and not _rows(self)
         if (self.summed or other.summed) and not linear and not scaled:
             self.trace.refuse("a sum over rows is used otherwise than linearly")
-        value = self.trace.ground.rounded(operation(self.value, other.value), dtype or self.dtype)
+        square = operation is operator.mul and other.value is self.value
+        result = self.trace.square(self.value) if square else operation(self.value, other.value)
+        value = self.trace.ground.rounded(result, dtype or self.dtype)
         return Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
 
     def divided(self, other: object, dtype: str | None = None) -> Arr:
@@ -153,8 +153,8 @@ class Arr:
         return self.like(-self.value)
 
     def cast(self, dtype: str) -> Arr:
-        """The same numbers in another format, which are other memory only if it is another."""
-        return self.like(self.value, dtype) if dtype != self.dtype else self.view(self.axes)
+        """The same numbers in another format; the same array if it is this one."""
+        return self.like(self.value, dtype) if dtype != self.dtype else self
 
     def filled(self, number: object, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> Arr:
         """An array of one number."""

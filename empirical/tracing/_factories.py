@@ -54,7 +54,7 @@ def made(target: Function, d: Num | int, setting: Setting, *, eps: bool = False)
             keywords[name] = True
         elif required:
             keywords[name] = 1 if name == "num_groups" else d
-        elif isinstance(d, Num) and name not in ("device", "dtype"):
+        elif isinstance(d, Num) and name not in ("device", "dtype", "name", "parent"):
             d.trace.given[name] = repr(parameter.default)
     try:
         return target(**keywords)

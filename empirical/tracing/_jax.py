@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arrays import Arr, filled
-from ._factories import Function
+from ._factories import Function, Setting
 from ._front import Build, Front
 from ._keras import named
 from ._questions import OURS, QUESTIONS, asking
@@ -32,15 +32,23 @@ class JaxFront(Front):
     def __init__(self) -> None:
         self.jax = importlib.import_module("jax")
 
+    def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
+        instance = super().of_class(target, d, setting)
+        bound = self.of_instance(instance)
+        return instance if bound is None else bound[0](d, setting)
+
     def of_instance(self, module: Any) -> tuple[Build, None] | None:
-        if not all(hasattr(module, name) for name in ("init", "apply", "bind")):  # flax.linen
-            return None
-        row = self.jax.ShapeDtypeStruct((2, 8), "float32")
-        shapes = self.jax.eval_shape(module.init, self.jax.random.PRNGKey(0), row)
-        names = list(shapes["params"])
+        if isinstance(module, type) or not all(hasattr(module, name) for name in ("init", "apply", "bind")):
+            return None  # not of flax.linen
+        tree = self.jax.tree_util
+        shapes = self.jax.eval_shape(
+            module.init, self.jax.random.PRNGKey(0), self.jax.ShapeDtypeStruct((2, 8), "float32")
+        )
+        leaves, form = tree.tree_flatten_with_path(shapes.get("params", {}))
+        names = ["_".join(key.key for key in path) for path, _ in leaves]
 
         def run(x: object, *vectors: object) -> object:
-            return module.apply({"params": dict(zip(names, vectors, strict=True))}, x)
+            return module.apply({"params": tree.tree_unflatten(form, vectors)}, x)
 
         made = named(run, names)
         return lambda d, setting: made, None
@@ -181,6 +189,7 @@ _ARRAYS: dict[str, Callable[..., Arr]] = {
     "reduce_sum": lambda x, *, axes: x.sum(list(axes)),
     "stop_gradient": lambda x: x.view(x.axes),
     "copy": lambda x: x.like(x.value),
+    "dot_general": lambda a, b, **how: _product(a, b, **how),
 }
 
 
@@ -210,6 +219,17 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
         return _ARRAYS[name](first, *inputs[1:], **options)
     except TypeError as error:
         return trace.refuse(f"{name} is called in a way that is not traced: {error}")
+
+
+def _product(a: Arr, b: Arr, *, dimension_numbers: Any, precision: object, preferred_element_type: object) -> Arr:
+    """Sums of products over the last axis, row by row, or with one vector or column of components."""
+    (left, right), (rows, others) = dimension_numbers
+    last = len(a.axes) - 1
+    if (left, right) == ((last,), (last,)) and tuple(rows) == tuple(others) == tuple(range(last)):
+        return a.combined(b, operator.mul).sum(-1)
+    if (left, right, tuple(rows)) == ((last,), (0,), ()):
+        return a.contracted(b, a.dtype)
+    return a.trace.refuse(f"a product of arrays along the axes {dimension_numbers}")
 
 
 def _converted(trace: Trace, x: Any, old: np.dtype, *, new_dtype: np.dtype) -> object:

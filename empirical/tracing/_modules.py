@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from unittest import mock
 
@@ -172,6 +173,13 @@ def uninitialised() -> Iterator[None]:
         yield
 
 
+def _packed(make: Callable[..., object]) -> Callable[..., object]:
+    """A function of several sizes, given as one shape: PyTorch takes no other number there than its own."""
+    return functools.wraps(make)(
+        lambda *sizes, **options: make(sizes, **options) if len(sizes) > 1 else make(*sizes, **options)
+    )
+
+
 @contextlib.contextmanager
 def _symbolic() -> Iterator[None]:
     """Constructors and initialisations that take a size without a value."""
@@ -183,6 +191,7 @@ def _symbolic() -> Iterator[None]:
     patches = [
         mock.patch.multiple(torch.nn.Linear, __init__=_no_weights, forward=_any_map),
         uninitialised(),
+        *(mock.patch.object(torch, name, _packed(getattr(torch, name))) for name in ("ones", "zeros", "empty")),
         mock.patch.object(math, "sqrt", sqrt),
         mock.patch.object(torch.autograd.Function, "apply", classmethod(_apply)),
     ]

@@ -34,9 +34,9 @@ _UNARY: dict[str, Callable[[Arr], Arr]] = {
 _KNOWN_NAMED = (
     "add subtract multiply divide true_divide negative sqrt square absolute abs reciprocal power float_power maximum "
     "minimum exp log sum mean var std prod asarray array ascontiguousarray reshape astype copy expand_dims squeeze "
-    "ones zeros empty full ones_like zeros_like empty_like full_like clip where einsum dot norm item finfo iinfo "
-    "promote_types result_type isscalar ndim shape size transpose swapaxes moveaxis broadcast_to concatenate stack "
-    "arange linspace eye outer matmul equal greater less isin unique argmax any all tolist max min reduce"
+    "average ones zeros empty full ones_like zeros_like empty_like full_like clip where einsum dot norm item finfo "
+    "iinfo promote_types isscalar ndim shape size transpose swapaxes moveaxis broadcast_to concatenate stack "
+    "result_type arange linspace eye outer matmul equal greater less isin unique argmax any all tolist max min reduce"
 )
 KNOWN = frozenset(_KNOWN_NAMED.split())
 """NumPy's functions and methods that depend on their arguments alone."""
@@ -284,6 +284,7 @@ FUNCTIONS |= {
     "full_like": lambda x, fill_value, dtype=None: NumpyArray(
         x.arr.filled(fill_value, dtype=dtype and _format(x.arr.trace, dtype))
     ),
+    "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
     "norm": _norm,
     "einsum": _einsum,
     "where": _where,

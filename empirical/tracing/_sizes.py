@@ -196,9 +196,7 @@ def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
     if exponent == 0:
         return value * 0 + 1
     whole, half = divmod(int(2 * abs(exponent)), 2)
-    factors = [value] * whole
-    if whole > 1:
-        trace.squares.append(value)
+    factors = [value] * (whole % 2) + [trace.square(value)] * (whole // 2) if whole > 1 else [value] * whole
     if exponent < 0 and not half:
         trace.require(value, "!=")
     if half:

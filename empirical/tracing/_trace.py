@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeVar
 from lngeom.carriers import Carrier, namespace
 from lngeom.errors import LngeomError
 
-from ._grounds import Ground
+from ._grounds import FloatGround, Ground
 
 Result = TypeVar("Result")
 
@@ -76,6 +76,7 @@ class Trace:
             training, that the code asks for, and the answer.
         obligations: What has to hold for the code to be defined: values and their relations to 0.
         absolutes, squares: Arguments of absolute values, and what is squared.
+        roots: Every root that was taken, with what it is the root of.
         integers, written: The whole numbers above 1 that the code computes with, and all that it has.
         scalars, numbers: Names of constants, all positive, and of parameters of size 1.
         vectors: Names of vectors, and whether they differ from row to row.
@@ -96,6 +97,7 @@ class Trace:
     obligations: list[tuple[Carrier, str]] = field(default_factory=list)
     absolutes: list[Carrier] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
+    roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
     integers: set[int] = field(default_factory=set)
     scalars: set[str] = field(default_factory=set)
     vectors: dict[str, bool] = field(default_factory=dict)
@@ -155,6 +157,12 @@ class Trace:
             self.scalars.add(name)
             self.ground.assume(positive, ">")
         return positive
+
+    def square(self, value: Carrier) -> Carrier:
+        """value², which of a root is the radicand, since it is proved not to be negative; floats round both."""
+        self.squares.append(value)
+        roots = [] if isinstance(self.ground, FloatGround) else self.roots
+        return next((radicand for made, radicand in roots if made is value), value * value)
 
     def require(self, value: Carrier, relation: str) -> None:
         """Note what has to hold for the code to be defined."""
@@ -269,4 +277,6 @@ def _line() -> str:
 def root(trace: Trace, value: Carrier, relation: str = ">=") -> Carrier:
     """√value, with the obligation that there is one."""
     trace.require(value, relation)
-    return value**0.5 if isinstance(value, int | float) else namespace(value).sqrt(value)
+    made = value**0.5 if isinstance(value, int | float) else namespace(value).sqrt(value)
+    trace.roots.append((made, value))
+    return made

@@ -39,13 +39,13 @@ _MODULES_NAMED = (
     "jax.scipy jaxlib jax._src.numpy jax._src.lax jax._src.nn jax._src.api jax._src.pjit jax._src.custom_derivatives "
     "jax._src.core jax._src.basearray jax._src.array jax._src.tree_util jax._src.dtypes jax._src.typing jax._src.util "
     "jax._src.named_call jax._src.scipy jax._src.traceback_util jax._src.ad_checkpoint jaxlib._jax flax keras haiku "
-    "equinox einops jaxtyping packaging"
+    "equinox einops jaxtyping packaging opt_einsum ml_dtypes"
 )
 MODULES = frozenset(_MODULES_NAMED.split())
 """Modules whose functions are known; a name covers the modules inside of it, for PyTorch, NumPy and JAX as listed."""
 
 _WHOLE = re.compile(r"(torch\.(nn|autograd|jit|amp|compiler)|numpy\.(lib|linalg|_?core)|jax\._src\.\w+|"
-                    r"jax\.(numpy|lax|nn)|flax|keras|haiku|equinox|einops|jaxtyping|collections|logging|re|"
+                    r"jax\.(numpy|lax|nn)|flax|keras|haiku|equinox|einops|jaxtyping|opt_einsum|ml_dtypes|collections|logging|re|"
                     r"packaging)\.")  # fmt: skip
 _OUTSIDE = re.compile(r"torch\.(nn\.parallel|autograd\.profiler|nn\.attention)|keras\.src\.random")
 _FRAMEWORKS = {
@@ -58,6 +58,8 @@ _FRAMEWORKS = {
     "haiku",
     "equinox",
     "einops",
+    "opt_einsum",
+    "ml_dtypes",
     "array_api_compat",
     "scipy",
 }

@@ -26,6 +26,13 @@ def _in_place(x, weight, eps=1e-6):
     return y.mul_(weight)
 
 
+def _centered_in_place(x, weight, eps=1e-6):
+    y = x.clone()
+    y -= mean(y)
+    y *= torch.rsqrt(y.std(-1, unbiased=False, keepdim=True) ** 2 + eps)
+    return y.mul_(weight)
+
+
 def _branch(x, weight, eps=1e-6):
     if x.shape[-1] > 1024:
         return x * torch.rsqrt(square(x) + eps) * weight
@@ -62,6 +69,7 @@ PROVED = {
     "fused rms": lambda x, weight, eps=1e-6: F.rms_norm(x, (x.shape[-1],), weight, eps),
     "addcmul": _chan,
     "in place": _in_place,
+    "centered in place": _centered_in_place,
     "sum and size": lambda x, weight, eps=1e-6: weight * x / ((x * x).sum(-1, keepdim=True) / x.shape[-1] + eps) ** 0.5,
     "scaled": lambda x, weight, eps=1e-6: (
         x * x.shape[-1] ** 0.5 * ((x**2).sum(-1, keepdim=True) + x.shape[-1] * eps).rsqrt() * weight

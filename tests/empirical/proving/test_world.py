@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from empirical.proving import prove_target
@@ -54,3 +55,15 @@ def test_trust_names_what_no_verdict_covers() -> None:
 
 def test_the_numbers_of_code_that_is_not_traced_are_tried_too() -> None:
     assert {6143, 6144, 6145} <= set(prove_target(lambda x: x / (x.shape[-1] // 6144), "code", "torch").sizes)
+
+
+def test_a_cast_that_need_not_copy_shares_memory() -> None:
+    def layer_norm(x, eps=1e-6):
+        y = x * 1
+        mean = y.mean(axis=-1, keepdims=True)
+        h = y.astype(np.float64, copy=False)
+        h -= mean
+        return (y - mean) / np.sqrt((h * h).mean(axis=-1, keepdims=True) + eps)
+
+    proof = prove_target(layer_norm, "layer_norm", "numpy")
+    assert (proof.status, "float64, where it takes another path" in proof.unexamined) == ("proved", True)
