@@ -2,14 +2,16 @@
 
 The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
 same function if a constant is added to what its writers write (--shift); so does an RMSNorm network if its gains are
-folded into the readers and its stream is rotated (--rotate). DIR gets a checkpoint that the stock class loads, and
-certificate.json, as for lngeom fold, with the mean angle before every norm in both networks. A network without such a
-gauge is refused, with the reason. With --verify, a written checkpoint is checked again; the exit code is 1 if something
-in it is wrong.
+folded into the readers and its stream is rotated (--rotate). Either does if all that is written is multiplied by a
+number, and ε by its square (--scale), also together with one of the others. DIR gets a checkpoint that the stock class
+loads, and certificate.json, as for lngeom fold, with the mean angle before every norm in both networks. A network
+without such a gauge is refused, with the reason. With --verify, a written checkpoint is checked again; the exit code is
+1 if something in it is wrong.
 
 Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +37,7 @@ class Options(Rewrite):
         "mean angle to 1: at every LayerNorm that has a writer of its own, or over all RMSNorms",
         metavar="DEGREES",
     )
+    scale: float | None = option(None, "multiply all that is written by C, and ε by C²", metavar="C")
     rotate: str | None = option(
         None, "RMSNorm networks: a seed, 'dominant' (the mean direction becomes 1) or an orthogonal matrix as .npy",
         metavar="HOW",
@@ -45,18 +48,25 @@ def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..support import ModelError
 
-    if options.verify is None and [options.shift, options.angle, options.rotate].count(None) != 2:
-        raise ModelError("one gauge is written at a time: give --shift C, --angle DEGREES or --rotate HOW")
+    others = 3 - [options.shift, options.angle, options.rotate].count(None)
+    if options.verify is None and (others > 1 or (others == 0 and options.scale is None)):
+        msg = f"{others} of --shift C, --angle DEGREES and --rotate HOW: give one of them, --scale C, or both"
+        raise ModelError(msg)
 
     def change(network: "PreTrainedModel", batches: "Batches") -> tuple["Fold", Json]:
-        from ..folding import find_norms, mean_angles, sample_inputs, shift
+        from ..folding import find_norms, in_turn, mean_angles, sample_inputs, scale, shift
 
         norms = find_norms(network, sample_inputs(network))
         wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
-        if options.shift is not None or (options.angle is not None and norms[wide[0]].kind == "layernorm"):
-            changed = shift(network, batches, amount=options.shift, degrees=options.angle)
-        else:
-            changed = _rotated(network, batches, options)
+        shifts = options.shift is not None or (options.angle is not None and norms[wide[0]].kind == "layernorm")
+        changes: list[Callable[[PreTrainedModel], Fold]] = []
+        if others and not shifts:
+            changes.append(lambda network: _rotated(network, batches, options))
+        if (factor := options.scale) is not None:
+            changes.append(lambda network: scale(network, factor))
+        if shifts:
+            changes.append(lambda network: shift(network, batches, amount=options.shift, degrees=options.angle))
+        changed = in_turn(network, changes)
         before, after = (mean_angles(each, batches, wide) for each in (network, changed.checkpoint))
         return changed, {"angles": {path: [before[path], after[path]] for path in wide}}
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         tensors as tensors,
     )
     from ._measure import Measurement
+    from ._scale import in_turn as in_turn, scale as scale
     from ._streams import find_streams as find_streams
     from ._trace import find_norms as find_norms, trace as trace
 else:

@@ -6,7 +6,7 @@ import importlib.metadata
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ..models import ModelSource, find_model, load_network, load_tokenizer, weig
 from ..support import Json, ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
 from ._fold import Fold, Map, agreement, fold, matrix, own, rms_form
 from ._gauge import find_shifts, rotate, shift_by
+from ._scale import in_turn, scale
 
 _CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation of a gauge"
 _FORMAT = 5
@@ -34,8 +35,8 @@ Inputs = dict[str, Tensor]
 
 def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | None) -> lngeom.folding.FoldCertificate:
     wide, unit = matrix(old, entry.axis).double(), torch.finfo(torch.float64).eps / 2
-    if entry.change == "uniform":
-        exact = wide + entry.amount
+    if entry.change in ("uniform", "scaled"):
+        exact = wide + entry.amount if entry.change == "uniform" else wide * entry.amount
         return lngeom.folding.certify_rounding(matrix(new, entry.axis), exact, unit * exact.abs())
     q = torch.from_numpy(rotation)
     error = (len(q) + 2) * unit * (q.abs() @ wide.abs())
@@ -58,7 +59,7 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
             proof = of_weight[entry.weight]
         elif entry.change == "neutral":
             proof = lngeom.folding.FoldCertificate(0.0 if bool((new == entry.amount).all()) else math.inf, 0.0, 0.0)
-        elif entry.change in ("uniform", "turned"):
+        elif entry.change in ("uniform", "scaled", "turned"):
             proof = _certify_gauge(entry, old, new, folded.rotation)
         elif entry.change == "centered":
             proof = lngeom.folding.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
@@ -143,8 +144,8 @@ def describe_comparison(compared: Json) -> str:
 
 def failures(certificate: Json) -> list[str]:
     """The claims that a certificate fails to show, one line each."""
-    shifts = certificate["maps"] and all(entry["change"] == "uniform" for entry in certificate["maps"])
-    faults = [] if certificate["norms"] or certificate["moved"] or shifts else ["no norm is said to be folded"]
+    gauge = _amounts(certificate, "uniform") or _amounts(certificate, "scaled")
+    faults = [] if certificate["norms"] or certificate["moved"] or gauge else ["no norm is said to be folded"]
     faults += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
@@ -246,12 +247,18 @@ def load_folded(directory: str | Path) -> nn.Module:
 
 def _planned(original: nn.Module, known: Json, rotation: np.ndarray | None) -> Fold:
     """The change of that kind, as it follows from the original; of the certificate's maps only constants are read."""
+    amounts, factors = _amounts(known, "uniform"), set(_amounts(known, "scaled").values())
+    changes: list[Callable[[Any], Fold]] = []
     if rotation is not None:
-        return rotate(original, rotation)
-    if known["maps"] and all(entry["change"] == "uniform" for entry in known["maps"]):
-        amounts = {entry["parameter"]: float(entry["amount"]) for entry in known["maps"]}
-        return shift_by(original, find_shifts(original, each=True), amounts)
-    return fold(original, gains=bool(known["moved"]))
+        changes.append(lambda network: rotate(network, rotation))
+    changes += [lambda network, c=c: scale(network, c) for c in factors]
+    if amounts:
+        changes.append(lambda network: shift_by(network, find_shifts(network, each=True), amounts))
+    return in_turn(original, changes or [lambda network: fold(network, gains=bool(known["moved"]))])
+
+
+def _amounts(certificate: Json, change: str) -> dict[str, float]:
+    return {entry["parameter"]: float(entry["amount"]) for entry in certificate["maps"] if entry["change"] == change}
 
 
 def _beside(network: Any, planned: Any, known: Json, today: Json) -> list[str]:

@@ -31,14 +31,14 @@ class Map:
         parameter: Its name in the network.
         change: ``centered``: ΠW; ``folded``: W diag(g) for the gain of `norm`; ``shifted``: b + Wβ with the weight
             `weight`; ``neutral``: a gain or bias that moved, `amount` in every entry; of a gauge ``uniform``:
-            c = `amount` added to every entry, and ``turned``: QW.
+            c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: What the norm adds to its stored weight: 1 for Gemma, else 0.
     """
 
     parameter: str
-    change: Literal["centered", "folded", "shifted", "neutral", "uniform", "turned"]
+    change: Literal["centered", "folded", "shifted", "neutral", "uniform", "scaled", "turned"]
     axis: int
     norm: str = ""
     weight: str = ""
@@ -66,7 +66,7 @@ class Fold:
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.
         untied: Parameters that shared their memory with another and no longer do.
-        rotation, onto: Q of a gauge, and the fold in float64 whose parameters it turns.
+        rotation, onto: Q of a gauge, and the fold before it, whose parameters it turns (in float64) or scales.
     """
 
     model: nn.Module

@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers as hf
 
-from empirical.folding import Fold, find_norms, mean_angles, own, rotate, sample_inputs, shift
+from empirical.folding import Fold, find_norms, mean_angles, own, rotate, sample_inputs, scale, shift
 from empirical.folding._certificate import certify_maps
 from empirical.observe import random_rotation, reflection
 from empirical.support import ModelError
@@ -104,6 +104,9 @@ def test_a_forgotten_map_is_seen(parameter: str) -> None:
         (lambda: Odd("output"), _shifted, "it is an output of the model"),
         (RMS["llama"], _shifted, "the gauge of RMSNorms is a rotation"),
         (FAMILIES["gpt2"], _rotated, "its norms are no RMSNorms"),
+        (FAMILIES["whisper"], lambda network: scale(network, 2), "begins with a call that is not linear"),
+        (lambda: Odd("reader"), lambda network: scale(network, 2), "norms of one kind"),
+        (FAMILIES["gpt2"], lambda network: scale(network, -1), "a positive number"),
         (_GEMMA2, _rotated, "post_attention_layernorm keeps its gain: add in .* reads it"),
     ],
 )
@@ -126,16 +129,20 @@ def test_post_norm_networks_have_the_gauge_of_their_branches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "how"), [("gpt2", "--angle=45"), ("whisper", "--shift=-1"), ("llama", "--rotate=0")]
-)
+    ("network", "how"),
+    [
+        ("gpt2", ["--angle=45"]), ("whisper", ["--shift=-1"]), ("llama", ["--rotate=0"]), ("gpt_neox", ["--scale=4"]),
+        ("gpt2", ["--scale=3", "--angle=45"]), ("llama", ["--scale=0.3", "--rotate=0"]),
+    ],
+)  # fmt: skip
 def test_the_command_writes_what_the_stock_class_loads(
-    network: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    network: str, how: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     original = trained({**FAMILIES, **RMS}[network], torch.float32)
     original.save_pretrained(tmp_path / "model")
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--sequence-length", "16"]
     written = tmp_path / "written"
-    assert main(["gauge", *words, how, "--output", str(written)]) == 0
+    assert main(["gauge", *words, *how, "--output", str(written)]) == 0
     assert "mean angle to 1 before" in capsys.readouterr().out
     certificate = json.loads((written / "certificate.json").read_text())
     stock, inputs = type(original).from_pretrained(written).eval(), sample_inputs(original, seed=2)
@@ -149,7 +156,7 @@ def test_the_command_writes_what_the_stock_class_loads(
     assert main(["gauge", "--verify", str(written)]) == 1
     assert "FAILED" in capsys.readouterr().out
     assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
-    assert "one gauge is written at a time" in capsys.readouterr().err
+    assert "2 of --shift C" in capsys.readouterr().err
 
 
 def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
