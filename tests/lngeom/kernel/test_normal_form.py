@@ -1,7 +1,7 @@
 """Audit of the terms: the normal form of a term means what the expression meant, in every dimension."""
 
-from collections.abc import Callable
 from fractions import Fraction
+from operator import add, mul, sub
 from random import Random
 from typing import Any, NamedTuple
 
@@ -40,14 +40,7 @@ def trees(*operations: str) -> st.SearchStrategy[Node]:
 POLYNOMIALS = trees("+", "-", "*", "S")
 EXPRESSIONS = trees("+", "-", "*", "S", "inv", "sqrt")
 
-KERNEL: dict[str, Callable[..., Term]] = {
-    "+": lambda p, q: p + q,
-    "-": lambda p, q: p - q,
-    "*": lambda p, q: p * q,
-    "S": S,
-    "inv": inv,
-    "sqrt": sqrt,
-}
+OPERATIONS: dict[str, Any] = {"+": add, "-": sub, "*": mul, "S": S, "inv": inv, "sqrt": sqrt}
 
 
 def as_term(node: Node) -> Term:
@@ -57,7 +50,7 @@ def as_term(node: Node) -> Term:
         return named[node.name]
     if not node.children:
         return term(Fraction(node.name))
-    return KERNEL[node.name](*map(as_term, node.children))
+    return OPERATIONS[node.name](*map(as_term, node.children))
 
 
 def is_vector(node: Node) -> bool:
@@ -81,8 +74,7 @@ def meaning(node: Node, values: dict[str, Any], n: int) -> list[Any]:
         return [_inverse(value) for value in parts[0]]
     if node.name == "sqrt":
         return [_root(value) for value in parts[0]]
-    combine = {"+": lambda p, q: p + q, "-": lambda p, q: p - q, "*": lambda p, q: p * q}[node.name]
-    return [combine(p, q) for p, q in zip(*parts, strict=True)]
+    return list(map(OPERATIONS[node.name], *parts))
 
 
 def _inverse(value: Any) -> Any:
