@@ -6,6 +6,7 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._check import check
+    from ._child import dead, in_child
     from ._contract import Contract
     from ._doctor import Diagnosis, compare_models
     from ._finding import CheckFailed, Finding, Point

@@ -87,6 +87,10 @@ class Finding:
         refused = next(noted, None) if self.verdict == "rounding" else None
         return self if refused is None else replace(self, verdict="variant", cause=refused)
 
+    def showing(self, script: str) -> "Finding":
+        """The finding with a script that shows it."""
+        return replace(self, point=self.point._replace(reproducer=script))
+
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
 
@@ -132,12 +136,12 @@ class Finding:
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
             f"worst ratio to the tolerance {self.worst_ratio:.3g}",
         ]
-        if self.verdict != "rounding" and not abs(self.wrong - self.right) <= self.bound:
+        if self.verdict != "rounding" and self.input and not abs(self.wrong - self.right) <= self.bound:
             proof = ", decided in exact arithmetic" if self.exact else ""
             lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
             lines.append(f"  at x = {_short(self.input)}{self._beside()}")
-            if self.point.reproducer:
-                lines.append("  --reproducer FILE writes a script that shows it without lngeom")
+        if self.point.reproducer:
+            lines.append("  --reproducer FILE writes a script that shows it without lngeom")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def _headline(self) -> str:

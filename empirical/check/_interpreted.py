@@ -104,6 +104,25 @@ def _as_numbers(interpreter: ModuleType, language: ModuleType) -> None:
 
         return run
 
+    def total(self: Any, given: Any) -> object:
+        if given.dtype.scalar != short:
+            return add(self, given)
+        values = (given.handle.data.astype(np.uint32) << 16).view(np.float32)
+        values = values.ravel() if self.axis is None else np.moveaxis(values, self.axis, 0)
+        while len(values) > 1:  # a block has a power of 2 of them; halves are added, as threads do
+            half = len(values) // 2
+            bits = to_nearest(values[:half] + values[half:], language.float32, short, None)
+            values = (bits.astype(np.uint32) << 16).view(np.float32)
+        shape = [1] * given.handle.data.ndim if self.axis is None else np.expand_dims(values[0], self.axis).shape
+        values = values[0].reshape(shape) if self.keep_dims else values[0]
+        return self.to_tensor((np.ascontiguousarray(values).view(np.uint32) >> 16).reshape(values.shape), given.dtype)
+
+    def one_by_one(scan: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, given: self.generic_scan([given]) if given.dtype.scalar == short else scan(self, given)
+
+    add, interpreter.ReduceOps.sum = interpreter.ReduceOps.sum, total
+    for name in ("cumsum", "cumprod"):
+        setattr(interpreter.ScanOps, name, one_by_one(getattr(interpreter.ScanOps, name)))
     vars(interpreter)["_convert_float"] = to_nearest
     builder.unary_op, builder.binary_op = widened(builder.unary_op), widened(builder.binary_op)
 

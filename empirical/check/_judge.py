@@ -51,6 +51,6 @@ def _certain(claim: Claim, failing: list[Trial]) -> Trial | None:
     first = failing[0]
     row, fixed = first.x[first.worst[0]], claim.kernel.fixed is not None
     small = smallest_input(lambda x: claim.trial(first.label, x), row, fixed=fixed, least=least)
-    simple = sorted(np.flatnonzero(first.wrong), key=lambda row: len(str(first.x[row].tolist())))[:_SIMPLE]
+    simple = sorted(np.flatnonzero(first.wrong).tolist(), key=lambda row: len(str(first.x[row].tolist())))[:_SIMPLE]
     single = (first.part(first.label, row, row + 1) for row in simple)
     return next((trial for trial in (*filter(None, [small]), *single, *failing) if trial.certain()), None)

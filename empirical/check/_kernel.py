@@ -14,8 +14,9 @@ import numpy as np
 
 from ..tracing import Framework, FrameworkArray, given_roles, is_size, made, parameters, role, stated_eps
 from ._filed import Filed
-from ._limits import limited
+from ._limits import limited, watched
 from ._options import CheckOptions
+from ._script import ones
 
 SIZES = (64, 128, 16, 4)
 """Dimensions that are tried one after the other until a kernel takes one."""
@@ -147,7 +148,8 @@ class Kernel:
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            with limited(f"a call with x of shape {tuple(x.shape)}", self.asked.seconds):
+            what = f"a call with x of shape {tuple(x.shape)}"
+            with limited(what, self.asked.seconds, ones(self, tuple(x.shape)) if watched() else ""):
                 output = bound.function(x, *positional, **keywords)
         output = output[0] if isinstance(output, tuple | list) else output
         if "complex" in str(getattr(output, "dtype", "")):

@@ -1,5 +1,6 @@
 """The trials of a kernel: rows of many sizes, dimensions, shapes and batches, and repeated calls."""
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ import numpy as np
 
 from lngeom.rounding import FORMATS, Sample, rounded
 
+from ..support import memory
 from ..tracing import FrameworkArray
 from ._claim import Claim
 from ._filed import Unwritten
@@ -25,6 +27,9 @@ _MANY_INTERPRETED = 130  # one program each, at milliseconds
 _GRID = 70_000
 """Rows of up to 128 components, more than 16 bits count and a grid of blocks holds."""
 _EVERY = 32
+_LARGE, _CALLS, _BLOCKS, _BYTES = 1 << 18, 4, 4, {"float64": 8, "float32": 4}
+"""Components of a batch whose memory is seen, and how often it is given; that nothing else grows as much so often."""
+LEAK = "memory leak: every call keeps about as much memory as it returns"
 _FILED = "outputs read from files: repeated calls, layouts in memory and mixed dtypes were not examined"
 
 
@@ -83,6 +88,8 @@ def tried(inputs: Inputs) -> Tried:
         _try_shapes(result, inputs.awkward())
         if not any(trial.wrong.any() for trial in result.trials):  # a mistake is named by the usual gains
             result.trials += _in_other_manners(claim, ordinary)
+    with result.listing(result.notes, "a large batch"):
+        result.faults += filter(None, [_leak(claim, ordinary)])
     result.notes += [INTERPRETED] if claim.kernel.form.interpreted else []
     result.notes += [_FILED] if claim.kernel.form.filed else []
     if not result.faults:
@@ -169,6 +176,27 @@ def _state(claim: Claim, x: np.ndarray) -> str | None:
         alike = np.allclose(other, before, equal_nan=True)
         if alike or not claim.judged("second call", second[:1], run(second[:1])).wrong.any():
             return stale
+    return None
+
+
+def _leak(claim: Claim, x: np.ndarray) -> str | None:
+    """Whether each call keeps as much memory as it returns, in block after block of calls."""
+    kernel, (n, d) = claim.kernel, x.shape
+    if kernel.form.interpreted or kernel.form.filed:
+        return None
+    rows = kernel.array(claim.stored(np.resize(x, (max(n, _LARGE // d), d))))
+
+    def grown() -> int:
+        before = memory()
+        for _ in range(_CALLS):
+            kernel.framework.read(kernel.call(rows))
+        gc.collect()
+        return memory() - before
+
+    returned = _CALLS * rows.shape[0] * d * _BYTES.get(kernel.dtype, 2)
+    grown()  # what is made once
+    if all(grown() > returned / 2 for _ in range(_BLOCKS)):
+        return LEAK
     return None
 
 

@@ -7,6 +7,8 @@ from ._finding import Finding, Point
 from ._name import BEGINNINGS, STRIDES, Named
 from ._options import CheckOptions
 from ._reproducer import reproducer
+from ._script import ones
+from ._trials import LEAK
 
 
 def verdict(named: Named) -> Finding:
@@ -23,6 +25,8 @@ def verdict(named: Named) -> Finding:
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
     contiguous = shown.label not in (*STRIDES, *BEGINNINGS)
     script = reproducer(refuted, shown) if by_outputs and contiguous else ""
+    if named.cause == LEAK:
+        script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))
     shifted = claim.meant.offset == 1 or "1 + gain" in (named.cause or "")
     return Finding(

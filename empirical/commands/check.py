@@ -30,6 +30,7 @@ class Options:
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
     d: int | None = option(None, "dimension; default: the kernel's own, or many", type=int)
     device: str | None = option(None, "for example cuda; default: the framework's")
+    seconds: float = option(60.0, "processor time that one call may take")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
     allow: tuple[str, ...] = option(
         (),
@@ -54,23 +55,28 @@ class Options:
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
-_ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec")
+_ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec", "seconds")
 
 
-def _found(options: Options, given: dict[str, Any]) -> dict[str, "Finding"]:
-    """The findings of a program's outputs, or else of what SPEC names."""
-    from ..check import check_outputs, check_spec
+def _found(options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
+    """The findings of a program's outputs, or else of what SPEC names, and the versions behind them."""
+    from ..check import CheckOptions, check_outputs, check_spec, dead, in_child, versions
 
+    name = options.target
     if options.outputs is not None:
-        return {str(options.outputs): check_outputs(options.outputs, options.refuse)}
-    if not options.target:
+        return {str(options.outputs): check_outputs(options.outputs, options.refuse)}, versions()
+    if not name:
         raise InputError("no kernel is named: give SPEC, as module:name, or --outputs DIR")
-    return check_spec(options.target, **given, refuse=options.refuse)
+    asked = {**given, "refuse": options.refuse}
+    return in_child(
+        lambda: (check_spec(name, **asked), versions()),
+        lambda end, script: ({name: dead(CheckOptions(**asked), end, script)}, versions()),
+    )
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..check import versions, write_inputs
+    from ..check import write_inputs
     from ..proving import write_certificates
 
     given = {name: getattr(options, name) for name in _ASKED}
@@ -78,12 +84,12 @@ def run(options: Options) -> int:
         count = write_inputs(options.write_inputs, options.target, **given)
         print(f"{options.write_inputs}: {count} folders; write y.npy into each, then --outputs {options.write_inputs}")
         return 0
-    findings = _found(options, given)
+    findings, loaded = _found(options, given)
     passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
     record = {
         "schema": 1,
         "passed": all(passed.values()),
-        "versions": versions(),
+        "versions": loaded,
         "results": [{"name": name, "passed": passed[name], **finding.record()} for name, finding in findings.items()],
     }
     scripts = [finding.point.reproducer for finding in findings.values() if finding.point.reproducer]

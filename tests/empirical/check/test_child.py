@@ -1,0 +1,73 @@
+"""Compiled kernels that take their process down: the verdict stays, with a script that ends alike."""
+
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = """
+#include <math.h>
+#include <stdlib.h>
+void rms(float *y, const float *x, double eps, long n, long d, int how) {
+    if (how == 1 && d > 64) x = (float *)16;
+    while (how == 2 && d == 5) {}
+    for (long r = 0; r < n; r++, x += d, y += d) {
+        double s = 0;
+        for (long i = 0; i < d; i++) s += (double)x[i] * x[i];
+        for (long i = 0; i < d; i++) y[i] = x[i] / sqrt(s / d + eps);
+    }
+    volatile float *lost = how == 3 ? malloc(n * d * sizeof *lost) : NULL;
+    for (long i = 0; lost && i < n * d; i++) lost[i] = 1;
+}
+"""
+KERNELS = """
+import ctypes
+import numpy as np
+rms = ctypes.CDLL("./rms.so").rms
+def call(x, eps, how):
+    x, d = np.ascontiguousarray(x), x.shape[-1]
+    y, at = np.empty_like(x), lambda a: ctypes.c_void_p(a.ctypes.data)
+    rms(at(y), at(x), ctypes.c_double(eps), ctypes.c_long(x.size // d), ctypes.c_long(d), how)
+    return y
+def good(x, eps): return call(x, eps, 0)
+def outside(x, eps): return call(x, eps, 1)
+def endless(x, eps): return call(x, eps, 2)
+def leaking(x, eps): return call(x, eps, 3)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("cc") is None, reason="needs Linux and a compiler of C")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("good", "ok: within rounding"),
+        ("outside", "bug: a call with x of shape (52, 100) ends the process by signal 11 (SIGSEGV)"),
+        ("endless", "bug: a call with x of shape (52, 5) does not end, and does not return to Python"),
+        ("leaking", "bug: memory leak: every call keeps about as much memory as it returns"),
+    ],
+)
+def test_a_kernel_that_takes_its_process_down_gets_a_verdict(
+    name: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rms.c").write_text(SOURCE)
+    Path("kernels.py").write_text(KERNELS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "rms.so", "rms.c", "-lm"], check=True)
+    asked = f"check kernels:{name} --kind rmsnorm --eps 1e-6 --seconds 2".split()
+    script = [] if name == "good" else ["--reproducer", "script.py"]
+    done = subprocess.run([sys.executable, "-m", "lngeom", *asked, *script], capture_output=True, text=True)
+    assert told in done.stdout, done
+    assert done.returncode == (name != "good")
+    if not script:
+        return
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+
+    ran = subprocess.run(["env", "PYTHONPATH=.", sys.executable, "script.py"], capture_output=True, preexec_fn=limit)
+    peaks = [int(line) for line in ran.stdout.split()]
+    # Eight times fifty outputs of 1 MiB; all but the first fifty are seen to come on top.
+    assert ran.returncode < 0 if name != "leaking" else peaks[-1] - peaks[0] > 300 << 10
