@@ -22,7 +22,7 @@ FAULTS = [
     ("sum / d + eps", "sum / d", "bug", "the eps that is given is ignored: 1e-06 and 6.4e-05 give the same outputs"),
     ("root * gain[i]", "root * (1 + gain[i])", "variant", "gain used as 1 + gain (as Gemma)"),
     ("sqrt(sum / d + eps)", "(sqrt(sum / d) + eps)", "variant", "eps outside the root"),
-    ("i < d; i++) y", "i < d / 4 * 4; i++) y", "bug", "no known variant, mistake or algorithm; only at d that is"),
+    ("i < d; i++) y", "i < d / 4 * 4; i++) y", "bug", "only at d that is not a multiple of 4"),
 ]
 
 
@@ -47,7 +47,8 @@ def test_a_program_in_c_gets_verdict_name_and_script(
     script = ["--reproducer", "script.py"] if shows else []
     assert main(["check", "--outputs", "calls", "--json", "found.json", *script]) == (verdict != "rounding")
     found = json.loads(Path("found.json").read_text())["results"][0]
-    assert (found["verdict"], (found["cause"] or "")[: len(cause or "")]) == (verdict, cause or "")
+    assert found["verdict"] == verdict
+    assert (cause or "") in (found["cause"] or "")
     if shows:
         ran = subprocess.run([sys.executable, "script.py"], check=False, capture_output=True, text=True)
         assert "AssertionError" in ran.stderr
