@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .carriers import Array, check_vectors, namespace
+from .carriers import Array, check_vectors, namespace, widen
 from .errors import InputError
 from .projection import scaled_moments
 
@@ -38,7 +38,7 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
     broadcast shape; NaN where a variance is negative. Source: Gupta et al., arXiv:2409.12951, section 2.1.
     """
     xp = namespace(mean, variance)
-    return xp.atan2(xp.sqrt(variance), mean)
+    return xp.atan2(xp.sqrt(widen(variance)), widen(mean))
 
 
 def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
@@ -54,7 +54,7 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     120.0
     """
     xp = namespace(inner, norm, other)
-    cosine = inner / (norm * other)
+    cosine = inner / norm / other  # the product of the norms may leave the range
     return angle_from_moments(cosine, xp.clip(1 - cosine * cosine, 0, None))
 
 

@@ -6,8 +6,8 @@ from array_api_compat import device
 
 from .carriers import Array, Carrier, check_parameter, check_vectors, namespace, narrow, widen
 from .errors import InputError
-from .norms import Placement, normalized, scale
-from .projection import project
+from .norms import Normalized, Placement, normalized, scale
+from .projection import project, sized
 
 __all__ = [
     "jacobian",
@@ -23,23 +23,29 @@ __all__ = [
 def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Array:
     """Jacobian (I − c·yyᵀ/d)/D without gain times `vector`; it is symmetric, so that this serves both sides."""
     terms = normalized(x, eps=eps, placement=placement, centered=centered)
-    divisor, c = terms.divisor, 1
-    y = terms.v / divisor
-    if placement == "outside":
-        c = divisor / _positive(scale(terms.square, eps=0))
-    product = _less_radial(vector, y, c, centered=centered) / divisor
-    return product if terms.unit is None else product * terms.unit
+    size = None if placement == "inside" else scale(terms.square, eps=0)
+    return _divided(_less_radial(vector, terms.y, terms.v, size, terms.divisor, centered=centered), terms)
 
 
-def _positive(size: Array) -> Array:
-    """The size of a vector v, and 1 for v = 0, whose direction is arbitrary: the radial term vanishes with y."""
-    return namespace(size).where(size > 0, size, namespace(size).ones_like(size)) if hasattr(size, "shape") else size
+def _divided(product: Array, terms: Normalized) -> Array:
+    """The product over D, in an order in which nothing leaves the range but the result."""
+    if terms.unit is None:
+        return product / terms.divisor
+    half = namespace(product).sqrt(terms.unit)
+    return product / (terms.divisor / half) * half
 
 
-def _less_radial(vector: Array, y: Array, c: Carrier, *, centered: bool) -> Array:
-    """The `vector` v as (I − c·yyᵀ/d)Πv."""
-    wide = project(widen(vector)) if centered else widen(vector)
-    return wide - c * namespace(y, vector).mean(y * wide, axis=-1, keepdims=True) * y
+def _less_radial(vector: Array, y: Array, v: Array, size: Array | None, divisor: Array, *, centered: bool) -> Array:
+    """The `vector` t as (I − c·yyᵀ/d)Πt with y = v/D, where c is 1, or D/σ for the `size` σ of v."""
+    xp = namespace(y, vector)
+    wide, unit = sized(project(widen(vector)) if centered else widen(vector))
+    if size is None or not hasattr(size, "shape"):
+        c, along = (1 if size is None else divisor / size), y
+    else:
+        # c·y is v/σ: c alone may leave the range. The direction of v = 0 is arbitrary, its term vanishes with y.
+        c, along = 1, v / xp.where(size > 0, size, xp.ones_like(size))
+    product = wide - c * xp.mean(along * wide, axis=-1, keepdims=True) * y
+    return product if unit is None else product / unit
 
 
 def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vector") -> None:
@@ -154,13 +160,19 @@ def secant_product(
     _check(x, gain, vector)
     _check(x, gain, other, "other")
     first, second = (normalized(v, eps=eps, placement=placement, centered=centered) for v in (x, other))
-    s, t = (terms.divisor if terms.unit is None else terms.divisor / terms.unit for terms in (first, second))
-    share, c = s / (s + t), 1
+    s, t = first.divisor, second.divisor
+    share = s / (s + t)
+    if hasattr(s, "shape"):  # the divisors may have units of their own, and none that is common
+        ratio = t / s if first.unit is None else t / s * first.unit
+        share = 1 / (1 + (ratio if second.unit is None else ratio / second.unit))
+    between, size, of_z = share * first.y + (1 - share) * second.y, None, (1 - share) / t
     if placement == "outside":
-        sizes = scale(first.square, eps=0) / first.divisor * s + scale(second.square, eps=0) / second.divisor * t
-        c = (s + t) / _positive(sizes)
-    between = share * first.y + (1 - share) * second.y
-    product = _less_radial(vector, between, c, centered=centered) * ((1 / s + 1 / t) / 2)
+        size = share / s * scale(first.square, eps=0) + of_z * scale(second.square, eps=0)
+    product = _less_radial(vector, between, between, size, 1, centered=centered)
+    if hasattr(s, "shape"):
+        product = (_divided(product, first) + _divided(product, second)) / 2
+    else:
+        product = product * ((1 / s + 1 / t) / 2)
     return narrow(product if gain is None else widen(gain) * product, x)
 
 
@@ -215,13 +227,19 @@ def jacobian_singular_values(
     xp, wide = namespace(x), widen(x)
     terms = normalized(wide, eps=eps, placement=placement, centered=centered)
     tangential = 1 / terms.divisor if terms.unit is None else terms.unit / terms.divisor
-    radial = eps * tangential * tangential  # in this order nothing leaves the range of the dtype
-    radial = radial * tangential if placement == "inside" else radial
+    radial = _radial(eps, tangential, placement)
+    if terms.unit is not None:  # 1/D may leave the range of the dtype, where D is that of a small row
+        radial = xp.where(terms.unit > 1, _radial(terms.eps, 1 / terms.divisor, placement) * terms.unit, radial)
     zero = 0 * abs(terms.y[..., :1])  # NaN where the derivative does not exist
     d, constant = x.shape[-1], int(centered)
     counts = ((tangential + zero, max(0, d - 1 - constant)), (radial + zero, min(1, d - constant)), (zero, constant))
     parts = [xp.broadcast_to(value, (*value.shape[:-1], n)) for value, n in counts]
     return narrow(xp.concat(parts, axis=-1), x)
+
+
+def _radial(eps: Carrier, tangential: Array, placement: Placement) -> Array:
+    radial = eps * tangential * tangential  # in this order nothing leaves the range of the dtype
+    return radial * tangential if placement == "inside" else radial
 
 
 def potential(x: Array, *, eps: Carrier, centered: bool = True) -> Array:

@@ -1,8 +1,8 @@
 """The effect of ε: how far from the surface an output lies, and the relation of the two places of ε."""
 
-from .carriers import Array, Carrier, check_vectors, in_range
+from .carriers import Array, Carrier, check_vectors, in_range, namespace
 from .norms import Placement, normalized, scale
-from .projection import mean_square, moments
+from .projection import mean_square, scaled_moments
 
 __all__ = ["matching_eps", "relative_radius", "relative_radius_from_mean_square"]
 
@@ -50,11 +50,15 @@ def matching_eps(x: Array, *, eps: Carrier, placement: Placement = "inside") -> 
     """
     check_vectors("x", x)
     if isinstance(eps, int | float) and eps == 0:
-        return 0 * moments(x)[1][..., 0]
+        return 0 * scaled_moments(x)[1][..., 0]
     terms = normalized(x, eps=eps, placement=placement, centered=True)
     deviation = scale(terms.square, eps=0)
     if placement == "outside":
         deviation = deviation if terms.unit is None else deviation / terms.unit
         return (2 * deviation * eps + eps * eps)[..., 0]
-    matched = terms.eps / (terms.divisor + deviation)
-    return (matched if terms.unit is None else matched / terms.unit)[..., 0]
+    divisor, unit = terms.divisor + deviation, terms.unit
+    if unit is None:
+        return (terms.eps / divisor)[..., 0]
+    # In the unit of a large row ε may have vanished; of a small one it may be a number of the dtype there only.
+    xp, half = namespace(x), namespace(x).sqrt(unit)
+    return xp.where(unit > 1, terms.eps / divisor / unit, eps * half / divisor * half)[..., 0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .carriers import Array, Carrier, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
 from .errors import InputError
 from .norms import Placement, scale
-from .projection import project
+from .projection import project, sized
 
 __all__ = ["Fiber", "fiber", "invert", "same_fiber"]
 
@@ -167,7 +167,7 @@ def invert(y: Array, *, eps: Carrier, placement: Placement = "inside", centered:
     array([ 3., -3.])
     """
     check_vectors("y", y)
-    check_eps(eps)
+    check_eps(eps, y)
     if isinstance(eps, int | float) and eps == 0:
         msg = "eps is 0: the norm then forgets the length of its input and has no inverse; see fiber for the preimages"
         raise InputError(msg)
@@ -191,9 +191,9 @@ def _check_ball(y: Array, wide: Array, square: Array, *, centered: bool) -> None
             f"rounding of its surface {dtype_name(y)} cannot resolve them); undo gain and bias, or use a wider dtype"
         )
         raise InputError(msg)
-    mean = xp.abs(xp.mean(wide, axis=-1, keepdims=True))
+    row, mean = sized(wide)[0], xp.abs(xp.mean(wide, axis=-1, keepdims=True))
     limit = (0.5 * float(xp.finfo(y.dtype).eps)) ** 0.5
-    if centered and bool(xp.any(mean > limit * xp.sqrt(square + mean * mean))):
+    if centered and bool(xp.any(abs(xp.mean(row, axis=-1)) > limit * xp.sqrt(xp.mean(row * row, axis=-1)))):
         msg = (
             f"y has a component along the uniform vector (largest mean {float(xp.max(mean))!r}): outputs of LayerNorm "
             "before gain and bias have mean 0; undo them first, y = (z - b)/g, or pass centered=False for RMSNorm"

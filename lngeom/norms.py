@@ -42,8 +42,8 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
     >>> lg.norms.scale(np.array([4.0]), eps=1.0, placement="outside")
     array([3.])
     """
-    check_eps(eps)
-    return _denominator(mean_square, eps, placement)
+    check_eps(eps, mean_square if isinstance(eps, int | float) else None)
+    return _denominator(widen(mean_square), eps, placement)
 
 
 def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Array:
@@ -91,7 +91,7 @@ class Normalized(NamedTuple):
 
 def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
     """The part of a norm layer before gain and bias, for vectors of every size."""
-    check_eps(eps)
+    check_eps(eps, x if axis == -1 else None)
 
     def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:
         v = center(x, unit, axis)[1] if centered else x if unit is None else x * unit
@@ -226,7 +226,7 @@ def layer_rms_distance(x: Array, *, eps: Carrier) -> Array:
     True
     """
     check_vectors("x", x)
-    check_eps(eps)
+    check_eps(eps, x)
     (mean, _), variance, eps, _ = in_range(spread, widen(x), eps, also=lambda both: both[0] * both[0])
     return layer_rms_distance_from_moments(mean, variance, eps=eps)[..., 0]
 
@@ -238,8 +238,11 @@ def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Carrie
     orthogonal (1/s − 1/r)(x − μ1) and −(μ/r)1, and 1/s − 1/r is μ²/(s r (r + s)), without a difference. Returns the
     broadcast shape; NaN where σ² = 0 at ε = 0. Source: theorem ``rmsnorm.distance_with_eps``.
     """
-    xp = namespace(mean, variance)
+    xp, mean, variance = namespace(mean, variance), widen(mean), widen(variance)
     layer = scale(variance, eps=eps)
-    rms = scale(mean * mean + variance, eps=eps)
+    # No square of the mean, where that leaves the range of the dtype.
+    arrays = hasattr(mean, "shape")
+    rms = xp.hypot(mean, layer) if arrays else scale(mean * mean + variance, eps=eps)
     stretch = mean / (rms + layer) * (scale(variance, eps=0) / layer)
-    return scale(mean * mean, eps=0) / rms * xp.sqrt(1 + stretch * stretch)
+    size = xp.abs(mean) if arrays else scale(mean * mean, eps=0)
+    return size / rms * xp.sqrt(1 + stretch * stretch)

@@ -90,13 +90,13 @@ def project(x: Array, direction: Array | None = None) -> Array:
     xp, wide = namespace(x), widen(x)
     if direction is None:
         return narrow(_split(wide)[1], x)
-    (u, _), (wide, unit) = _sized(widen(direction)), _sized(wide)
+    (u, _), (wide, unit) = sized(widen(direction)), sized(wide)
     along = xp.sum(u * wide, axis=-1, keepdims=True) / xp.sum(u * u, axis=-1, keepdims=True)
     off = wide - along * u
     return narrow(off if unit is None else off / unit, x)
 
 
-def _sized(x: Array) -> tuple[Array, Array | None]:
+def sized(x: Array) -> tuple[Array, Array | None]:
     """Each row times its unit, so that its squares are in range; and that unit."""
 
     def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:

@@ -42,7 +42,7 @@ R = TypeVar("R")
 """What a computation yields beside a mean square."""
 
 
-_LARGEST = float(numpy.finfo(float).max)
+_LARGEST, _LARGEST_SINGLE = (float(numpy.finfo(name).max) for name in ("float64", "float32"))
 
 _RANGES = {"float64": (2.0**-400, 2.0**600, 2.0**450, 2.0**-600), "float32": (2.0**-38, 2.0**92, 2.0**50, 2.0**-80)}
 """Below the first size a row is multiplied by the second, above the third by the fourth, so that no sum of squares
@@ -150,8 +150,8 @@ def check_gain(gain: Array) -> None:
         raise InputError(msg)
 
 
-def check_eps(eps: Array) -> None:
-    """Raise unless the number `eps` is finite and not negative; carriers are taken as they are."""
+def check_eps(eps: Array, x: Array = None) -> None:
+    """Raise unless `eps` is finite, not negative, and added to numbers of `x`; carriers are taken as they are."""
     # A term of the kernel is a tuple too, of a class of its own.
     if isinstance(eps, bool | str | bytes | complex) or type(eps) in (list, tuple) or not hasattr(eps, "__add__"):
         raise InputError(f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none")
@@ -163,6 +163,21 @@ def check_eps(eps: Array) -> None:
             check_vectors("eps", eps if eps.shape else eps.reshape(1))
     if isinstance(eps, int | float) and not 0 <= eps <= _LARGEST:
         raise InputError(f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0")
+    if hasattr(x, "shape"):
+        _check_eps_of_rows(eps, x)
+
+
+def _check_eps_of_rows(eps: Array, x: Array) -> None:
+    if not isinstance(eps, int | float) and not hasattr(eps, "shape") and not hasattr(eps, "__array_namespace__"):
+        raise InputError(f"eps is {eps!r:.40}: beside arrays it is a Python number; convert it with float(eps)")
+    largest = _LARGEST if dtype_name(x) == "float64" else _LARGEST_SINGLE
+    if isinstance(eps, int | float) and eps > largest:
+        raise InputError(f"eps is {eps!r:.40}: the largest number of {dtype_name(x)} rows is {largest:.8g}; widen them")
+    try:
+        numpy.broadcast_shapes(tuple(getattr(eps, "shape", ())), (*x.shape[:-1], 1))
+    except ValueError as error:
+        msg = f"eps has shape {tuple(eps.shape)}, x {tuple(x.shape)}: it is one number, or one for each vector"
+        raise InputError(msg) from error
 
 
 def widen(x: Array) -> Array:
@@ -218,12 +233,19 @@ def in_range(
             except RuntimeError:  # mapped by torch.vmap, where only the general way below is open
                 pass
     # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
-    size = xp.max(xp.abs(x), axis=axis, keepdims=True) + eps ** (1 / power)
+    # A large eps is no reason to make x smaller.
+    largest = xp.max(xp.abs(x), axis=axis, keepdims=True)
+    size = largest + eps ** (1 / power)
     one = xp.ones_like(size)
-    u = xp.where(size < low, up * one, xp.where(size > high, down * one, one))
+    u = xp.where(size < low, up * one, xp.where(largest > high, down * one, one))
     if not isinstance(eps, int | float) or eps > 0:
         # All that divides a constant row is eps, however large its components are.
-        info, scaled = xp.finfo(x.dtype), (eps * u * u if power == 2 else eps * u)
+        # The factors come first: an eps below the range of the dtype may be a number of it in the unit of the row.
+        info, each = xp.finfo(x.dtype), [eps * f * (f if power == 2 else 1) for f in (up, down, 1)]
+        if isinstance(eps, int | float):
+            each = [min(number, float(info.max)) for number in each]
+        larger, smaller, plain = (number * one for number in each)
+        scaled = xp.where(u > 1, larger, xp.where(u < 1, smaller, plain))
         eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one)
     return *compute(x, u), eps, u
 
@@ -264,7 +286,8 @@ def mean_in_range(x: Array, unit: Array | None, axis: int = -1) -> Array:
         return xp.mean(x if unit is None else x * unit, axis=axis, keepdims=True)
     # What is summed does not wait for the unit: a compiler sums in the pass that looks for the largest component.
     down = xp.mean(x * _RANGES[dtype_name(x)][3], axis=axis, keepdims=True)
-    return xp.where(unit < 1, down, xp.mean(x, axis=axis, keepdims=True) * unit)
+    up = xp.mean(x * _RANGES[dtype_name(x)][1], axis=axis, keepdims=True)
+    return xp.where(unit < 1, down, xp.where(unit > 1, up, xp.mean(x, axis=axis, keepdims=True)))
 
 
 def detached(x: Array) -> Array:

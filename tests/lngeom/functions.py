@@ -34,7 +34,7 @@ FUNCTIONS = {
     "variance": Function(lambda a, eps: lg.moments(a["x"])[1], 2, wide=True),
     "condition_number": Function(lambda a, eps: projection.condition_number(a["x"]), 0, wide=True),
     "angle_to_uniform": Function(lambda a, eps: angles.angle_to_uniform(a["x"]), 0, wide=True),
-    "angle_from_moments": Function(lambda a, eps: angles.angle_from_moments(*lg.moments(a["x"])), wide=True),
+    "angle_from_moments": Function(lambda a, eps: angles.angle_from_moments(a["bias"], a["variance"]), wide=True),
     "standardize": Function(lambda a, eps, **place: lg.standardize(a["x"], eps=eps, **place), 0),
     "layer_norm": Function(lambda a, eps, **place: lg.layer_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
     "rms_norm": Function(lambda a, eps, **place: lg.rms_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
@@ -44,17 +44,16 @@ FUNCTIONS = {
             a["x"], a["gain"], eps=eps, mean=a["bias"], variance=a["variance"], **place
         )
     ),
-    "scale": Function(lambda a, eps, **place: norms.scale(lg.moments(a["x"])[1], eps=eps, **place), wide=True),
+    "scale": Function(lambda a, eps, **place: norms.scale(a["variance"], eps=eps, **place), wide=True),
     "layer_rms_distance": Function(lambda a, eps: norms.layer_rms_distance(a["x"], eps=eps), 0, wide=True),
     "layer_rms_distance_from_moments": Function(
-        lambda a, eps: norms.layer_rms_distance_from_moments(*lg.moments(a["x"]), eps=eps), wide=True
+        lambda a, eps: norms.layer_rms_distance_from_moments(a["bias"], a["variance"], eps=eps), wide=True
     ),
     "relative_radius": Function(
         lambda a, eps, **place: epsilon.relative_radius(a["x"], eps=eps, **place), 0, wide=True
     ),
     "relative_radius_from_mean_square": Function(
-        lambda a, eps, **place: epsilon.relative_radius_from_mean_square(lg.moments(a["x"])[1], eps=eps, **place),
-        wide=True,
+        lambda a, eps, **place: epsilon.relative_radius_from_mean_square(a["variance"], eps=eps, **place), wide=True
     ),
     "matching_eps": Function(lambda a, eps, **place: epsilon.matching_eps(a["x"], eps=eps, **place), wide=True),
     "potential": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps), 1, wide=True),

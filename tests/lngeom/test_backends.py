@@ -128,16 +128,3 @@ def test_a_function_of_the_table_that_is_off_by_a_little_is_noticed() -> None:
     reference = lg.layer_norm(DATA["x"], DATA["gain"], DATA["bias"], eps=EPS)
     other = lg.layer_norm(DATA["x"], DATA["gain"], DATA["bias"], eps=EPS + 2.0**-12)
     assert np.any(np.abs(other - reference) > tolerance(reference, carrier))
-
-
-def test_the_table_names_every_function_of_arrays() -> None:
-    covered = {name.removesuffix("_rms").removesuffix("_fixed") for name in FUNCTIONS}
-    by_others = "uniform same_fiber fiber certify_centering certify_fold certify_rounding moments"
-    covered |= {*by_others.split(), "fold_affine", "angle_from_inner_product", "centered_inner_product"}
-    elsewhere = {
-        "principal_axes"  # in float64 whatever the carrier: test_axes.py
-    }
-    formulas = (lg.norms, lg.projection, lg.angles, lg.epsilon, lg.fibers, lg.derivatives, lg.ellipsoid, lg.folding)
-    functions = {name for module in formulas for name in module.__all__ if name[0].islower()}
-    assert functions - elsewhere <= covered
-    assert elsewhere <= functions

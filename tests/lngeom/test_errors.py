@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
     (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
     (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
+    (lambda: lg.jacobian(X.astype("f4"), eps=1e300), "eps is 1e\\+300: the largest number of float32 rows"),
+    (lambda: lg.layer_norm(X, eps=Fraction(1, 3)), "eps is Fraction.* float"),
+    (lambda: lg.layer_norm(X, eps=np.ones((4, 1))), r"eps has shape \(4, 1\), x \(2, 3\): it is one number"),
     (
         lambda: typeless.layer_norm(X, eps=None),
         r"eps is None: give the number the layer uses \(for example module.eps\)",

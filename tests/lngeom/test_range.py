@@ -1,5 +1,6 @@
 """Rows whose squares leave the range of the dtype, on both libraries; and arrays that are refused by name."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,9 @@ import torch
 import lngeom as lg
 from lngeom.derivatives import jacobian_product
 
+from .exact import EXACT, FORMATS, wrong
 from .functions import FUNCTIONS, data
+from .test_public_api import FUNCTIONS as EXPORTED
 
 DATA = data(24, 6)
 X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
@@ -61,6 +64,40 @@ def test_an_eps_of_another_size_is_exact_too(dtype: str, scale: float, array: An
         assert bool(abs(lg.layer_norm(scaled, eps=small) - lg.layer_norm(x, eps=size)).max() <= 2**-20)
 
 
+WITHOUT = {
+    "moments": "is mean and variance of the table",
+    "angle_from_inner_product centered_inner_product": "cancel what the caller gives, by no condition of a row",
+    "certify_centering certify_fold certify_rounding fiber same_fiber": "say yes or no",
+    "principal_axes": "are roots of a polynomial, exact in test_axes.py",
+    "enclosure": "is an extremum over a box: test_boxes.py",
+    "error_bound tolerance explain_difference": "are bounds, each against exact values in its own tests",
+    "uniform": "has no rows",
+}
+"""Exported functions without an exact counterpart, and why."""
+
+
+def test_every_exported_function_has_an_exact_counterpart_or_a_reason() -> None:
+    excused = " ".join(WITHOUT).split()
+    without = {name for name in EXPORTED if not any(key in (name, f"{name}_rms") or key.startswith(f"{name}_")
+               for key in EXACT)}  # fmt: skip
+    assert sorted(without) == sorted(excused)
+    assert {name.partition(" ")[0] for name in FUNCTIONS} == set(EXACT)
+
+
+ARRAYS = [
+    (dtype, library) for dtype in FORMATS for library in ("numpy", "torch") if (dtype, library) != ("bfloat16", "numpy")
+]
+
+
+@pytest.mark.parametrize(("dtype", "library"), ARRAYS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_rows_of_every_size_are_those_of_exact_arithmetic(name: str, dtype: str, library: str) -> None:
+    def array(values: np.ndarray) -> Any:
+        return torch.tensor(values).to(getattr(torch, dtype)) if library == "torch" else values.astype(dtype)
+
+    assert [wrong(name, dtype, array, random.Random(f"{name} {dtype} {n}")) for n in range(6)] == [""] * 6
+
+
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
 def test_numbers_between_out_of_range_sums(array: Any) -> None:
     def near(computed: Any, expected: Any, dtype: str = "float64") -> None:
@@ -74,6 +111,9 @@ def test_numbers_between_out_of_range_sums(array: Any) -> None:
         near(distance, 2 * np.sin((np.pi / 2 - np.arctan2(1, 2)) / 2), "float32")
     radius = lg.epsilon.relative_radius(array(np.asarray([1e-23, 3e-23], np.float32)), eps=1e-5)
     near(radius, 1e-23 / 1e-5**0.5, "float32")
+    batch = array(np.asarray([[1e20, -1e20], [3.6e15, -3.6e15]], np.float32))
+    near(lg.epsilon.matching_eps(batch, eps=1.0), [5e-21, 0.5 / 3.6e15], "float32")
+    assert not bool(lg.epsilon.matching_eps(batch, eps=0.0).any())
 
 
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])

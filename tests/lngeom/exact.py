@@ -1,0 +1,225 @@
+"""The functions of arrays in exact arithmetic, as their docstrings define them, and rows of every size."""
+
+import math
+import random
+from collections.abc import Callable
+from fractions import Fraction as Q
+from typing import Any
+
+import numpy as np
+import torch
+
+from .functions import FUNCTIONS
+
+D, N, BITS = 4, 3, 120
+Exact = Any
+"""A fraction, or a NumPy array of fractions."""
+
+
+def root(q: Exact) -> Exact:
+    """√q to `BITS` bits at least."""
+    if isinstance(q, np.ndarray):
+        return np.array([root(entry) for entry in q])
+    shift = max(0, BITS + (q.denominator.bit_length() - q.numerator.bit_length()) // 2)
+    return Q(math.isqrt((q.numerator << 2 * shift) // q.denominator), 1 << shift)
+
+
+def centred(x: Exact) -> Exact:
+    return x - x.sum() / len(x)
+
+
+def square(v: Exact) -> Q:
+    return (v * v).sum() / len(v)
+
+
+def divisor(m: Exact, e: Q, outside: bool) -> Exact:
+    return root(m) + e if outside else root(m + e)
+
+
+def normed(v: Exact, e: Q, outside: bool) -> Exact:
+    return v / divisor(square(v), e, outside)
+
+
+def secant(v: Exact, w: Exact, e: Q, outside: bool, project: Callable[[Exact], Exact]) -> Exact:
+    """The matrix of the quotient of differences before the gain; for v = w it is the Jacobian."""
+    s, t = (divisor(square(each), e, outside) for each in (v, w))
+    m, sizes = (v + w) / (s + t), root(square(v)) + root(square(w))
+    c = (s + t) / sizes if outside and sizes else 1
+    identity = np.array([project(np.array([Q(int(i == j)) for i in range(D)])) for j in range(D)])
+    return (identity - c * np.outer(m, m) / D) * (1 / s + 1 / t) / 2
+
+
+def derivative(a: dict[str, Exact], e: Q, outside: bool) -> Exact:
+    v = centred(a["x"])
+    return secant(v, v, e, outside, centred)
+
+
+def distance(mu: Exact, m: Exact, e: Q) -> Exact:
+    s, r = root(m + e), root(mu * mu + m + e)
+    return root(mu * mu) / r * root(1 + (mu * root(m) / (s * (r + s))) ** 2)
+
+
+def angle(mu: Q, m: Q) -> Exact:
+    size = root(mu * mu + m)
+    return Q(math.atan2(root(m) / size, mu / size)) if size else Q(0)
+
+
+def same(x: Exact) -> Exact:
+    return x
+
+
+# The arguments: the rows a, ε, whether it is outside. Rows v, w are x and z, centred for LayerNorm.
+EXACT: dict[str, Callable[[dict[str, Exact], Q, bool], Exact]] = {
+    "project": lambda a, e, o: centred(a["x"]),
+    "mean_vector": lambda a, e, o: a["x"] - centred(a["x"]),
+    "mean": lambda a, e, o: np.array([a["x"].sum() / D]),
+    "variance": lambda a, e, o: np.array([square(centred(a["x"]))]),
+    "condition_number": lambda a, e, o: root(square(a["x"]) / square(centred(a["x"]))),
+    "angle_to_uniform": lambda a, e, o: angle(a["x"].sum() / D, square(centred(a["x"]))),
+    "angle_from_moments": lambda a, e, o: np.array([*map(angle, a["bias"], a["variance"])]),
+    "standardize": lambda a, e, o: normed(centred(a["x"]), e, o),
+    "layer_norm": lambda a, e, o: normed(centred(a["x"]), e, o) * a["gain"] + a["bias"],
+    "batch_norm": lambda a, e, o: (
+        np.array([normed(centred(c), e, o)[a["i"]] for c in a["all"].T]) * a["gain"] + a["bias"]
+    ),
+    "rms_norm": lambda a, e, o: normed(a["x"], e, o) * a["gain"] + a["bias"],
+    "batch_norm_fixed": lambda a, e, o: (a["x"] - a["bias"]) / divisor(a["variance"], e, o) * a["gain"],
+    "scale": lambda a, e, o: divisor(a["variance"], e, o),
+    "layer_rms_distance": lambda a, e, o: distance(a["x"].sum() / D, square(centred(a["x"])), e),
+    "layer_rms_distance_from_moments": lambda a, e, o: distance(a["bias"], a["variance"], e),
+    "relative_radius": lambda a, e, o: root(square(normed(centred(a["x"]), e, o))),
+    "relative_radius_from_mean_square": lambda a, e, o: root(a["variance"]) / divisor(a["variance"], e, o),
+    "matching_eps": lambda a, e, o: matched(square(centred(a["x"])), e, o),
+    "potential": lambda a, e, o: D * root(square(centred(a["x"])) + e),
+    "potential_rms": lambda a, e, o: D * root(square(a["x"]) + e),
+    "jacobian": lambda a, e, o: a["gain"][:, None] * derivative(a, e, o),
+    "jacobian_rms": lambda a, e, o: a["gain"][:, None] * secant(a["x"], a["x"], e, o, same),
+    "jacobian_product": lambda a, e, o: a["gain"] * (derivative(a, e, o) @ a["t"]),
+    "jacobian_transpose_product": lambda a, e, o: derivative(a, e, o) @ (a["gain"] * a["t"]),
+    "jacobian_singular_values": lambda a, e, o: singular(divisor(square(centred(a["x"])), e, o), e, o),
+    "secant": lambda a, e, o: a["gain"][:, None] * secant(centred(a["x"]), centred(a["z"]), e, o, centred),
+    "secant_product": lambda a, e, o: a["gain"] * (secant(centred(a["x"]), centred(a["z"]), e, o, centred) @ a["t"]),
+    "invert": lambda a, e, o: a["y"] * (e / (1 - root(square(a["y"]))) if o else root(e / (1 - square(a["y"])))),
+    "center_writer": lambda a, e, o: centred(a["x"]),
+    "fold_affine_weight": lambda a, e, o: a["x"] * a["gain"],
+    "fold_affine_bias": lambda a, e, o: (a["x"] * a["bias"]).sum(),
+    "dead_direction": lambda a, e, o: (1 / a["gain"]) / root((1 / a["gain"] ** 2).sum()),
+}
+
+
+def matched(m: Q, e: Q, outside: bool) -> Q:
+    return 2 * root(m) * e + e * e if outside else e / (root(m + e) + root(m))
+
+
+def singular(s: Q, e: Q, outside: bool) -> Exact:
+    return np.array([1 / s] * (D - 2) + [e / s ** (2 if outside else 3), Q(0)])
+
+
+FORMATS = {
+    "float64": (-1074, 1023, 53),
+    "float32": (-149, 127, 24),
+    "float16": (-24, 15, 11),
+    "bfloat16": (-133, 127, 8),
+}
+"""Exponents of the smallest and the largest numbers, and bits of a significand."""
+ENTRYWISE = "_from_m singular scale fixed"
+DATA = "x t z y gain bias variance weight"
+
+
+def draw(generator: random.Random, dtype: str) -> tuple[dict[str, np.ndarray], float]:
+    """Rows and an ε of any exponents, which in a row are one, near each other, or any."""
+    low, high, bits = FORMATS[dtype]
+
+    def number(exponent: float) -> float:
+        exponent = min(max(round(exponent), low), high)
+        kept = min(bits, exponent - low + 1)
+        return math.ldexp(
+            generator.choice([-1, 1]) * generator.randrange(1 << kept - 1, 1 << kept), exponent - kept + 1
+        )
+
+    def row(start: float, spread: float) -> list[float]:
+        return [number(start + generator.uniform(-spread, 0)) for _ in range(D)]
+
+    def rows(start: float | None = None) -> np.ndarray:
+        spread = generator.choice([0, 0, 3, 30, high - low])
+        return np.array([row(generator.uniform(low, high) if start is None else start, spread) for _ in range(N)])
+
+    half = np.abs(rows(-2))[:, : D // 2]
+    ordinary = generator.random() < 0.5
+    a = {"x": rows(), "z": rows(), "t": rows(0 if ordinary else None), "gain": row(0, 3), "bias": row(0, 3)}
+    a |= {"variance": row(0, 3), "y": np.concatenate([half, -half], axis=-1)}
+    if not ordinary:
+        a |= {"bias": rows()[0], "variance": rows()[0]}
+    a = {name: np.asarray(value) for name, value in a.items()}
+    a |= {"weight": a["x"], "variance": abs(a["variance"])}
+    square = max(low, min(high, 2 * math.frexp(abs(a["x"]).max())[1]))
+    return a, generator.choice([0.0, 1e-5, 1.0, abs(number(square)), abs(number(generator.uniform(low, high)))])
+
+
+def size(name: str, a: dict[str, Exact], e: Q, o: bool, exact: Exact) -> Exact:
+    """What the error of a function is relative to: its largest entry, or that of what it is the sum of."""
+    largest = {key: np.max(abs(value)) for key, value in a.items() if key != "i"}
+    if any(part in name for part in ENTRYWISE.split()):
+        return (
+            abs(exact)
+            if name != "batch_norm_fixed"
+            else abs(a["gain"]) * (abs(a["x"]) + abs(a["bias"])) / divisor(a["variance"], e, o)
+        )
+    if name in ("mean", "mean_vector", "project", "center_writer"):
+        return largest["x"] + np.max(abs(exact))
+    if name == "layer_rms_distance":
+        return largest["x"] / root(square(a["x"]) + e)
+    if "product" in name:
+        others = [centred(a[key]) for key in ("x", "z" if "secant" in name else "x")]
+        return largest["gain"] * largest["t"] * max(1 / divisor(square(v), e, o) for v in others)
+    extra = largest["bias"] if "_norm" in name else 0
+    return np.max(abs(exact)) + extra if name != "fold_affine_bias" else (abs(a["x"] * a["bias"])).sum()
+
+
+def condition(name: str, a: dict[str, Exact]) -> Q:
+    """How much more than by rounding the errors of a row may be: κ of each row whose mean is subtracted."""
+    rows = [a["x"], *([a["z"]] if "secant" in name else []), *(a["all"].T if name == "batch_norm" else [])]
+    squares = [(square(row), square(centred(row))) for row in rows]
+    return sum((p / q for p, q in squares if q), Q(1))
+
+
+def steepness(a: dict[str, Exact], e: Q, o: bool) -> Q:
+    """How far a number may move, in units of the smallest one, where arguments move by that."""
+    divisors = [divisor(square(centre(a[key])), e, o) for key in "xz" for centre in (centred, same)]
+    return sum((1 / each for each in divisors if each), Q(1))
+
+
+def wrong(name: str, dtype: str, array: Callable[[np.ndarray], Any], generator: random.Random) -> str:
+    """Where a function of the table is off by more than rounding on rows of one draw; empty if nowhere."""
+    arrays, eps = draw(generator, dtype)
+    base, _, place = name.partition(" ")
+    eps = eps or float(base == "invert")  # which is refused at ε = 0
+    with np.errstate(all="ignore"):
+        got = FUNCTIONS[name].call({key: array(value) for key, value in arrays.items()}, eps)
+    got = np.asarray(got.double() if isinstance(got, torch.Tensor) else got, dtype=float)
+    fractions = {key: np.vectorize(Q, otypes=[object])(value) for key, value in arrays.items()}
+    low, high, bits = FORMATS[dtype]
+    work = Q(2) ** -max(bits, 24)
+    for i in range(N):
+        a = {key: value[i] if value.ndim == 2 else value for key, value in fractions.items()}
+        a |= {"all": fractions["x"], "i": i}
+        row = got[i] if len(got) == N else got
+        try:
+            exact = EXACT[base](a, Q(eps), bool(place))
+        except ZeroDivisionError:
+            continue
+        factor = 4 * (D + 30) * work * condition(base, a)
+        bound = (factor + Q(2) ** -bits) * size(base, a, Q(eps), bool(place), exact) + 64 * Q(2) ** low * steepness(
+            a, Q(eps), bool(place)
+        )
+        for value, right, slack in zip(
+            *(np.broadcast_to(v, np.shape(exact)).ravel() for v in (row, exact, bound)), strict=True
+        ):
+            limit = Q(2) ** (high + 1)
+            near = 16 * (max(abs(right), np.max(abs(a["t"]))) + slack) >= limit  # as before a gain, or of a deviation
+            fine = abs(Q(float(value)) - right) <= slack if math.isfinite(value) else near
+            if not fine:
+                given = {k: [float(c) for c in a[k]] for k in DATA.split() if k != "weight"}
+                shown = float(right) if abs(right) < limit else f"{high} bits"
+                return f"{name} of {dtype}: {value}, not {shown}, for {given}, eps {eps}"
+    return ""
