@@ -131,8 +131,12 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[str]:
-    """A run in a few lines: ranges over the norm layers, beside what isotropic vectors would give."""
-    lines = []
+    """A run in a few lines: what belongs to the function, then how the checkpoint is stored, over the norm layers."""
+    radii = [
+        row["gauge_mean"] for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0
+    ]
+    lines = [f"of the function: relative radius of outputs from {min(radii):.4g} to {max(radii):.4g}"] if radii else []
+    lines += [_gauge_line(kind) for kind in sorted({row["norm"] for row in rows})]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
         if not measured:
@@ -146,7 +150,6 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
-    lines += [_gauge_line(kind) for kind in sorted({row["norm"] for row in rows})]
     lines.append(growth_line(rows, fits))
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
@@ -164,7 +167,7 @@ def _gauge_line(kind: "Kind") -> str:
     for side, place in places.items():
         moved = [word for name, word in words.items() if gauge_dependent(name, kind, side)]
         parts.append(f"{place} {', '.join(moved) or 'none'}")
-    return f"a choice of coordinates, not seen in any output (lngeom gauge): {'; '.join(parts)}"
+    return f"how this checkpoint is stored, not seen in any output (lngeom gauge): {'; '.join(parts)}"
 
 
 def growth_words(fit: Growth) -> str:

@@ -33,7 +33,7 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
 
 
 def extremes(rows: Iterable[Row], directions: int) -> Row | None:
-    """Where 1 stands out among directions, where the two norms differ most, and where a vector is longest.
+    """Where ε counts most, where 1 stands out, where the two norms differ most, and where a vector is longest.
 
     Rows of what enters the norms; None where nothing finite does.
     """
@@ -46,6 +46,7 @@ def extremes(rows: Iterable[Row], directions: int) -> Row | None:
     high = [row for row in before if row["rank_among_random"] > directions - directions / 20]
     return {
         "count": len(before),
+        "radius": min(before, key=lambda row: row["gauge_mean"]),
         "ordinary": len(before) - len(low) - len(high),
         "low": low,
         "high": high,

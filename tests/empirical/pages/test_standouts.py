@@ -34,7 +34,8 @@ def test_of_a_run(tmp_path: Path) -> None:
         shutil.copy(RUN / name, tmp_path)
     for name in _FIGURES:
         (tmp_path / f"{name}.svg").write_text("<svg/>", encoding="utf-8")
-    ranks, energy, apart, long, verdicts = standouts(write_report(tmp_path))
+    radius, long, stored, ranks, energy, apart, verdicts = standouts(write_report(tmp_path))
+    assert stored == []
     held = sum(each.verdict == "holds" for each in judged)
     assert verdicts == [str(held), "0", "0"]
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all"]
@@ -42,6 +43,7 @@ def test_of_a_run(tmp_path: Path) -> None:
     high = sum(row["rank_among_random"] >= 61 for row in before)
     assert ranks[:4] == ["64", "1", str(len(before) - low - high), str(len(before))]
     assert str(low) in ranks[4:]
+    assert float(radius[0]) == pytest.approx(min(row["gauge_mean"] for row in before), rel=1e-3)
     least, most = sorted(before, key=lambda row: row["d_cos2"])[:: len(before) - 1]
     for row in (least, most):
         assert f"{row['d_cos2']:.3f}"[:4] in " ".join(energy)
