@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from ._onnx import OnnxNorm, onnx_norms
     from ._options import CheckOptions
     from ._outputs import check_outputs, write_inputs
+    from ._port import Drawn, Examined, examine, examine_onnx
     from ._spec import check_spec
     from ._versions import versions
-    from ._weights import Compared, compare_weights, described
+    from ._weights import compare_weights, gguf_types
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -11,6 +11,7 @@ from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
 
 from ..models import FoundNorm, affine, behaviour, norms, probes, watching
+from ._change import change
 from ._onnx import OnnxNorm
 
 Tokens = Tensor | Sequence[Sequence[int]]
@@ -115,20 +116,26 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
         off = abs(abs(stored - gain) - 1) if stored.shape == gain.shape else np.zeros(1)
         convention = (off <= float(FORMATS[dtype].roundoff) * np.maximum(abs(stored), 1)).all()
         if not convention and case.explained_by(own, Arithmetic.of(dtype)):
-            return _other_parameters(stored - gain, (0 if added is None else added) - (0 if bias is None else bias))
+            return _other_parameters((gain, bias), (stored, added))
     theirs = behaviour(rows, got, float(FORMATS[dtype].roundoff))
     verdict, cause = diagnose([case], dtype, eps=(theirs.eps,) if theirs and theirs.eps else ())
     # What is a norm of this kind and format to its rounding has no other algorithm, but other parameters.
     if theirs is not None and theirs.kind == norm.kind and (cause is None or verdict == "unstable"):
-        return _other_parameters(theirs.gain - gain, theirs.bias - (0 if bias is None else bias))
+        return _other_parameters((gain, bias), (theirs.gain, theirs.bias))
     return f"{verdict}: {cause or 'no known variant, mistake or algorithm'}"
 
 
-def _other_parameters(gain: np.ndarray, bias: np.ndarray | int) -> str:
-    """The verdict on a norm whose gain and bias differ this much."""
-    gain, bias = np.abs(gain), np.broadcast_to(np.abs(bias), gain.shape)
-    at = f"gain off by up to {gain.max():.3g} at component {gain.argmax()}"
-    return f"bug: {at}, bias by up to {bias.max():.3g} at component {bias.argmax()}"
+def _other_parameters(mine: tuple[np.ndarray, np.ndarray | None], theirs: tuple[np.ndarray, np.ndarray | None]) -> str:
+    """The verdict on a norm with another gain or bias."""
+    parts = []
+    for name, old, new in zip(("gain", "bias"), mine, theirs, strict=True):
+        a, b = (torch.zeros(mine[0].shape) if v is None else torch.from_numpy(np.array(v, float)) for v in (old, new))
+        if not torch.equal(a.double(), b.double()):
+            off = (b - a).abs().broadcast_to(mine[0].shape)
+            how = change(a.double(), b.double(), 2.0**-20)  # as read from float32
+            known = "" if how.startswith("off ") else f"{how}, "
+            parts.append(f"{name} {known}off by up to {float(off.max()):.3g} at component {int(off.argmax())}")
+    return f"bug: {'; '.join(parts)}"
 
 
 def _dtype(module: nn.Module) -> torch.dtype:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -112,6 +113,35 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
         raise
     except Exception as error:  # a damaged file may ask anything of its nodes
         raise _unreadable(path, error) from None
+
+
+def onnx_network(path: Path) -> Callable[[np.ndarray], np.ndarray]:
+    """The whole file as a function of token ids; InputError for one that needs other inputs or stores other numbers."""
+    file = _File(path)
+    kinds = {str(value.dtype) for value in file.constants.values()} - {"float32", "int32", "int64", "bool"}
+    if kinds:
+        raise InputError(f"{path} holds numbers of {', '.join(sorted(kinds))}: outputs are compared of float32 alone")
+    given = {"input_ids": lambda ids: ids, "attention_mask": np.ones_like,
+             "position_ids": lambda ids: np.arange(ids.shape[1])[None]}  # fmt: skip
+    names = [value.name for value in file.model.graph.input if value.name not in file.constants]
+    if "input_ids" not in names or not set(names) <= set(given):
+        raise InputError(
+            f"{path} has the inputs {', '.join(names)}: input_ids, attention_mask, position_ids can be given"
+        )
+    outputs = [value.name for value in file.model.graph.output]
+    output = "logits" if "logits" in outputs else outputs[0]
+    try:
+        session = file.runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # as above
+        raise _unreadable(path, error) from None
+
+    def run(ids: np.ndarray) -> np.ndarray:
+        try:
+            return np.asarray(session.run([output], {name: given[name](ids) for name in names})[0])
+        except Exception as error:  # of a shape that was fixed, for example
+            raise _unreadable(path, error) from None
+
+    return run
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

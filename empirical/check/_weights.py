@@ -1,82 +1,115 @@
-"""Two forms of one model beside their norms: the weights of the same name, and the logits."""
+"""The weights of two forms of one model, name by name: the same, one of them rounded, or changed."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
 
-from ._doctor import Tokens
+from ._change import chance, change, projected
+
+_FORMATS = (torch.bfloat16, torch.float16, torch.float32)
+_LEVELS = {
+    "Q2_K": 4, "Q3_K": 8, "Q4_0": 16, "Q4_1": 16, "Q4_K": 16, "Q5_0": 32, "Q5_1": 32, "Q5_K": 32, "Q6_K": 64,
+    "Q8_0": 255, "Q8_K": 255,
+}  # fmt: skip
+"""Numbers that a block of a quantized GGUF tensor can hold, equally far apart."""
+_GGUF = {"BF16": torch.bfloat16, "F16": torch.float16}
 
 
-class Compared(NamedTuple):
-    """A comparison of two forms of one model.
+class Weight(NamedTuple):
+    """A weight of two forms: ``same``; ``rounded``, and to which format; or ``changed``, and how."""
 
-    Attributes:
-        weights: How many tensors of the same name and shape both have.
-        different: Name of each that differs by more than the rounding of the coarser format, and how.
-        logits: Largest difference of a logit, and mean divergence of the predictions in nats; None without logits.
+    name: str
+    state: Literal["same", "rounded", "changed"]
+    text: str = ""
+
+
+def stored(model: nn.Module) -> torch.dtype:
+    """The format that the matrices of a model are stored in: the coarsest that holds them all exactly."""
+    matrices = [w.detach() for w in model.parameters() if w.ndim > 1]
+    fits = (kind for kind in _FORMATS if all(torch.equal(w.to(kind).double(), w.double()) for w in matrices))
+    return next(fits, torch.float64)
+
+
+def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, str] | None = None) -> list[Weight]:
+    """Each weight of either model; `quantized` tells the GGUF type of those that one of them read from such a file.
+
+    A weight is rounded if all its numbers are the other's nearest in the coarser format, or all are cut off.
     """
+    mine, theirs = ({n: w for n, w in m.state_dict().items() if w.is_floating_point()} for m in (source, port))
+    formats, kinds = (stored(source), stored(port)), quantized or {}
+    columns = {f"{path}.weight" for path, m in source.named_modules() if isinstance(m, Conv1D)}
+    moved = {n: w for n, w in mine.items() if n not in theirs or not torch.equal(w.double(), theirs[n].double())}
+    found = []
+    for name in dict.fromkeys((*mine, *theirs)):
+        if name not in mine or name not in theirs:
+            found.append(Weight(name, "changed", f"missing in the {'port' if name in mine else 'source'}"))
+        elif name not in moved:
+            found.append(Weight(name, "same"))
+        else:
+            old, new, kind = mine[name].detach().double(), theirs[name].detach().double(), kinds.get(name, "")
+            to = _rounded(old, new, formats, kind, name in columns)
+            unit = max(torch.finfo(each).eps for each in (*formats, mine[name].dtype))
+            others = ((n, w) for n, w in moved.items() if n != name)
+            found.append(Weight(name, "rounded", to) if to else Weight(name, "changed", change(old, new, unit, others)))
+    texts = {each.name: each.text for each in found}
+    return [each._replace(text=_mutual(each, texts)) for each in found]
 
-    weights: int
-    different: tuple[tuple[str, str], ...]
-    logits: tuple[float, float] | None
+
+def _mutual(weight: Weight, texts: Mapping[str, str]) -> str:
+    """What stands in its place, or that both changed places."""
+    other = weight.text.removeprefix("that of ")
+    return f"exchanged with {other}" if texts.get(other) == f"that of {weight.name}" else weight.text
 
 
-def compare_weights(source: nn.Module, port: nn.Module, ids: Tokens, *, quantized: bool = False) -> Compared:
-    """The weights that both have, and the logits at the token ids.
+def _rounded(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype], kind: str, columns: bool) -> str:
+    """The format that the one weight is the other's rounding to; nothing if it is none."""
+    if old.shape != new.shape or not new.isfinite().all():
+        return ""
+    if kind in _LEVELS:
+        return kind if old.ndim == 2 and _quantized(*((w.T if columns else w) for w in (old, new)), kind) else ""
+    for fine, rough, own in ((old, new, formats[1]), (new, old, formats[0])):
+        to = _GGUF.get(kind, own)
+        near = (rough.abs() <= fine.abs()) & ((fine - rough).abs() < torch.finfo(to).eps * fine.abs())
+        known = kind in _GGUF or formats[0] != formats[1]
+        if known and (torch.equal(fine.to(to).double(), rough) or (near | (fine == rough)).all()):
+            return str(to).removeprefix("torch.")
+    return ""
 
-    Of a `quantized` form only a common factor tells, and a difference of half the length of a weight.
+
+def _quantized(old: Tensor, new: Tensor, kind: str) -> bool:
+    """Whether each block lies within the bound of its type, and a factor of the whole is chance.
+
+    A step is 2 max|w|/(levels - 1). Types without a search hold the largest number of a block: half a step by the
+    nearest level, one where the other end is cut off. Those with one (K) may leave out one step at each end, and their
+    own scales of 4 to 8 bits move a level by at most half a step of the super-block: two. A scale is a float16. Worse
+    than all zeros is no quantization.
     """
-    mine, theirs = dict(source.named_parameters()), dict(port.named_parameters())
-    shared = [name for name, weight in mine.items() if name in theirs and theirs[name].shape == weight.shape]
-    texts = ((name, _difference(mine[name], theirs[name], 0.5 if quantized else 0.0)) for name in shared)
-    different = tuple((name, text) for name, text in texts if text is not None)
-    return Compared(len(shared), different, _logits(source, port, torch.as_tensor(ids)))
+    block = 256 if kind.endswith("K") else 32
+    if old.shape[-1] % block:
+        return False
+    a, b = (w.reshape(-1, block) for w in (old, new))
+    limit = 2 * a.abs().amax(1, keepdim=True) / (_LEVELS[kind] - 1) * (2 if block > 32 else 1) + _LEVELS[kind] * 2**-25
+    worse = ((a - b).norm(dim=1) >= a.norm(dim=1)) & (a.abs().amax(1) > limit.flatten() / 4) & (a != b).any(1)
+    if ((a - b).abs() > limit).any() or worse.any() or not old.any():
+        return False
+    factor, rest = projected(old, new)
+    return chance(factor, rest, old.numel())
 
 
-def _difference(mine: Tensor, other: Tensor, allowed: float) -> str | None:
-    """How a weight differs, None if by no more than one rounding to the coarser of both formats.
+def gguf_types(network: nn.Module, path: Path) -> dict[str, str]:
+    """The GGUF type of each weight that transformers read from a file."""
+    import gguf
 
-    Beyond a factor s it may be off by `allowed` of its length. Where the rest is r of that length, quantization alone
-    takes s to 1 - r^2 (each level the mean of its values), and chance to 1 ± r/sqrt(n).
-    """
-    unit, tiny = (max(getattr(torch.finfo(w.dtype), name) for w in (mine, other)) for name in ("eps", "tiny"))
-    a, b = mine.detach().double(), other.detach().double()
-    if ((a - b).abs() <= unit * torch.maximum(a.abs(), b.abs()) + tiny).all():
-        return None
-    size = float(a.norm())
-    if not size:
-        return "was 0"
-    factor = float((a * b).sum()) / size**2
-    rest = float((b - factor * a).norm()) / size
-    if factor > 0 and rest < 0.5 and abs(factor - 1) > rest**2 + 4 * rest / a.numel() ** 0.5 + unit:
-        return f"multiplied by {factor:.6g}" + (f", the rest off by {rest:.2g} of its length" if rest > unit else "")
-    return None if rest <= allowed else f"off by {rest:.2g} of its length"  # of a NaN, too
-
-
-def _logits(source: nn.Module, port: nn.Module, ids: Tensor) -> tuple[float, float] | None:
-    with torch.inference_mode():
-        mine, other = (getattr(model(ids), "logits", None) for model in (source, port))
-    if mine is None or other is None or mine.shape != other.shape:
-        return None
-    p, q = (values.double().log_softmax(-1) for values in (mine, other))
-    return float((mine.double() - other.double()).abs().max()), float((p.exp() * (p - q)).sum(-1).mean())
-
-
-def described(compared: Compared) -> Iterator[str]:
-    """Sentences that say what was compared and what differs."""
-    names = [f"  {name}: {text}" for name, text in compared.different]
-    if not compared.weights:
-        yield "no weights of the same name and shape: not compared"
-    elif not names:
-        yield f"all {compared.weights} weights are the same, within rounding"
-    else:
-        yield f"{len(names)} of {compared.weights} weights differ:"
-        yield from names[:10]
-        yield from [f"  and {len(names) - 10} more"] if len(names) > 10 else []
-    if compared.logits is None:
-        yield "no logits: not compared"
-    else:
-        largest, nats = compared.logits
-        yield f"logits differ by up to {largest:.3g}, predictions by {nats:.3g} nats a token"
+    reader = gguf.GGUFReader(path)
+    named = reader.get_field("general.architecture")
+    arch = next((key for key, name in gguf.MODEL_ARCH_NAMES.items() if named and name == named.contents()), None)
+    kinds = {tensor.name: tensor.tensor_type.name for tensor in reader.tensors}
+    if arch is None:
+        return {}
+    names = gguf.get_tensor_name_map(arch, 1000)
+    theirs = {name: names.get_name(name, (".weight", ".bias")) for name in network.state_dict()}
+    return {name: kinds[their] for name, their in theirs.items() if their in kinds}

@@ -1,13 +1,15 @@
-"""Is this port the same model? Compare two forms of one model on the same tokens; name the first norm that differs.
+"""Is this port the same model? Compare two forms of one model; one verdict, with the first layer that differs.
 
-SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these or an ONNX file, in which norms are fused
-nodes or modules that torch.onnx.export recorded. Each norm of the port gets the inputs of the source's norm, so only
-its own definition matters: gain offset, eps, centering, order of casts. Weights of the same name and the logits are
-compared as well. The exit code is 1 if a norm or a weight differs.
+SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these or an ONNX file. The verdict is "same
+function" (in float64 both give the same outputs, within the bound of rounding), "same up to the stored format" (they do
+once the source's weights are rounded to that format), "different" (with the first layer whose output differs given the
+same input, and the name of the change), or "not shown to be the same". What was not examined is said. The exit code is
+0 if the verdict begins with "same", else 1.
 
 Example: lngeom doctor models/llama models/llama.gguf
 """
 
+from collections import ChainMap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,42 +22,32 @@ class Options:
 
     source: str = argument("SOURCE", "model directory or .gguf file: the reference")
     port: str = argument("PORT", "directory, .gguf or .onnx file that should be the same model")
-    tokens: int = option(64, "length of the input")
+    tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
     seed: int = option(0, "of the token ids", type=seed)
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    import torch
-
-    from ..check import compare_models, compare_weights, described, onnx_norms
+    from ..check import Drawn, examine, examine_onnx, gguf_types
     from ..models import find_model, load_network, longest_sequence, reads_text_alone, refuse_nan_weights
     from ..support import ModelError
 
-    source, path = load_network(find_model(options.source)), Path(options.port)
+    source = load_network(find_model(options.source))
     refuse_nan_weights(source)
-    port = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(options.port))
-    for network in (source, port):
-        if not isinstance(network, list) and not reads_text_alone(network):
+    onnx = Path(options.port).suffix == ".onnx"
+    networks = {options.source: source} | ({} if onnx else {options.port: load_network(find_model(options.port))})
+    for network in networks.values():
+        if not reads_text_alone(network):
             msg = f"{type(network).__name__} reads more than a text; lngeom check examines its norms by themselves"
             raise ModelError(msg)
-    configs = [model.config for model in (source, port) if not isinstance(model, list)]
-    size = min(config.get_text_config().vocab_size for config in configs)
-    length = min(options.tokens, *(longest_sequence(config) or options.tokens for config in configs))
-    generator = torch.Generator().manual_seed(options.seed)
-    ids = torch.randint(size, (1, length), generator=generator)
-    diagnosis = compare_models(source, port, ids)
-    if diagnosis.first is None:
-        print(f"all {diagnosis.sites} norms compute the same, within rounding")
+    size = min(network.config.get_text_config().vocab_size for network in networks.values())
+    longest = min((n for each in networks.values() if (n := longest_sequence(each.config))), default=options.tokens)
+    drawn = Drawn(size, longest, options.tokens, options.seed)
+    if onnx:
+        examined = examine_onnx(source, Path(options.port), drawn)
     else:
-        print(f"first norm that differs: {diagnosis.first}: {diagnosis.cause}")
-        for site, cause in diagnosis.differences[1:]:
-            print(f"  also {site}: {cause}")
-        print(f"{len(diagnosis.differences)} of {diagnosis.sites} norms differ")
-    if isinstance(port, list):
-        print("weights and logits: not compared with an ONNX file")
-        return 1 if diagnosis.first else 0
-    quantized = any(file.endswith(".gguf") for file in (options.source, options.port))
-    compared = compare_weights(source, port, ids, quantized=quantized)
-    print("\n".join(described(compared)))
-    return 1 if diagnosis.first or compared.different else 0
+        files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
+        examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
+    print("\n".join((*examined.evidence, f"{examined.verdict}: {examined.reason}")))
+    print(f"not examined: {'; '.join(examined.left)}")
+    return 0 if examined.same else 1

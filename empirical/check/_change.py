@@ -1,0 +1,72 @@
+"""How an array of weights became another one, where that has a name."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+
+def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Tensor]] = ()) -> str:
+    """The name of what turned `old` into `new`, else where they differ and by how much.
+
+    Args:
+        old, new: float64, not equal.
+        unit: Twice the unit roundoff of the coarser format: a name holds if each number is off by two of these at most.
+        others: Weights of the source that may stand in this one's place.
+    """
+    if old.shape != new.shape:
+        turned = old.ndim == 2 and old.T.shape == new.shape and torch.equal(old.T, new)
+        return "transposed" if turned else f"shape {tuple(new.shape)} for {tuple(old.shape)}"
+    if not new.isfinite().all():
+        return "off by nan of its length"
+    if not new.any():
+        return "all zero"
+    if not old.any():
+        return f"was 0, off by up to {float(new.abs().max()):.3g}"
+
+    def near(that: Tensor, least: float = 0.0) -> bool:
+        return bool(((new - that).abs() <= 2 * unit * torch.maximum(new.abs(), that.abs()).clamp(min=least)).all())
+
+    if near(-old):
+        return "negated"
+    if old.ndim == 1 and (near(old + 1, 1.0) or near(old - 1, 1.0)):  # of which the 1 leaves a rounding
+        return "1 + w for w" if float((new - old).sum()) > 0 else "w for 1 + w"
+    if old.ndim == 2 and old.shape[0] == old.shape[1] and near(old.T):
+        return "transposed"
+    if other := next((name for name, that in others if that.shape == new.shape and near(that.double())), None):
+        return f"that of {other}"
+    return _pattern(old, new, unit)
+
+
+def _pattern(old: Tensor, new: Tensor, unit: float) -> str:
+    """Permuted, multiplied, wrong in some places, or how far off."""
+    ordered = (values.flatten().sort().values for values in (old, new))
+    if torch.allclose(*ordered, rtol=unit, atol=0):
+        return "permuted"
+    factor, rest = projected(old, new)
+    if rest <= unit:
+        return f"multiplied by {factor:.8g}"
+    off = (old - new).abs()
+    wrong = (off > unit * torch.maximum(old.abs(), new.abs())).nonzero()
+    if 0 < len(wrong) < old.numel() / 2:
+        at = wrong[0].tolist()
+        return f"off in {len(wrong)} of {old.numel()} numbers, first at {at}, by up to {float(off.max()):.3g}"
+    if rest < 0.5 and not chance(factor, rest, old.numel()):
+        text = f"multiplied by {factor:.3g}, the rest off by {rest:.2g} of its length"
+        return f"negated: {text}" if factor < 0 else text
+    return f"off by {float(off.norm() / old.norm()):.2g} of its length"
+
+
+def projected(old: Tensor, new: Tensor) -> tuple[float, float]:
+    """The factor that brings `old` nearest to `new`, and what remains, in lengths of `old`."""
+    size = float(old.norm())
+    factor = float((old * new).sum()) / size**2
+    return factor, float((new - factor * old).norm()) / size
+
+
+def chance(factor: float, rest: float, count: int) -> bool:
+    """Whether quantization accounts for a factor, where the rest is r of the length of n numbers.
+
+    Levels that are means of their values take the factor to 1 - r^2, and chance to 1 ± r/sqrt(n): four of those.
+    """
+    return abs(factor - 1) <= rest**2 + 4 * rest / count**0.5 + 2**-23
