@@ -30,7 +30,7 @@ class Command(NamedTuple):
 GROUPS: dict[str, dict[str, Command]] = {
     "is a norm right": {
         "check": Command("check", "is my norm right? rounding, a variant, or a bug"),
-        "doctor": Command("empirical", "does this port of a model have the same norms?"),
+        "doctor": Command("empirical", "is this port the same model? one verdict"),
         "tolerance": Command("check", "how far a correct norm kernel may be off, by width and dtype"),
     },
     "what norms do in a model": {

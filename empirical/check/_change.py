@@ -67,6 +67,6 @@ def projected(old: Tensor, new: Tensor) -> tuple[float, float]:
 def chance(factor: float, rest: float, count: int) -> bool:
     """Whether quantization accounts for a factor, where the rest is r of the length of n numbers.
 
-    Levels that are means of their values take the factor to 1 - r^2, and chance to 1 ± r/sqrt(n): four of those.
+    Levels that are means of their values take the factor to 1 - r^2, and chance to 1 ± r/sqrt(n): eight of those.
     """
-    return abs(factor - 1) <= rest**2 + 4 * rest / count**0.5 + 2**-23
+    return abs(factor - 1) <= rest**2 + 8 * rest / count**0.5 + 2**-23

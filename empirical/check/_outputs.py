@@ -21,11 +21,12 @@ _CHANCE = 1e-12
 @contextmanager
 def in_float64() -> Iterator[None]:
     """What a model does in float32 whatever its own format (norms, softmax, angles of positions) is done in float64."""
-    before, wide = torch.get_default_dtype(), {"float32": torch.float64, "float": torch.float64}
+    before, patch = torch.get_default_dtype(), mock.patch.object
     torch.set_default_dtype(torch.float64)
     try:
-        with mock.patch.multiple(torch, **wide), mock.patch.object(Tensor, "float", Tensor.double), torch.no_grad():
-            yield
+        with patch(torch, "float32", torch.float64), patch(torch, "float", torch.float64), torch.no_grad():
+            with patch(Tensor, "float", Tensor.double):
+                yield
     finally:
         torch.set_default_dtype(before)
 
@@ -60,13 +61,9 @@ def distance(a: object, b: object) -> float:
     return max((float(torch.nan_to_num(each, nan=math.inf).max()) for each in off if each.numel()), default=0.0)
 
 
-def rounding(module: nn.Module, call: Callable[[nn.Module, Any], Any], given: Any, unit: float = 2.0**-52) -> float:
-    """A bound on how far two programs for one function are apart where they round to `unit`, twice the roundoff.
-
-    Every weight and number of the input is off by one unit, up or down at random. A sum of n terms, in any order, errs
-    by at most λ sqrt(n) roundings with probability 1 - 2 exp(-λ²/2) (Higham and Mary 2019), λ = 8; two programs, twice.
-    """
-    generator, twin, wanted = torch.Generator().manual_seed(0), copy.deepcopy(module), call(module, given)
+def shaken(module: nn.Module, call: Callable[[nn.Module, Any], Any], given: Any, unit: float) -> float:
+    """How far the outputs move where every weight and number of the input is off by one unit, up or down at random."""
+    generator, twin = torch.Generator().manual_seed(0), copy.deepcopy(module)
 
     def drawn(value: Any) -> Any:
         if not isinstance(value, Tensor) or not value.is_floating_point():
@@ -75,11 +72,20 @@ def rounding(module: nn.Module, call: Callable[[nn.Module, Any], Any], given: An
 
     for value in (*twin.parameters(), *twin.buffers()):
         value.data = drawn(value.data)
-    least = distance(call(twin, tree_map(drawn, given)), wanted)
-    tensors = [leaf for leaf in tree_leaves(wanted) if isinstance(leaf, Tensor) and leaf.is_floating_point()]
+    return distance(call(twin, tree_map(drawn, given)), call(module, given))
+
+
+def rounding(module: nn.Module, call: Callable[[nn.Module, Any], Any], given: Any) -> float:
+    """A bound on how far two programs in float64 for one function are apart.
+
+    A sum of n terms, in any order, errs by at most λ sqrt(n) roundings with probability 1 - 2 exp(-λ²/2) (Higham and
+    Mary 2019), λ = 8, of which :func:`shaken` shows one, or that of the largest output; two programs, twice.
+    """
+    unit = 2.0**-52
+    tensors = [leaf for leaf in tree_leaves(call(module, given)) if isinstance(leaf, Tensor)]
     size = max((float(t[t.isfinite()].abs().max()) for t in tensors if t.isfinite().any()), default=0.0)
     terms = max((n for value in (*module.parameters(), *tensors) for n in value.shape), default=1)
-    return 2 * 8 * terms**0.5 * max(least, unit * size)
+    return 2 * 8 * terms**0.5 * max(shaken(module, call, given, unit), unit * size)
 
 
 def explained(port: nn.Module, ids: Tensor, gap: Tensor, moved: Mapping[str, Tensor | None], unit: float) -> bool:

@@ -17,7 +17,7 @@ from lngeom.errors import InputError
 from ..models import text_config
 from ._doctor import Diagnosis, compare_models
 from ._onnx import onnx_network, onnx_norms
-from ._outputs import distance, explained, first_layer, in_float64, outputs, rounding, widened
+from ._outputs import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
 from ._weights import Weight, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"
@@ -102,7 +102,7 @@ def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping
         sequences = _sequences(both, drawn)
         _run(both, sequences, torch.finfo(stored(port)).eps)
         layer = None if both.alike else first_layer(both.source, both.port, both.worst)
-    norms = _norms(*(copy.deepcopy(model).float() for model in (both.source, both.port)), both.worst)
+    norms = _norms(copy.deepcopy(both.source).float(), copy.deepcopy(both.port).float(), both.worst)
     lengths = sorted({ids.shape[1] for ids in sequences})
     return _judged(both, norms, layer, lengths, str(stored(port)).removeprefix("torch."))
 
@@ -124,9 +124,9 @@ def _entries(mine: Mapping[str, Any], theirs: Mapping[str, Any], prefix: str = "
             yield prefix + key, (mine[key], theirs[key])
 
 
-def _rounded(*pair: object) -> bool:
+def _rounded(mine: Any, theirs: Any) -> bool:
     """Whether both are one number as float32, the format of numbers in a GGUF file."""
-    return all(isinstance(value, float) for value in pair) and len({float(np.float32(value)) for value in pair}) == 1
+    return isinstance(mine, float) and isinstance(theirs, float) and np.float32(mine) == np.float32(theirs)
 
 
 def _sequences(both: _Pair, drawn: Drawn) -> list[Tensor]:
@@ -232,28 +232,24 @@ def _named(both: _Pair, norms: Diagnosis | str, layer: tuple[str, str] | None, e
 
 
 def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
-    """Is the ONNX file the same model? Its norms by themselves, and its outputs in float32, in which it runs."""
-    wide = copy.deepcopy(source).float()
-    ids = _sequences(_Pair(wide, wide, [], {}, []), drawn)
-    norms, gap, bound, said = _norms(source, path, ids[1]), 0.0, 0.0, ""
-    try:
-        run = onnx_network(path)
-        with torch.no_grad():
-            gap = max(distance(outputs(wide, each), torch.from_numpy(run(each.numpy()))) for each in ids)
-            bound = max(rounding(wide, outputs, each, 2.0**-23) for each in ids)
-        line = f"in float32 the outputs differ by up to {gap:.3g}; rounding explains {bound:.3g}"
-    except InputError as error:
-        line = said = f"the outputs cannot be compared: {error}"
-    verdict, reason = "same function", "the outputs agree in float32"
+    """Is the ONNX file the same model? Its norms by themselves, and its outputs in float64."""
+    with in_float64():
+        both = _Pair(widened(source), source, [], {}, [])
+        ids, said = _sequences(both, drawn), ""
+        try:
+            run = onnx_network(path)
+            gap = max(distance(outputs(both.source, each), torch.from_numpy(run(each.numpy()))) for each in ids)
+            bound = max(shaken(both.source, outputs, each, 2.0**-23) for each in ids)
+            line = f"in float64 the outputs differ by up to {gap:.3g}; numbers kept in float32 explain {bound:.3g}"
+        except InputError as error:
+            line, gap, bound = f"the outputs cannot be compared: {error}", math.inf, 0.0
+            said = line
+    norms = _norms(source, path, ids[1])
+    verdict, reason = "same function", "the outputs agree"
     if isinstance(norms, Diagnosis) and norms.first is not None:
         verdict, reason = "different", f"first at {norms.first}: {norms.cause}"
     elif said:
         verdict, reason = "not shown to be the same", said
     elif not gap <= bound:
-        verdict, reason = (
-            "different",
-            "the outputs; no norm does otherwise by itself, and no other layer of a file is compared",
-        )
-    return Examined(
-        verdict, reason, (*_of_norms(norms), line), ("the weights by name", "inputs other than these", _LEFT)
-    )
+        verdict, reason = ("different", "no norm does otherwise by itself, the outputs do; no other layer is compared")
+    return Examined(verdict, reason, (*_of_norms(norms), line), ("weights by name", "inputs other than these", _LEFT))

@@ -70,7 +70,7 @@ def _rounded(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype],
     if old.shape != new.shape or not new.isfinite().all():
         return ""
     if kind in _LEVELS:
-        return kind if old.ndim == 2 and _quantized(*((w.T if columns else w) for w in (old, new)), kind) else ""
+        return kind if old.ndim == 2 and _quantized(old.T if columns else old, new.T if columns else new, kind) else ""
     for fine, rough, own in ((old, new, formats[1]), (new, old, formats[0])):
         to = _GGUF.get(kind, own)
         near = (rough.abs() <= fine.abs()) & ((fine - rough).abs() < torch.finfo(to).eps * fine.abs())
@@ -92,12 +92,15 @@ def _quantized(old: Tensor, new: Tensor, kind: str) -> bool:
     if old.shape[-1] % block:
         return False
     a, b = (w.reshape(-1, block) for w in (old, new))
-    limit = 2 * a.abs().amax(1, keepdim=True) / (_LEVELS[kind] - 1) * (2 if block > 32 else 1) + _LEVELS[kind] * 2**-25
-    worse = ((a - b).norm(dim=1) >= a.norm(dim=1)) & (a.abs().amax(1) > limit.flatten() / 4) & (a != b).any(1)
-    if ((a - b).abs() > limit).any() or worse.any() or not old.any():
+    largest, levels = a.abs().amax(1, keepdim=True), _LEVELS[kind]
+    step = 2 * largest / (levels - 1)
+    limit = step * (2 if block > 32 else 1) + levels * 2**-25  # half the distance of the smallest float16 scales
+    worse = ((a - b).norm(dim=1) >= a.norm(dim=1)) & (largest > limit / 4).flatten() & (a != b).any(1)
+    inside = a.abs() < largest - step  # not cut off, which would take the factor below 1
+    if ((a - b).abs() > limit).any() or worse.any() or not a[inside].any():
         return False
-    factor, rest = projected(old, new)
-    return chance(factor, rest, old.numel())
+    factor, rest = projected(a[inside], b[inside])
+    return chance(factor, rest, int(inside.sum()))
 
 
 def gguf_types(network: nn.Module, path: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -38,7 +39,7 @@ def ports(scene: Scene, generator: random.Random) -> str:
     elif what == "eps":
         right = f"eps = {by:g}" in text and "weights are the same" in text
     else:
-        off = f"{path}: bug: gain off by up to" in text and "1 of 3 norms differ" in text
+        off = re.search(rf"{path}: bug: (gain|bias) off by up to", text) and "1 of 3 norms differ" in text
         right = told.startswith("exit code 1: []") and (off if "ln_" in what else same) and f"{what}: " in text
     return "" if right else f"{what}, {by}: {told} {text}"
 

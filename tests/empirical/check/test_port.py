@@ -1,0 +1,142 @@
+"""Ports that are the same model, and ports with one change: the verdict, and the name of the change."""
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig
+
+from empirical.check import compare_weights
+from lngeom.cli import main
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 48, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "head_dim": 16, "max_position_embeddings": 64, "num_key_value_heads": 2, "pad_token_id": 0, "eos_token_id": 0,
+}  # fmt: skip
+CONFIGS: dict[str, Callable[..., Any]] = {
+    "gpt2": lambda **more: GPT2Config(vocab_size=48, n_embd=32, n_layer=2, n_head=2, n_positions=64, **more),
+    "llama": lambda **more: LlamaConfig(**SIZES | more),
+    "neox": lambda **more: GPTNeoXConfig(**SIZES | more),
+    "gemma": lambda **more: GemmaConfig(**SIZES | more),
+}
+GAIN, DOWN = "model.layers.0.input_layernorm.weight", "model.layers.1.mlp.down_proj.weight"
+QUERY, OTHER = "model.layers.1.self_attn.q_proj.weight", GAIN.replace("input", "post_attention")
+
+
+def built(kind: str, **more: Any) -> Any:
+    """A network whose gains and biases are drawn."""
+    torch.manual_seed(0)
+    network = AutoModelForCausalLM.from_config(CONFIGS[kind](**more))
+    for weight in (weight for weight in network.parameters() if weight.ndim == 1):
+        weight.data += 0.3 * torch.randn(weight.shape)
+    return network
+
+
+def on(name: str, how: Callable[[Tensor], Tensor]) -> Callable[[Any], None]:
+    def changed(network: Any) -> None:
+        for weight in (weight for own, weight in network.named_parameters() if re.fullmatch(name, own)):
+            weight.data = how(weight.data).contiguous()
+
+    return changed
+
+
+def exchanged(network: Any) -> None:
+    one, two = network.get_parameter(GAIN), network.get_parameter(OTHER)
+    one.data, two.data = two.data, one.data
+
+
+def rescaled(network: Any) -> None:
+    """Into the readers of a norm goes what its gains lose: the same function."""
+    factor = torch.linspace(0.5, 1.5, 32)
+    on(GAIN, lambda w: w * factor)(network)
+    on(r"model.layers.0.self_attn.[qkv]_proj.weight", lambda w: w / factor)(network)
+
+
+def one_token(w: Tensor) -> Tensor:
+    return torch.cat([w[:40], w[40:41] * 1.1, w[41:]])
+
+
+CHANGED: dict[str, tuple[str, Any, str]] = {
+    "zeroed": ("llama", on(DOWN, torch.zeros_like), "1.mlp.down_proj, .*all zero"),
+    "negated": ("llama", on(DOWN, torch.neg), "1.mlp.down_proj, .*negated"),
+    "scaled": ("llama", on(DOWN, lambda w: 1.01 * w), r"1.mlp.down_proj, .*multiplied by 1.01$"),
+    "scaled, in bfloat16": ("gpt2", lambda n: on(r".*1.mlp.c_proj.weight", lambda w: 1.01 * w)(n) or n.bfloat16(),
+                            r"h.1.mlp.c_proj, .*multiplied by 1.0(1|09)"),
+    "transposed": ("llama", on(QUERY, torch.t), "1.self_attn.q_proj, .*transposed"),
+    "permuted": ("llama", on(GAIN, lambda w: w.roll(3)), "0.input_layernorm, .*weight permuted"),
+    "exchanged": ("llama", exchanged, f"0.input_layernorm, .*weight exchanged with {OTHER}"),
+    "1 + w for w": ("llama", on(r".*norm.weight", lambda w: w + 1), r"0.input_layernorm, .*1 \+ w for w.*as Gemma"),
+    "w for 1 + w": ("gemma", on(r".*norm.weight", lambda w: w - 1), r"0.input_layernorm, .*w for 1 \+ w"),
+    "no biases": ("neox", on(r".*norm.bias", torch.zeros_like), "0.input_layernorm, .*bias all zero"),
+    "one token": ("gemma", on("model.embed_tokens.weight", one_token), r"embed_tokens, .*first at \[40, 0\]"),
+    "one position": ("gpt2", on("transformer.wpe.weight", one_token), r"wpe, .*first at \[40, 0\]"),
+    "a NaN": ("llama", on(DOWN, lambda w: w * torch.nan), "1.mlp.down_proj, .*nan"),
+    "eps": ("llama", {"rms_norm_eps": 1e-5}, "0.input_layernorm, .*eps = 1e-05.*rms_norm_eps = 1e-05, not 1e-06"),
+    "parallel": ("neox", {"use_parallel_residual": False}, "layers.0, .*use_parallel_residual = False, not True"),
+    "angles": ("llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, "rotary_emb, .*rope_theta"),
+    "activation": ("gpt2", {"activation_function": "gelu"}, "h.0.mlp.act, .*activation_function = gelu, not"),
+    "no bias": ("llama", ("llama", {"attention_bias": True}), "0.self_attn.q_proj, .*bias missing in the source"),
+    "vocabulary": ("llama", ("llama", {"vocab_size": 56}), "vocab_size = 56, not 48"),
+    "as Llama": ("gemma", ("llama", {"hidden_act": "gelu_pytorch_tanh"}), r"gain w for 1 \+ w"),
+}  # fmt: skip
+SAME: dict[str, tuple[str, Any, str]] = {
+    "itself": ("gemma", {}, "same function"),
+    "bfloat16": ("llama", lambda network: network.bfloat16(), r"same up to the stored format \(bfloat16\)"),
+    "bfloat16 and back": ("neox", lambda network: network.bfloat16().float(), r"same up to .* \(bfloat16\)"),
+    "float16": ("gpt2", lambda network: network.half(), r"same up to the stored format \(float16\)"),
+    "rescaled": ("llama", rescaled, "same function: .* though weights differ"),
+    "dropout": ("gpt2", {"attn_pdrop": 0.3}, "same function"),
+}
+
+
+@pytest.mark.parametrize("name", [*CHANGED, *SAME])
+def test_the_doctor_ends_in_one_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kind, change, said = (CHANGED | SAME)[name]
+    source, port = built(kind), built(kind)
+    if isinstance(change, tuple):
+        port = built(change[0], **change[1])
+        own = source.state_dict()
+        port.load_state_dict(
+            {n: own[n] if n in own and own[n].shape == w.shape else w for n, w in port.state_dict().items()}
+        )
+    elif not isinstance(change, dict):
+        change(port)
+    for network, place in ((source, "source"), (port, "port")):
+        network.save_pretrained(tmp_path / place)
+    if isinstance(change, dict):
+        path = tmp_path / "port" / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    capsys.readouterr()
+    assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port")]) == (name in CHANGED)
+    *_, verdict, left = capsys.readouterr().out.splitlines()
+    assert re.match(f"different: first at .*{said}" if name in CHANGED else said, verdict), verdict
+    assert left.startswith("not examined: ")
+
+
+@pytest.mark.parametrize("kind", ["Q8_0", "Q5_0", "Q4_1", "Q4_0"])
+def test_quantization_is_told_from_a_change_block_by_block(kind: str) -> None:
+    quants = pytest.importorskip("gguf", reason="the package gguf is not installed").quants
+    torch.manual_seed(0)
+    source, number = torch.nn.Linear(64, 64, bias=False), getattr(quants.GGMLQuantizationType, kind)
+
+    def state(how: Callable[[Tensor], Tensor]) -> str:
+        port = copy.deepcopy(source)
+        blocks = quants.quantize(how(source.weight.detach()).numpy(), number)
+        port.weight.data = torch.tensor(quants.dequantize(blocks, number))
+        (weight,) = compare_weights(source, port, {"weight": kind})
+        return f"{weight.state}: {weight.text}"
+
+    one_block = torch.ones(64, 64)
+    one_block[5, 32:] = 0
+    assert state(torch.clone) == f"rounded: {kind}"
+    assert state(torch.zeros_like) == "changed: all zero"
+    assert state(torch.neg).startswith("changed: negated")
+    assert state(lambda w: 1.05 * w).startswith("changed: multiplied by 1.0")
+    assert state(lambda w: w * one_block).startswith("changed: ")
+    assert state(lambda w: w * (2 * one_block - 1)).startswith("changed: ")
