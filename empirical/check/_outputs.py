@@ -24,9 +24,9 @@ def in_float64() -> Iterator[None]:
     before, patch = torch.get_default_dtype(), mock.patch.object
     torch.set_default_dtype(torch.float64)
     try:
-        with patch(torch, "float32", torch.float64), patch(torch, "float", torch.float64), torch.no_grad():
-            with patch(Tensor, "float", Tensor.double):
-                yield
+        wide = patch(torch, "float32", torch.float64), patch(torch, "float", torch.float64)
+        with wide[0], wide[1], patch(Tensor, "float", Tensor.double), torch.no_grad():
+            yield
     finally:
         torch.set_default_dtype(before)
 

@@ -251,8 +251,8 @@ def test_passages_that_cannot_be_are_refused(name: str, scene: Scene, tmp_path: 
 DOCTORED: dict[str, tuple[Callable[[nn.LayerNorm], object], str]] = {
     "a gain 1 % larger": (lambda norm: norm.weight.data[3].mul_(1.01), r"gain off by up to .* at component 3"),
     "gains off by 1e-4": (lambda norm: norm.weight.data.add_(1e-4), "gain off by up to 0.0001"),
-    "biases off by 1e-5": (lambda norm: norm.bias.data.add_(1e-5), "bias by up to (1|9.9)"),
-    "a bias beside zeros": (lambda norm: norm.bias.data[5].add_(1e-3), "bias by up to 0.001 at component 5"),
+    "biases off by 1e-5": (lambda norm: norm.bias.data.add_(1e-5), "bias off by up to (1|9.9)"),
+    "a bias beside zeros": (lambda norm: norm.bias.data[5].add_(1e-3), "bias off by up to 0.001 at component 5"),
     "two gains swapped": (lambda norm: norm.weight.data[:2].copy_(norm.weight.data[:2].flip(0)), "gain permuted"),
 }
 
