@@ -16,8 +16,8 @@ from lngeom.errors import InputError
 
 from ..models import text_config
 from ._doctor import Diagnosis, compare_models
+from ._logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
 from ._onnx import onnx_network, onnx_norms
-from ._outputs import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
 from ._weights import Weight, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"
