@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._options import CheckOptions
     from ._outputs import check_outputs, write_inputs
     from ._port import Drawn, Examined, examine, examine_onnx
+    from ._report import Outcome, annotations, expectations, table, write_junit
     from ._spec import check_spec
     from ._versions import versions
     from ._weights import compare_weights, gguf_types

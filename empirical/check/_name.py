@@ -84,8 +84,8 @@ def _noted(tried: Tried, verdict: str) -> Iterator[str]:
     """What such a verdict leaves open."""
     kernel, trials = tried.inputs.claim.kernel, tried.trials
     if verdict == "rounding":
-        cases = [trial.case() for trial in trials if trial.d <= HUGE]
-        names = ", ".join(indistinct(cases, kernel.dtype))
+        cases = [trial.case() for trial in trials if trial.d <= HUGE] if kernel.asked.undetectable else []
+        names = ", ".join(indistinct(cases, kernel.dtype) if cases else ())
         if names:
             yield f"undetectable by these inputs, within rounding: {names}"
         return

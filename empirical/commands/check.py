@@ -13,18 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lngeom.errors import InputError
+from lngeom.errors import InputError, LngeomError
 from lngeom.options import argument, json_alone, json_option, option
 
 if TYPE_CHECKING:
-    from ..check import Finding
+    from ..check import Finding, Outcome
 
 
 @dataclass(frozen=True)
 class Options:
     """The norm, how it is asked, and what of it passes."""
 
-    target: str = argument("SPEC", "module:name, an ONNX file, or a model directory of Hugging Face", default="")
+    targets: tuple[str, ...] = argument(
+        "SPEC", "module:name, an ONNX file, or a model directory of Hugging Face", default=(), nargs="*"
+    )
     kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, or else its name")
     eps: float | None = option(None, "default: the kernel's own, or else the measured value")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
@@ -51,56 +53,99 @@ class Options:
     write_inputs: Path | None = option(
         None, 'write what a program is to compute; SPEC is its call, as "f(x, gain, eps)"', metavar="DIR"
     )
+    expected: Path | None = option(None, "lines SPEC TEXT: what fails with this cause, and passes here", metavar="FILE")
+    junit: Path | None = option(None, "write the verdicts as JUnit's XML", metavar="FILE")
+    github: bool = option(False, "print annotations for GitHub's workflows")
+    undetectable: bool = option(False, "list the known mistakes that no input tells from rounding")
     outputs: Path | None = option(None, "judge what a program wrote beside these inputs", metavar="DIR")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
-_ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec", "seconds")
+_ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec", "seconds", "undetectable")
 
 
-def _found(options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
-    """The findings of a program's outputs, or else of what SPEC names, and the versions behind them."""
+def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
+    """The findings of a program's outputs, or else of what a SPEC names, and the versions behind them."""
     from ..check import CheckOptions, check_outputs, check_spec, dead, in_child, versions
 
-    name = options.target
     if options.outputs is not None:
-        return {str(options.outputs): check_outputs(options.outputs, options.refuse)}, versions()
-    if not name:
-        raise InputError("no kernel is named: give SPEC, as module:name, or --outputs DIR")
+        return {target: check_outputs(options.outputs, options.refuse)}, versions()
     asked = {**given, "refuse": options.refuse}
     return in_child(
-        lambda: (check_spec(name, **asked), versions()),
-        lambda end, script: ({name: dead(CheckOptions(**asked), end, script)}, versions()),
+        lambda: (check_spec(target, **asked), versions()),
+        lambda end, script: ({target: dead(CheckOptions(**asked), end, script)}, versions()),
     )
+
+
+def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"], dict[str, str], list[LngeomError]]:
+    """What came of each kernel, the versions behind it, and the errors of what could not be checked."""
+    from ..check import Outcome, expectations
+
+    expected = expectations(options.expected)
+    targets = [str(options.outputs)] if options.outputs is not None else list(dict.fromkeys(options.targets))
+    if unknown := expected.keys() - set(targets):
+        raise InputError(f"{options.expected} names {min(unknown)}, which is not checked: check it, or remove the line")
+    outcomes, loaded, errors = [], dict[str, str](), list[LngeomError]()
+    for target in targets:
+        text = expected.get(target, "")
+        try:
+            findings, more = _found(target, options, given)
+        except LngeomError as error:
+            outcomes.append(Outcome(target, None, str(error), False, text))
+            errors.append(error)
+            continue
+        loaded |= more
+        for name, finding in findings.items():
+            passed = finding.passes(options.allow, proved=options.proved)
+            known = not passed and text.lower() in f"{finding.verdict}: {finding.cause}".lower()
+            outcomes.append(Outcome(name, finding, "", known if text else passed, text))
+    return outcomes, loaded, errors
+
+
+def _written(outcomes: list["Outcome"], options: Options) -> None:
+    """Scripts, proofs and reports, where they are asked for."""
+    from ..check import write_junit
+    from ..proving import write_certificates
+
+    findings = [one.finding for one in outcomes if one.finding]
+    if options.junit:
+        write_junit(outcomes, options.junit)
+    if options.certificate:
+        certificates = [data for each in findings if each.proof for data in each.proof.certificates]
+        write_certificates(certificates, options.certificate)
+    if options.reproducer:
+        scripts = [finding.point.reproducer for finding in findings if finding.point.reproducer]
+        if not scripts:
+            raise InputError("no script can be written: nothing is wrong, or the kernel is not a function of a module")
+        options.reproducer.write_text(scripts[0], encoding="utf-8")
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..check import write_inputs
-    from ..proving import write_certificates
+    from ..check import annotations, table, write_inputs
 
     given = {name: getattr(options, name) for name in _ASKED}
-    if options.write_inputs is not None:
-        count = write_inputs(options.write_inputs, options.target, **given)
-        print(f"{options.write_inputs}: {count} folders; write y.npy into each, then --outputs {options.write_inputs}")
+    if (folder := options.write_inputs) is not None:
+        count = write_inputs(folder, " ".join(options.targets), **given)
+        print(f"{folder}: {count} folders; write y.npy into each, then --outputs {folder}")
         return 0
-    findings, loaded = _found(options, given)
-    passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
-    record = {
-        "schema": 1,
-        "passed": all(passed.values()),
-        "versions": loaded,
-        "results": [{"name": name, "passed": passed[name], **finding.record()} for name, finding in findings.items()],
-    }
-    scripts = [finding.point.reproducer for finding in findings.values() if finding.point.reproducer]
-    if options.reproducer:
-        if not scripts:
-            raise InputError("no script can be written: nothing is wrong, or the kernel is not a function of a module")
-        options.reproducer.write_text(scripts[0], encoding="utf-8")
-    if options.certificate:
-        proofs = [finding.proof for finding in findings.values() if finding.proof]
-        write_certificates([data for proof in proofs for data in proof.certificates], options.certificate)
-    if not json_alone(record, options.json):
-        for name, finding in findings.items():
-            print(f"{name}: {finding}" if len(findings) > 1 else finding)
-    return 0 if record["passed"] else 1
+    if not options.targets and options.outputs is None:
+        raise InputError("no kernel is named: give SPEC, as module:name, or --outputs DIR")
+    outcomes, loaded, errors = _outcomes(options, given)
+    passed = all(one.passed for one in outcomes)
+    record = {"schema": 1, "passed": passed, "versions": loaded}
+    record |= {"results": [one.record() for one in outcomes if one.finding]}
+    record |= {"errors": {one.name: one.error for one in outcomes if one.error}} if errors else {}
+    alone = json_alone(record, options.json)
+    if not alone:
+        for one in outcomes:
+            if one.finding:
+                print(f"{one.name}: {one.finding}" if len(outcomes) > 1 else one.finding)
+        if len(outcomes) > 1 or options.expected:
+            print(table(outcomes))
+    if options.github and (lines := annotations(outcomes)):
+        print(lines)
+    _written(outcomes, options)
+    if errors:
+        raise errors[0]
+    return 0 if passed else 1

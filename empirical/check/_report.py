@@ -1,0 +1,93 @@
+"""Verdicts on several kernels, as continuous integration reads them: a table, annotations, JUnit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from lngeom.errors import InputError
+
+from ..support import Json
+from ._finding import Finding
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one kernel.
+
+    Attributes:
+        finding: The finding, None where the check could not run.
+        error: Why it could not.
+        passed: Whether it passes, or fails as is expected.
+        expected: The text that its cause is expected to contain, empty where it is expected to pass.
+    """
+
+    name: str
+    finding: Finding | None
+    error: str
+    passed: bool
+    expected: str = ""
+
+    @property
+    def told(self) -> str:
+        """Verdict and cause in one line."""
+        if self.finding is None:
+            return f"not checked: {self.error}"
+        verdict = f"{self.finding.verdict}: {self.finding.cause}" if self.finding.cause else self.finding.verdict
+        if not self.expected:
+            return verdict
+        return f"{verdict} (as expected)" if self.passed else f"{verdict} (expected: {self.expected})"
+
+    def record(self) -> Json:
+        """The JSON form of a kernel that was checked."""
+        finding = {} if self.finding is None else self.finding.record()
+        return {"name": self.name, "passed": self.passed, **finding}
+
+
+def expectations(path: Path | None) -> dict[str, str]:
+    """Which kernels fail, with a text of the cause: lines ``SPEC TEXT``; ``#`` begins a comment.
+
+    Raises:
+        InputError: The file cannot be read, or a line has no text.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path else []
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    pairs = [line.split(maxsplit=1) for line in (line.partition("#")[0].strip() for line in lines) if line]
+    if short := [pair[0] for pair in pairs if len(pair) < 2]:
+        raise InputError(f"{path}: {short[0]} has no cause: write SPEC and a text that the cause contains")
+    return {pair[0]: pair[1] for pair in pairs}
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """A line for each kernel, and how many pass."""
+    width = max(len(outcome.name) for outcome in outcomes)
+    rows = [f"{'pass' if one.passed else 'FAIL'}  {one.name:{width}}  {one.told}" for one in outcomes]
+    return "\n".join([*rows, f"{sum(one.passed for one in outcomes)} of {len(outcomes)} pass"])
+
+
+def annotations(outcomes: list[Outcome]) -> str:
+    """A command of GitHub's workflows for each kernel that fails, at its file where SPEC names one."""
+    lines = []
+    for one in outcomes:
+        file = one.name.partition(":")[0]
+        where = f"file={file}," if file.endswith(".py") else ""
+        escaped = one.told.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        lines += [] if one.passed else [f"::error {where}title=lngeom check {one.name.replace(':', '%3A')}::{escaped}"]
+    return "\n".join(lines)
+
+
+def write_junit(outcomes: list[Outcome], path: Path) -> None:
+    """JUnit's XML: a case for each kernel, with a failure, or an error where the check could not run."""
+    counts = {
+        "failures": [o for o in outcomes if o.finding and not o.passed],
+        "errors": [o for o in outcomes if o.error],
+    }
+    numbers = {name: str(len(of)) for name, of in counts.items()}
+    suite = ElementTree.Element("testsuite", {"name": "lngeom check", "tests": str(len(outcomes)), **numbers})
+    for one in outcomes:
+        case = ElementTree.SubElement(suite, "testcase", classname="lngeom.check", name=one.name)
+        if not one.passed:
+            kind = "failure" if one.finding else "error"
+            ElementTree.SubElement(case, kind, message=one.told).text = str(one.finding or one.error)
+    ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)

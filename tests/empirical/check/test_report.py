@@ -1,0 +1,66 @@
+"""Several kernels in one run: table, expected failures, annotations, JUnit, and JSON where the check could not run."""
+
+import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from empirical import check as checking
+from lngeom.cli import main
+
+KERNELS = """
+import numpy as np
+def right(x, weight): return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * weight
+def gemma(x, weight): return right(x, 1 + weight)
+"""
+ASKED = ["--kind", "rmsnorm", "--eps", "1e-6", "--d", "8"]
+RIGHT, GEMMA, NONE = "norms_of_ci.py:right", "norms_of_ci.py:gemma", "norms_of_ci.py:none"
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected", "code", "told"),
+    [
+        ([RIGHT, GEMMA], "", 1, [f"FAIL  {GEMMA}  variant: gain used", "1 of 2 pass"]),
+        ([RIGHT, GEMMA], f"# known\n{GEMMA} as Gemma", 0, ["(as Gemma) (as expected)", "2 of 2 pass"]),
+        ([RIGHT, GEMMA], f"{GEMMA} Llama", 1, ["(expected: Llama)"]),
+        ([RIGHT], f"{RIGHT} as Gemma", 1, [f"FAIL  {RIGHT}  rounding (expected: as Gemma)"]),
+        ([RIGHT, NONE], "", 2, [f"FAIL  {NONE}   not checked: ", "1 of 2 pass"]),
+        ([RIGHT], f"{GEMMA} x", 2, [f"names {GEMMA}, which is not checked"]),
+        ([RIGHT], GEMMA, 2, ["has no cause: write SPEC and a text"]),
+        ([], "", 2, ["no kernel is named"]),
+    ],
+)
+def test_kernels_are_judged_together(
+    targets: list[str],
+    expected: str,
+    code: int,
+    told: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "norms_of_ci", raising=False)
+    Path("norms_of_ci.py").write_text(KERNELS)
+    Path("expected").write_text(expected)
+    files = ["--expected", "expected", "--json", "found.json", "--junit", "found.xml", "--github"]
+    assert main(["check", *targets, *ASKED, *files]) == code
+    printed = "".join(capsys.readouterr())
+    assert [text for text in told if text not in printed] == []
+    if not Path("found.json").exists():
+        assert code == 2
+        return
+    record = json.loads(Path("found.json").read_text())
+    jsonschema.validate(record, json.loads((Path(checking.__file__).parent / "schema.json").read_text()))
+    assert record["passed"] == (code == 0)
+    assert list(record.get("errors", {})) == [target for target in targets if target == NONE]
+    suite = ElementTree.parse("found.xml").getroot()
+    assert len(suite) == int(suite.attrib["tests"]) == len(targets)
+    failing = [case.attrib["name"] for case in suite if len(case)]
+    assert len(failing) == int(suite.attrib["failures"]) + int(suite.attrib["errors"]) == (code > 0)
+    title = "::error file=norms_of_ci.py,title=lngeom check {}::"
+    assert [name for name in failing if title.format(name.replace(":", "%3A")) not in printed] == []
