@@ -1,12 +1,12 @@
 """Write a checkpoint with different hidden states and the same outputs, with a certificate.
 
 The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
-same function if a constant is added to what its writers write (--shift); so does an RMSNorm network if its gains are
-folded into the readers and its stream is rotated (--rotate). Either does if all that is written is multiplied by a
-number, and ε by its square (--scale), also together with one of the others. DIR gets a checkpoint that the stock class
-loads, and certificate.json, as for lngeom fold, with the mean angle before every norm in both networks. A network
-without such a gauge is refused, with the reason. With --verify, a written checkpoint is checked again; the exit code is
-1 if something in it is wrong.
+same function if a constant is added to what its writers write (--shift), or if its gains are folded into the readers
+and its stream is rotated so that 1 stays (--rotate); an RMSNorm network allows every rotation. Both allow all that is
+written to be multiplied by a number, and ε by its square (--scale). These may be asked for together. DIR gets a
+checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before every norm
+in both networks. A network without such a gauge is refused, with the reason. With --verify, a written checkpoint is
+checked again; the exit code is 1 if something in it is wrong.
 
 Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 """
@@ -39,7 +39,7 @@ class Options(Rewrite):
     )
     scale: float | None = option(None, "multiply all that is written by C, and ε by C²", metavar="C")
     rotate: str | None = option(
-        None, "RMSNorm networks: a seed, 'dominant' (the mean direction becomes 1) or an orthogonal matrix as .npy",
+        None, "a seed, 'dominant' (RMSNorms: the mean direction becomes 1) or an orthogonal matrix as .npy",
         metavar="HOW",
     )  # fmt: skip
 
@@ -48,20 +48,22 @@ def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..support import ModelError
 
-    others = 3 - [options.shift, options.angle, options.rotate].count(None)
-    if options.verify is None and (others > 1 or (others == 0 and options.scale is None)):
-        msg = f"{others} of --shift C, --angle DEGREES and --rotate HOW: give one of them, --scale C, or both"
-        raise ModelError(msg)
+    given = [options.shift, options.angle, options.rotate, options.scale].count(None) < 4
+    if options.verify is None and (not given or (options.shift is not None and options.angle is not None)):
+        raise ModelError("give --rotate HOW, --scale C, and one of --shift C and --angle DEGREES; at least one of them")
 
     def change(network: "PreTrainedModel", batches: "Batches") -> tuple["Fold", Json]:
         from ..folding import find_norms, in_turn, mean_angles, sample_inputs, scale, shift
 
         norms = find_norms(network, sample_inputs(network))
         wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
-        shifts = options.shift is not None or (options.angle is not None and norms[wide[0]].kind == "layernorm")
+        layer = norms[wide[0]].kind == "layernorm"
+        if options.angle is not None and options.rotate is not None and not layer:
+            raise ModelError("--angle turns a stream of RMSNorms itself: give it without --rotate")
+        shifts = options.shift is not None or (options.angle is not None and layer)
         changes: list[Callable[[PreTrainedModel], Fold]] = []
-        if others and not shifts:
-            changes.append(lambda network: _rotated(network, batches, options))
+        if options.rotate is not None or (options.angle is not None and not layer):
+            changes.append(lambda network: _rotated(network, batches, options, fix_one=layer))
         if (factor := options.scale) is not None:
             changes.append(lambda network: scale(network, factor))
         if shifts:
@@ -73,19 +75,19 @@ def run(options: Options) -> int:
     return rewrite(options, "gauge", change, _summary)
 
 
-def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options) -> "Fold":
+def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":
     import numpy as np
 
     from ..folding import direction_at, dominant, rotate
     from ..observe import random_rotation, reflection
 
     how = options.rotate
-    if options.angle is not None:
-        rotation = reflection(direction_at(network, batches, options.angle))
+    if how is None:
+        rotation = reflection(direction_at(network, batches, options.angle or 0.0))
     elif how == "dominant":
         rotation = reflection(dominant(network, batches))
     elif how is not None and how.isdecimal():
-        rotation = random_rotation(network.config.hidden_size, int(how))
+        rotation = random_rotation(network.config.hidden_size, int(how), fix_one=fix_one)
     else:
         rotation = np.load(Path(str(how)), allow_pickle=False)
     return rotate(network, rotation)

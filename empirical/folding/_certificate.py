@@ -59,6 +59,10 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
             proof = of_weight[entry.weight]
         elif entry.change == "neutral":
             proof = lngeom.folding.FoldCertificate(0.0 if bool((new == entry.amount).all()) else math.inf, 0.0, 0.0)
+        elif entry.change == "divided":
+            exact = old.double() / (own(original, f"{entry.norm}.weight").double() + entry.offset)
+            error = exact.abs() * torch.finfo(torch.float64).eps
+            proof = lngeom.folding.certify_rounding(new.detach()[:, None], exact[:, None], error[:, None])
         elif entry.change in ("uniform", "scaled", "turned"):
             proof = _certify_gauge(entry, old, new, folded.rotation)
         elif entry.change == "centered":
@@ -82,7 +86,8 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
     for name in {*before, *after} - {entry.parameter for entry in folded.maps}:
         # A tied alias that no call uses goes with the parameter that it names.
         alias = changed.get(planned[name].data_ptr())
-        if not torch.equal((after[alias] if alias else before[name]).double(), after[name].double()):
+        same = after[alias] if alias else before[name].to(planned[name].dtype)  # what a rotation follows is in float64
+        if not torch.equal(same.double(), after[name].double()):
             proofs.append({"parameter": name, "change": "unchanged", "exact": False})
     return proofs
 

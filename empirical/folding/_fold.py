@@ -30,7 +30,8 @@ class Map:
     Attributes:
         parameter: Its name in the network.
         change: ``centered``: ΠW; ``folded``: W diag(g) for the gain of `norm`; ``shifted``: b + Wβ with the weight
-            `weight`; ``neutral``: a gain or bias that moved, `amount` in every entry; of a gauge ``uniform``:
+            `weight`; ``neutral``: a gain or bias that moved, `amount` in every entry; ``divided``: β/g of `norm`, whose
+            reader has no bias that could take β; of a gauge ``uniform``:
             c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
@@ -38,7 +39,7 @@ class Map:
     """
 
     parameter: str
-    change: Literal["centered", "folded", "shifted", "neutral", "uniform", "scaled", "turned"]
+    change: Literal["centered", "folded", "shifted", "neutral", "divided", "uniform", "scaled", "turned"]
     axis: int
     norm: str = ""
     weight: str = ""
@@ -154,8 +155,11 @@ def fold(model: nn.Module, inputs: Mapping[str, Tensor] | None = None, *, gains:
 
 
 def fold_gains(model: nn.Module) -> Fold:
-    """The fold with gains, not held against the network in float64; for what is, later."""
-    return _applied(*_planned(model, None, gains=True), model, gains=True)
+    """The fold with gains, not held against the network in float64; for what is, later.
+
+    A bias that no reader can take stays in its norm, divided by the gain.
+    """
+    return _applied(*_planned(model, None, gains=True), model, gains=True, biases=True)
 
 
 def _planned(model: nn.Module, inputs: Mapping[str, Tensor] | None, *, gains: bool) -> tuple[Trace, Streams]:
@@ -179,7 +183,7 @@ def _planned(model: nn.Module, inputs: Mapping[str, Tensor] | None, *, gains: bo
     return recorded, streams
 
 
-def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool) -> Fold:
+def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool, biases: bool = False) -> Fold:
     """The fold that was planned, of a copy of the network."""
     checkpoint = copy.deepcopy(model)
     result = Fold(checkpoint, checkpoint, kept=dict(streams.kept))
@@ -191,7 +195,7 @@ def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool
     if gains:
         for call in recorded.calls:
             if call.norm and call.norm.path not in result.kept:
-                _move(recorded, streams, call, result)
+                _move(recorded, streams, call, result, biases=biases)
     untie(model, result)
     result.entries = list(streams.entries.values())
     result.model = rms_form(checkpoint, result.norms, result.moved, result.entries)
@@ -237,18 +241,20 @@ def _refuse_shared(recorded: Trace, call: Call, network: nn.Module) -> None:
         raise Refused("it serves several places")
 
 
-def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
-    """Move gain and bias of one norm into its readers, or note why not."""
+def _move(recorded: Trace, streams: Streams, call: Call, result: Fold, *, biases: bool) -> None:
+    """Move gain and bias of one norm into its readers, or note why not; with `biases` a bias may stay, divided."""
     assert call.norm is not None
     norm, network = call.norm, result.checkpoint
     module = network.get_submodule(norm.path)
     gain, shift = getattr(module, "weight", None), getattr(module, "bias", None)
     try:
         _refuse_shared(recorded, call, network)
-        readers = set(find_readers(recorded, call))
+        readers, stays = set(find_readers(recorded, call)), False
         for reader in readers:
             name = recorded.parameters[reader.weight]
-            if shift is not None and bool(shift.any()) and reader.bias is None:
+            takes = shift is None or not bool(shift.any()) or reader.bias is not None
+            stays = stays or not takes
+            if not takes and not (biases and gain is not None and bool((gain + norm.gain_offset).all())):
                 raise Refused(f"its reader {name} has no bias that could take the norm's")
             if reader.weight in streams.writers:
                 raise Refused(f"its reader {name} writes to the stream as well")
@@ -257,6 +263,9 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
     except Refused as refusal:
         result.kept[norm.path] = f"keeps its gain: {refusal}"
         return
+    if stays and gain is not None and shift is not None:
+        result.maps.append(Map(f"{norm.path}.bias", "divided", 0, norm.path, "", norm.gain_offset))
+        shift.data, shift = shift.detach() / (gain.detach() + norm.gain_offset), None
     for reader in readers:
         name = recorded.parameters[reader.weight]
         bias = None if reader.bias is None else recorded.parameters[reader.bias]

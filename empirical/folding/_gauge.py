@@ -22,7 +22,7 @@ from ..support import ModelError
 from ._fold import Fold, Map, fold_gains, own, put, refuse_difference, untie
 from ._inputs import sample_inputs
 from ._streams import Prober, Refused, check_readers, find_readers, find_streams, mirror
-from ._trace import Trace, trace
+from ._trace import Trace, find_norms, trace
 
 Batches = Sequence[Mapping[str, Tensor]]
 
@@ -218,11 +218,11 @@ def turned(values: Tensor, axis: int, rotation: np.ndarray) -> Tensor:
     return product.reshape(moved.shape).movedim(0, axis).contiguous()
 
 
-def wide_norms(model: nn.Module) -> list[str]:
-    """The RMSNorms that read the residual stream: those of its width.
+def wide_norms(model: nn.Module, *, layer: bool = False) -> list[str]:
+    """The RMSNorms that read the residual stream, or with `layer` its LayerNorms: those of its width.
 
     Raises:
-        ModelError: If a norm of that width is a LayerNorm.
+        ModelError: If a norm of that width is of the other kind.
     """
     calls = trace(model, sample_inputs(model)).calls
     wide = [
@@ -230,14 +230,16 @@ def wide_norms(model: nn.Module) -> list[str]:
         for call in calls
         if call.norm is not None and call.norm.d == cast(PreTrainedModel, model).config.hidden_size
     ]
-    if any(norm.kind == "layernorm" for norm in wide) or not wide:
-        msg = f"{type(model).__name__} has no gauge of rotations: its norms are no RMSNorms; use --shift or --angle"
-        raise ModelError(msg)
+    if any((norm.kind == "layernorm") != layer for norm in wide) or not wide:
+        why = "its norms are no RMSNorms, and a rotation of a stream of LayerNorms has to fix 1; use --shift or --angle"
+        raise ModelError(f"{type(model).__name__} has no gauge of such rotations: {why}")
     return list(dict.fromkeys(norm.path for norm in wide))
 
 
 def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> Fold:
-    """Let an orthogonal Q act on the stream of an RMSNorm network, after its gains; no output changes.
+    """Let an orthogonal Q act on the stream, after the gains; no output changes.
+
+    On that of an RMSNorm network any Q may act, on that of a LayerNorm network one with Q𝟏 = 𝟏.
 
     Args:
         model: In evaluation mode; it is not changed.
@@ -247,7 +249,10 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     Raises:
         ModelError: If anything but linear maps and RMSNorms reads or writes the stream; the message says what.
     """
-    paths = wide_norms(model)
+    found = find_norms(model, sample_inputs(model)).values()
+    layer = bool(np.allclose(rotation.sum(-1), 1, rtol=0, atol=1e-12)) and all(n.kind == "layernorm" for n in found)
+    kind = "layernorm" if layer else "rmsnorm"
+    paths = wide_norms(model, layer=layer)
     d = model.get_submodule(paths[0]).weight.numel()  # type: ignore[operator]
     if rotation.shape != (d, d) or not np.allclose(rotation @ rotation.T, np.eye(d), rtol=0, atol=1e-12):
         raise ModelError(f"the rotation is not an orthogonal matrix of shape ({d}, {d}); give one in float64")
@@ -256,12 +261,12 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     if held := [path for path in paths if path in onto.kept]:
         raise ModelError(f"{refused}{held[0]} {onto.kept[held[0]]}")
     recorded = trace(onto.checkpoint, sample_inputs(onto.checkpoint))
-    streams = find_streams(recorded, "rmsnorm", mirror, d)
+    streams = find_streams(recorded, kind, mirror, d)
     axes = {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
     try:
         if streams.kept or streams.entries:
             raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
-        check_readers(recorded, streams, "rmsnorm", mirror)
+        check_readers(recorded, streams, kind, mirror)
         for call in streams.norms:
             for reader in find_readers(recorded, call, mirror):
                 name = recorded.parameters[reader.weight]
@@ -269,6 +274,7 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
                     raise Refused(f"{name} reads the stream and writes to it")
     except Refused as refusal:
         raise ModelError(f"{refused}{refusal}") from None
+    axes |= {entry.parameter: 0 for entry in onto.maps if entry.change == "divided"}
     checkpoint = copy.deepcopy(onto.checkpoint)
     result = Fold(checkpoint, checkpoint, onto=onto, rotation=rotation, moved=onto.moved, kept=onto.kept)
     for name, axis in axes.items():

@@ -132,7 +132,7 @@ def test_post_norm_networks_have_the_gauge_of_their_branches() -> None:
     ("network", "how"),
     [
         ("gpt2", ["--angle=45"]), ("whisper", ["--shift=-1"]), ("llama", ["--rotate=0"]), ("gpt_neox", ["--scale=4"]),
-        ("gpt2", ["--scale=3", "--angle=45"]), ("llama", ["--scale=0.3", "--rotate=0"]),
+        ("gpt2", ["--scale=3", "--rotate=1", "--angle=45"]), ("llama", ["--scale=0.3", "--rotate=0"]),
     ],
 )  # fmt: skip
 def test_the_command_writes_what_the_stock_class_loads(
@@ -156,7 +156,7 @@ def test_the_command_writes_what_the_stock_class_loads(
     assert main(["gauge", "--verify", str(written)]) == 1
     assert "FAILED" in capsys.readouterr().out
     assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
-    assert "2 of --shift C" in capsys.readouterr().err
+    assert "one of --shift C and --angle" in capsys.readouterr().err
 
 
 def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
