@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._adapted import called
     from ._check import check
     from ._child import dead, in_child
     from ._contract import Contract

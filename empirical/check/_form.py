@@ -8,9 +8,10 @@ import numpy as np
 
 from lngeom.errors import InputError
 
-from ..tracing import FRAMEWORKS, is_factory, likely_frameworks
+from ..tracing import FRAMEWORKS, is_factory, likely_frameworks, parameters, role
+from ._adapted import adapted, in_place_by_name
 from ._filed import FILES, Filed
-from ._fused import as_norm
+from ._fused import Fused, as_norm
 from ._interpreted import launches
 from ._kernel import SIZES, Form, Kernel, own_size
 from ._options import CheckOptions
@@ -29,6 +30,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     if isinstance(given, str):
         name, given = name or given, resolve(given)
     asked = replace(asked, name=name or getattr(given, "__name__", type(given).__name__))
+    given = adapted(given, in_place=in_place_by_name(given))
     target = as_norm(given)
     if not callable(target):
         msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
@@ -45,6 +47,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
             reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
             continue
         if output.shape == x.shape:
+            _check_purposes(kernel, x)
             return Kernel(replace(form, interpreted=launches() > before), asked)
         reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
     reason = reasons[0] if reasons else "no framework"
@@ -61,3 +64,19 @@ def _readings(given: object, target: Callable[..., object], asked: CheckOptions)
         for reading in (factory, not factory):
             for size in [asked.d] if asked.d else dict.fromkeys((own_size(target) or SIZES[0], *SIZES)):
                 yield Form(given, target, FRAMEWORKS[name], reading, size)
+        if not factory and not isinstance(target, Fused) and callable(given):  # it may return nothing
+            whole = adapted(given, in_place=True)
+            yield Form(whole, as_norm(whole), FRAMEWORKS[name], False, asked.d or SIZES[0])
+
+
+def _check_purposes(kernel: Kernel, x: np.ndarray) -> None:
+    """Refuses a parameter of unknown name that was taken for gain or bias and changes nothing."""
+    arrays = kernel.arrays(kernel.form.size)
+    taken = set(kernel.at(kernel.form.size).roles)
+    named = {role(name): name for name in list(parameters(kernel.form.target))[1:]}
+    for purpose in arrays.keys() & taken - named.keys():
+        others = arrays | {purpose: kernel.array(np.full(kernel.form.size, 3.0))}
+        read = kernel.framework.read
+        if np.array_equal(read(kernel.call(kernel.array(x), arrays)), read(kernel.call(kernel.array(x), others))):
+            unknown = ", ".join(n for n in list(parameters(kernel.form.target))[1:] if role(n) is None)
+            raise InputError(f"{kernel.name} has a parameter of unknown purpose ({unknown}): say it with --call")

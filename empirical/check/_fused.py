@@ -38,18 +38,36 @@ class Fused(_Less):
     Attributes:
         residual: What is given as the residual instead, beside the whole x.
         total: The second output of the last call.
+        after: Whether it is added after the norm instead; None before the first call.
     """
 
     residual: FrameworkArray | None = None
     total: FrameworkArray | None = None
+    after: bool | None = None
+
+    def _added_after(self, x: Any, given: Any, named: Any) -> bool:
+        """Whether the residual is added to the output: f(0, x) − f(0, 0) is x then, and not f(x, 0)."""
+        first, second, none = (self.given(a * x, b * x, *given, **named) for a, b in ((1, 0), (0, 1), (0, 0)))
+        if not hasattr(first, "shape") or bool((first == second).all()):
+            return False
+        return bool((abs(second - none - x) <= 0.02 * abs(x).max()).all())
 
     def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
-        residual = self.residual
+        residual, whole = self.residual, self.residual is None
         if residual is None:
             even = _like(x, np.arange(x.shape[-1]) % 2 == 0)
             x, residual = x * even, x * (1 - even)
+        x, residual = x * 1, residual * 1  # what works in place has its own
+        total = x + residual
+        if self.after is None:
+            self.after = self._added_after(total, given, named)
+        if self.after:
+            return self.given(total, total * 0, *given, **named) if whole else self.given(x, residual, *given, **named)
         output = self.given(x, residual, *given, **named)
+        output = (x, residual) if output is None else output
         output, self.total = (*output, None)[:2] if isinstance(output, tuple | list) else (output, None)
+        if self.total is not None and bool((output == total).all()) and not bool((self.total == total).all()):
+            output, self.total = self.total, output
         return output
 
 

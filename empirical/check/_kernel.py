@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lngeom.errors import InputError
+
 from ..tracing import Framework, FrameworkArray, given_roles, is_size, made, parameters, role, stated_eps
 from ._filed import Filed
 from ._limits import limited, watched
@@ -152,6 +154,12 @@ class Kernel:
             with limited(what, self.asked.seconds, ones(self, tuple(x.shape)) if watched() else ""):
                 output = bound.function(x, *positional, **keywords)
         output = output[0] if isinstance(output, tuple | list) else output
+        if output is None:
+            raise TypeError("it returns nothing")
+        if (dtype := str(getattr(output, "dtype", ""))).rpartition(".")[2].startswith(("int", "uint", "float8")):
+            raise InputError(
+                f"outputs of {self.name} are of {dtype}: multiply them by their scale in a function around"
+            )
         if "complex" in str(getattr(output, "dtype", "")):
             raise TypeError("its outputs are complex numbers")
         return output

@@ -29,7 +29,7 @@ def resolve(spec: str) -> Any:
     except (Exception, SystemExit) as error:  # a script without a guard may end the process
         msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"
         raise InputError(msg) from error
-    for part in name.split("."):
+    for part in name.split(".") if name else ():
         if not hasattr(value, part):
             known = [n for n, v in getattr(value, "__dict__", {}).items() if callable(v) and not n.startswith("_")]
             msg = f"{spec}: {module} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"

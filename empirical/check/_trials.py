@@ -3,12 +3,13 @@
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, Sample, rounded
+from lngeom.rounding import FORMATS, REAL, Sample, rounded
 
 from ..support import memory
 from ..tracing import FrameworkArray
@@ -22,6 +23,7 @@ from ._trial import Trial
 MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
 """Labels of trials of the same kernel with other gains, and in another mode."""
 _ORDINARY = "ordinary rows"
+_OTHER = "gain and bias of "
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
 _GRID = 70_000
@@ -90,6 +92,9 @@ def tried(inputs: Inputs) -> Tried:
             result.trials += _in_other_manners(claim, ordinary)
     with result.listing(result.notes, "a large batch"):
         result.faults += filter(None, [_leak(claim, ordinary)])
+    form = claim.kernel.form
+    result.notes += ["works in place"] if getattr(form.given, "in_place", False) else []
+    result.notes += ["the residual is added after the norm"] if getattr(form.target, "after", False) else []
     result.notes += [INTERPRETED] if claim.kernel.form.interpreted else []
     result.notes += [_FILED] if claim.kernel.form.filed else []
     if not result.faults:
@@ -242,7 +247,29 @@ def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Way]:
     if given and not bound.holds:
         dtype = "float32" if kernel.dtype in ("float16", "bfloat16") else "float16"
         made = {name: kernel.framework.make(value, dtype, kernel.asked.device) for name, value in given.items()}
-        yield f"gain and bias of {dtype}", x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
+        yield f"{_OTHER}{dtype}", x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
+
+
+def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
+    """Whether the outputs are those of the memory of gain and bias of another dtype, read as if of the kernel's own."""
+    made = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
+
+    def read(values: Any) -> Any:
+        raw = values.astype(made[dtype]).view(np.uint8)
+        if claim.kernel.dtype == "bfloat16":
+            return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(REAL)[: trial.d]
+        return raw.view(made[claim.kernel.dtype]).astype(REAL)[: trial.d]
+
+    base, plain = trial.base, replace(trial.base, gain=None, bias=None)
+    if claim.meant.offset:
+        return False
+    parts = [None if values is None else read(values) for values in (base.gain, base.bias)]
+    k = min(len(part) for part in parts if part is not None)
+    gain, bias = (1 if part is None else part[:k] for part in parts)
+    expected = plain.output(Sample(trial.x))[:, :k] * gain + (0 if base.bias is None else bias)
+    got, unit = trial.got[:, :k], 4 * trial.d * 2.0**-trial.arithmetic.storage.bits
+    with np.errstate(all="ignore"):
+        return bool(((abs(got - expected) <= unit * (abs(expected) + abs(bias))) | ~np.isfinite(expected)).all())
 
 
 def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Iterator[str]:
@@ -292,7 +319,11 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
             result.notes.append(f"output of shape {got.shape} for {label}")
         if not len(rows):
             continue
-        result.trials.append(trial := claim.judged(label, rows, got))
+        trial = claim.judged(label, rows, got)
+        if label.startswith(_OTHER) and trial.wrong.any() and _reread(claim, trial, label.removeprefix(_OTHER)):
+            result.notes.append(f"reads {label} as if they were of {kernel.dtype}")
+            continue
+        result.trials.append(trial)
         if label.startswith(f"batches of {len(many)}"):
             result.notes += _batch_variance(claim, many, got)
         if label.startswith("batches of") and trial.wrong[1:].any() and not trial.wrong[0]:
@@ -319,6 +350,10 @@ def _sums(claim: Claim) -> tuple[str | None, str | None]:
     finally:
         fused.residual = None
     once = rounded(exact, kernel.dtype).astype(float)
+    if fused.after:
+        plain, unit = kernel.run(x), float(FORMATS[kernel.dtype].roundoff)  # a rounding of each, and of the sum
+        off = abs(got - plain - residual) > 4 * unit * (abs(plain) + abs(got))
+        return None, "the residual is not added to the output, as it is elsewhere" if off.any() else None
     if fused.total is not None and not np.array_equal(read(fused.total), once):
         return None, "the sum that is returned is not that of input and residual, rounded once"
     base, sums = claim.base(kernel.d), {"rounded": once, "unrounded": exact}

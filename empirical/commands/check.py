@@ -50,6 +50,7 @@ class Options:
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
     spec: str | None = option(None, "the definition that is right: torch, llama, gemma, onnx, or a JSON file")
+    call: str | None = option(None, 'how SPEC, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str)
     write_inputs: Path | None = option(
         None, 'write what a program is to compute; SPEC is its call, as "f(x, gain, eps)"', metavar="DIR"
     )
@@ -66,13 +67,17 @@ _ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec", "seconds", 
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
     """The findings of a program's outputs, or else of what a SPEC names, and the versions behind them."""
-    from ..check import CheckOptions, check_outputs, check_spec, dead, in_child, versions
+    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
 
     if options.outputs is not None:
         return {target: check_outputs(options.outputs, options.refuse)}, versions()
-    asked = {**given, "refuse": options.refuse}
+    asked, call = {**given, "refuse": options.refuse}, options.call
+
+    def checked() -> dict[str, "Finding"]:
+        return check_spec(target, **asked) if call is None else {call: check(called(target, call), name=call, **asked)}
+
     return in_child(
-        lambda: (check_spec(target, **asked), versions()),
+        lambda: (checked(), versions()),
         lambda end, script: ({target: dead(CheckOptions(**asked), end, script)}, versions()),
     )
 

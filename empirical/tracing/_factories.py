@@ -23,6 +23,9 @@ def is_factory(target: Function) -> bool:
     return isinstance(target, type) or first is None or is_size(first) or role(first) == "eps"
 
 
+_CONFIG = re.compile(r"config|^(cfg|args|hparams|opts|model_args|params)$")
+
+
 class _Config:
     """A configuration in which every width is d, and other sizes have labels of their own."""
 
@@ -48,7 +51,7 @@ def made(target: Function, d: Num | int, setting: Setting, *, eps: bool = False)
             keywords[name] = d
         elif role(name) == "eps" and (eps or required or isinstance(parameter.default, float)):
             keywords[name] = setting(name, parameter.default if isinstance(parameter.default, float) else 1e-5)
-        elif "config" in name and required:
+        elif _CONFIG.search(name) and required:
             keywords[name] = _Config(d, setting)
         elif is_switch(name) and required:
             keywords[name] = True

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from typing import Any
 
 _NAMES = {
     "gain": ("gain", "weight", "weights", "w", "gamma", "g", "scale", "gains", "wt"),
@@ -34,12 +35,18 @@ def is_switch(name: str) -> bool:
 
 def parameters(target: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """The named parameters of a function; of one without a signature a single x."""
+    overload: Any = target
+    if hasattr(type(target), "overloads"):  # an operator of torch.ops
+        overload = getattr(target, overload.overloads()[0])
     try:
+        if overload is not target:
+            raise ValueError("its schema says what it takes")
         signature = inspect.signature(target).parameters
     except (TypeError, ValueError):
-        if (schema := getattr(target, "schema", None)) is None:
+        schema = getattr(target, "schema", None) or getattr(overload, "_schema", None)
+        if schema is None:
             return {"x": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)}
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD  # a function of TorchScript
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD  # a function of TorchScript, or an operator of torch.ops
         defaults = {one.name: one.default_value if one.has_default_value() else REQUIRED for one in schema.arguments}
         signature = {name: inspect.Parameter(name, kind, default=value) for name, value in defaults.items()}
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -70,7 +77,9 @@ def given_roles(
         required = parameter.default is REQUIRED
         purpose = role(name) or known.get(name)
         if purpose is None and required:
-            purpose = next((spare for spare in _BY_PLACE if spare not in roles), None)
+            # What comes after eps is neither gain nor bias.
+            free = _BY_PLACE[1 + max((_BY_PLACE.index(r) for r in roles if r in _BY_PLACE), default=-1) :]
+            purpose = next(iter(free), None)
         if purpose == "eps":
             default = 1e-5 if required and eps is None else parameter.default
             own = default if isinstance(default, float) else own
