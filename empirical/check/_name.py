@@ -20,13 +20,13 @@ BEGINNINGS = (
     "memory that begins one element later",
     "the last components of a wider array",
     "the last rows of an array",
-    "the heads of a wider array",
 )
 STRIDES = (
     "a transposed array",
     "every other component of a wider array",
     "every other row of an array",
     "the first components of a wider array",
+    "the heads of a wider array",
     "three axes, two exchanged",
     "four axes, two exchanged",
 )

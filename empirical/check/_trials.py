@@ -258,7 +258,8 @@ def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
         raw = values.astype(made[dtype]).view(np.uint8)
         if claim.kernel.dtype == "bfloat16":
             return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(REAL)[: trial.d]
-        return raw.view(made[claim.kernel.dtype]).astype(REAL)[: trial.d]
+        own = np.dtype(made[claim.kernel.dtype])
+        return raw[: len(raw) // own.itemsize * own.itemsize].view(own).astype(REAL)[: trial.d]
 
     base, plain = trial.base, replace(trial.base, gain=None, bias=None)
     if claim.meant.offset:
