@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..observe import LAWS, SIDES, Growth, Side, gauge_dependent, growth
+from ..observe import LAWS, SIDES, Growth, Side, growth
 from ..support import Row
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
 
 def _gauge_line(kind: "Kind") -> str:
     """Which numbers of a network of such norms a change of its weights changes that no output sees."""
+    from ..observe import gauge_dependent  # needs PyTorch, which commands that print a table may do without
+
     words = {"angle_mean_deg": "angle", "d_cos2": "d·E[cos²θ]", "rank_among_random": "rank", "norm_mean": "norm"}
     parts = []
     places: dict[Side, str] = {"input": f"before {kind}", "output": "after it"}
