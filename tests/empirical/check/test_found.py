@@ -1,0 +1,28 @@
+"""The scripts of the page on what the check found still print what stands under them, with these versions."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[3] / "docs" / "results" / "found.md").read_text(encoding="utf-8")
+SCRIPTS = dict(re.findall(r"^## (\w+) .*?```text\n(.*?)```", PAGE, re.S | re.M))
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "release", "printed"),
+    [
+        ("PyTorch", "torch", "2.13.0", "256 256.0\n300 256.0\n1000 256.0\n4096 256.0"),
+        ("JAX", "jax", "0.10.2", "[-316.22778  316.22778]"),
+        ("Keras", "keras", "3.15.1", "[[0.9995004 2.9985013]]\n[[0.44716886 1.3415066 ]]"),
+    ],
+)
+def test_a_script_prints_what_the_page_says(name: str, package: str, release: str, printed: str) -> None:
+    if importlib.util.find_spec(package) is None or version(package).partition("+")[0] != release:
+        pytest.skip(f"needs {package} {release}, of which the page speaks")
+    done = subprocess.run([sys.executable, "-c", SCRIPTS[name]], capture_output=True, text=True, check=True)
+    assert printed in done.stdout
