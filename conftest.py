@@ -5,6 +5,7 @@ import gc
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,19 @@ if TYPE_CHECKING:
 # Model hubs are never needed: what is tested runs on local files.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+
+def own_folder(name: str) -> Path:
+    """A folder that is kept between runs, under a name that others can guess: it is this user's, or nothing is run."""
+    folder = Path(tempfile.gettempdir(), f"lngeom-{name}-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    seen = folder.lstat()
+    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o022:
+        raise pytest.UsageError(f"{folder}: others can write to it; remove it")
+    return folder
+
+
 # What Hypothesis keeps about failures is no part of the tree.
-os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "lngeom-hypothesis"))
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(own_folder("hypothesis")))
 
 # No clock decides: a busy machine draws as it will.
 settings.register_profile("dev", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,8 +53,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> "Callable[[Library], P
     from lngeom.errors import InputError
 
     def folder_of(library: "Library") -> Path:
-        folder, store = tmp_path_factory.mktemp(library.name), Path(tempfile.gettempdir(), f"lngeom-coq-{os.getuid()}")
-        store.mkdir(exist_ok=True)
+        folder, store = tmp_path_factory.mktemp(library.name), own_folder("coq")
         try:
             content = f"{library.run(folder, 'coqc', '-print-version')} {sorted(library.hashes().items())}"
             kept = store / hashlib.sha256(content.encode()).hexdigest()

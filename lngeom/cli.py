@@ -57,7 +57,7 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 _PACKAGES = ("lngeom", "proofs", "empirical")
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 """Control characters of a terminal, which names of files and tensors may contain."""
 _FULL = re.compile("can't allocate memory|out of memory")
 """PyTorch's messages when memory is full, on a CPU and on a GPU."""
@@ -80,6 +80,11 @@ class _Version(argparse.Action):
 
         print(f"lngeom {__version__}")
         parser.exit()
+
+
+def printable(text: str) -> str:
+    """The text with ? for every control character of a terminal but the end of a line."""
+    return _CONTROL.sub("?", text)
 
 
 def _main_parser() -> argparse.ArgumentParser:
@@ -144,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = _explained(error, COMMANDS[name].extra)
         if line is None:
             raise
-        print(f"lngeom {name}: {_CONTROL.sub('?', line)}", file=sys.stderr)
+        print(f"lngeom {name}: {printable(line).replace(chr(10), '?')}", file=sys.stderr)
         return 2
 
 

@@ -42,7 +42,7 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
     >>> lg.norms.scale(np.array([4.0]), eps=1.0, placement="outside")
     array([3.])
     """
-    check_eps(eps, mean_square if isinstance(eps, int | float) else None)
+    check_eps(eps, None if hasattr(eps, "shape") else mean_square)
     return _denominator(widen(mean_square), eps, placement)
 
 

@@ -13,6 +13,7 @@ from collections import ChainMap
 from dataclasses import dataclass
 from pathlib import Path
 
+from lngeom.cli import printable
 from lngeom.options import argument, option, seed
 
 
@@ -48,6 +49,6 @@ def run(options: Options) -> int:
     else:
         files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
         examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
-    print("\n".join((*examined.evidence, f"{examined.verdict}: {examined.reason}")))
+    print(printable("\n".join((*examined.evidence, f"{examined.verdict}: {examined.reason}"))))
     print(f"not examined: {'; '.join(examined.left)}")
     return 0 if examined.same else 1

@@ -22,6 +22,7 @@ from ..support import Json
 from ._rewrite import Rewrite, rewrite
 
 if TYPE_CHECKING:
+    import numpy as np
     from transformers import PreTrainedModel
 
     from ..folding import Batches, Fold
@@ -76,8 +77,6 @@ def run(options: Options) -> int:
 
 
 def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":
-    import numpy as np
-
     from ..folding import direction_at, dominant, rotate
     from ..observe import random_rotation, reflection
 
@@ -86,11 +85,27 @@ def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *
         rotation = reflection(direction_at(network, batches, options.angle or 0.0))
     elif how == "dominant":
         rotation = reflection(dominant(network, batches))
-    elif how is not None and how.isdecimal():
+    elif how.isdecimal() and len(how) < 20:
         rotation = random_rotation(network.config.hidden_size, int(how), fix_one=fix_one)
     else:
-        rotation = np.load(Path(str(how)), allow_pickle=False)
+        rotation = _matrix(Path(str(how)))
     return rotate(network, rotation)
+
+
+def _matrix(path: Path) -> "np.ndarray":
+    import numpy as np
+
+    from ..support import ModelError
+
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:
+        # A header is a Python literal, and NumPy raises whatever reading that one does.
+        raise ModelError(f"--rotate {path}: not an array of numbers ({error}); write it with numpy.save") from None
+    if array.dtype.kind != "f" or array.ndim != 2 or not np.isfinite(array).all():
+        seen = f"{array.dtype} of shape {array.shape}"
+        raise ModelError(f"--rotate {path}: {seen}; a rotation is an orthogonal matrix of finite real numbers")
+    return np.asarray(array, np.float64)
 
 
 def _summary(certificate: Json) -> list[str]:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ..models import FoundNorm, norms, watching
+from ..support import ModelError
 
 Arguments = tuple[object, ...]
 Options = dict[str, object]
@@ -193,6 +194,8 @@ def tensors_of(model: nn.Module, inputs: Mapping[str, Tensor]) -> list[Tensor]:
 
 def trace(model: nn.Module, inputs: Mapping[str, Tensor]) -> Trace:
     """Record one forward pass."""
+    if any(each.is_meta for each in model.parameters()):
+        raise ModelError("the weights of the network are on the device meta, without numbers; load them first")
     recorder = _Recorder(model, find_norms(model, inputs))
     paths = [path for path, _ in model.named_modules()]
     with watching(model, paths, recorder.leave, recorder.enter), recorder:

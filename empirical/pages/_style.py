@@ -1,6 +1,7 @@
 """One look for every figure: a style, a palette, a grid of panels, and one way to a file."""
 
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from matplotlib.typing import RcKeyType
+
+from lngeom.cli import printable
 
 from ..support import replacing
 
@@ -105,7 +108,7 @@ def draw_panels(
     with matplotlib.rc_context(STYLE):
         grid = whole.subplots(*layout.grid(len(contents)), squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
         for axes, (title, content) in zip(grid.flat, contents, strict=False):
-            axes.set_title(title, parse_math=False)  # names may hold a $
+            axes.set_title(printable(title), parse_math=False)  # names may hold a $
             draw(axes, content)
         for axes in grid.flat[: len(contents)]:
             if axes.get_yscale() == "log":
@@ -168,7 +171,9 @@ def figure_bytes(figure: Figure, format: str = "svg") -> bytes:
     stream = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(stream, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)
-    return stream.getvalue()
+    # XML has no other control characters than these three, and names may hold any.
+    written = stream.getvalue()
+    return re.sub(rb"[^\t\n\r\x20-\xff]", b"?", written) if format == "svg" else written
 
 
 def write_figure(figure: Figure, path: Path) -> None:

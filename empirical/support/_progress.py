@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Console
 
+from lngeom.cli import printable
+
 _SECONDS_BETWEEN_LINES = 10.0
 
 Advance = Callable[[int], None]
@@ -13,7 +15,7 @@ Advance = Callable[[int], None]
 
 def say(console: Console, line: str) -> None:
     """Print a line as it is, however long, whatever is in it."""
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _duration(seconds: float) -> str:

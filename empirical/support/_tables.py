@@ -18,7 +18,13 @@ Rows = list[dict[str, Any]]
 """A table."""
 
 
+_FORMULA = ("=", "+", "@", "'")
+"""What a cell of text is preceded by an apostrophe for: a spreadsheet would run it."""
+
+
 def _value(text: str, *, is_word: bool) -> str | int | float | None:
+    if text.startswith("'"):
+        return text[1:]
     if not text or is_word:
         return text or None
     for kind in (int, float):
@@ -30,7 +36,10 @@ def _value(text: str, *, is_word: bool) -> str | int | float | None:
 
 
 def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(rows)
+    cells = (
+        {k: f"'{v}" if isinstance(v, str) and v.startswith(_FORMULA) else v for k, v in row.items()} for row in rows
+    )
+    csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(cells)
 
 
 def read_table(path: Path, *, words: Collection[str] = ()) -> Rows:

@@ -57,11 +57,13 @@ _HALF_PRECISION = ("float16", "bfloat16")
 
 def namespace(*values: object) -> ModuleType:
     """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count."""
-    if len(values) == 1 and type(values[0]) is numpy.ndarray:  # a third of the time of a small norm
+    if (
+        len(values) == 1 and type(values[0]) is numpy.ndarray and values[0].dtype.kind == "f"
+    ):  # a third of the time of a small norm
         return numpy
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
-    carriers = carriers or [value for value in values if value is not None]
+    carriers = carriers or [value for value in values if value is not None] or [None]
     for carrier in carriers:
         _check_kind("an argument", carrier)
     # NumPy is an array API of its own; the wrapper of it loads numpy.testing and numpy.f2py.
@@ -86,6 +88,8 @@ def dtype_name(x: Array) -> str:
 
 def _check_kind(name: str, x: Array) -> None:
     """Raise for a subclass of NumPy's arrays that computes otherwise, and for a tensor that is not stored densely."""
+    if isinstance(x, numpy.ndarray) and x.dtype.kind not in "biuf" and not hasattr(x, "computes_as_its_base"):
+        raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
     if isinstance(x, numpy.ndarray) and not plain:
         kind, masked = type(x).__name__, isinstance(x, numpy.ma.MaskedArray)
@@ -98,8 +102,9 @@ def _check_kind(name: str, x: Array) -> None:
 
 
 def check_vectors(name: str, x: Array) -> None:
-    """Raise unless `x` is a real floating array of shape (..., d) with d >= 1."""
+    """Raise unless `x` is a real floating array of shape (..., d) with d >= 1, or a carrier without a shape."""
     if not hasattr(x, "shape"):
+        namespace(x)
         return
     _check_kind(name, x)
     if len(x.shape) == 0 or x.shape[-1] == 0:
@@ -173,10 +178,11 @@ def _check_eps_of_rows(eps: Array, x: Array) -> None:
     largest = _LARGEST if dtype_name(x) == "float64" else _LARGEST_SINGLE
     if isinstance(eps, int | float) and eps > largest:
         raise InputError(f"eps is {eps!r:.40}: the largest number of {dtype_name(x)} rows is {largest:.8g}; widen them")
+    shape = tuple(getattr(eps, "shape", ()))
     try:
-        numpy.broadcast_shapes(tuple(getattr(eps, "shape", ())), (*x.shape[:-1], 1))
+        numpy.broadcast_shapes(shape, (*x.shape[:-1], 1))
     except ValueError as error:
-        msg = f"eps has shape {tuple(eps.shape)}, x {tuple(x.shape)}: it is one number, or one for each vector"
+        msg = f"eps has shape {shape}, x {tuple(x.shape)}: it is one number, or one for each vector"
         raise InputError(msg) from error
 
 

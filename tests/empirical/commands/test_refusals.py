@@ -1,7 +1,9 @@
 """Every input that once led to a traceback or to a misleading line: one line says value, rule and next step."""
 
+import io
 import json
 import os
+import pickle
 import re
 import shutil
 import threading
@@ -9,17 +11,25 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import huggingface_hub
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 from safetensors.torch import load_file, save_file
 
-from empirical.support import CorpusError, _hub
+from conftest import own_folder
+from empirical.folding import fold
+from empirical.pages import Layout, panels
+from empirical.pages._style import figure_bytes
+from empirical.support import CorpusError, ModelError, _hub, read_table, say, write_table
 from experiments.attack.scene import Scene, read_only, said, short_files
 from experiments.attack.texts import read_corpus
 from tests.support import refused
+
+from ..conftest import tiny_model
 
 
 def _npy(head: bytes) -> bytes:
@@ -182,3 +192,51 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Monkey
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     assert _hub.hub_silence.__wrapped__() == "nothing in 0.1 s"
     end.set()
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (np.eye(16, dtype=int), "int64 of shape"),
+        (np.eye(16, dtype=complex), "complex128 of shape"),
+        (np.eye(16, dtype=object), "not an array of numbers"),
+        (np.array([["1"]]), "<U1 of shape"),
+        (np.full((16, 16), np.nan), "finite real numbers"),
+        (b"", "not an array of numbers"),
+        (pickle.dumps(1), "not an array of numbers"),
+        (_npy(b"{'descr': '<f8', 'shape'\n"), "not an array of numbers"),
+    ],
+)
+def test_rotations_that_are_no_matrices(content: Any, line: str, scene: Scene, tmp_path: Path) -> None:
+    path = tmp_path / "q.npy"
+    path.write_bytes(content) if isinstance(content, bytes) else np.save(path, content)
+    words = ("--corpus", scene.base / "ids.npy", "--tokens", 32, "--sequence-length", 16, "--output", tmp_path / "out")
+    refused(said("gauge", scene.model, *words, "--rotate", path), line)
+
+
+def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path: Path) -> None:
+    name, stream = "a\x1b[2J\x07", io.StringIO()
+    say(Console(file=stream), name)
+    figure = panels([(name, 0)], lambda *_: None, Layout((2, 2), 1, ""))
+    ElementTree.fromstring(figure_bytes(figure))
+    assert "\x1b" not in stream.getvalue()
+    for cell in ("=cmd|' /C calc'!A0", "@x", "'a", "'='"):
+        write_table(tmp_path / "a.csv", [{"site": cell}])
+        assert (tmp_path / "a.csv").read_text().splitlines()[1].strip('"')[0] == "'"
+        assert read_table(tmp_path / "a.csv") == [{"site": cell}]
+
+
+def test_weights_without_numbers_are_refused() -> None:
+    with torch.device("meta"):
+        network = tiny_model("gpt2")
+    with pytest.raises(ModelError, match="device meta, without numbers; load them first"):
+        fold(network)
+
+
+def test_a_folder_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = own_folder("x")
+    assert folder == own_folder("x")
+    folder.chmod(0o777)
+    with pytest.raises(pytest.UsageError, match="others can write to it"):
+        own_folder("x")
