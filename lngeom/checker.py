@@ -373,6 +373,15 @@ class Rules:
         (first, p, relation), (second, q, conclusion) = used
         return first | (second - {(p.key, relation)}), q, conclusion
 
+    def cases(self, stated: Stated, arguments: list, used: list, signs: tuple[str, str]) -> tuple:
+        """What follows from a scalar in one relation to 0, and from the same in the other, follows."""
+        (t,) = map(self.terms, _list(arguments, 1))
+        _need(not self.a.is_vector(t), "of a vector some components may be 0 and others not")
+        (first, p, relation), (second, q, conclusion) = used
+        _need((p, relation) == (q, conclusion), "the two cases prove different formulas")
+        other = _ZERO - t if signs[1] == ">" else t
+        return (first - {(t.key, signs[0])}) | (second - {(other.key, signs[1])}), p, relation
+
     def instantiate(self, stated: Stated, arguments: list, used: list) -> tuple:
         """The premise with vectors and scalars replaced."""
         values: dict[int, Polynomial] = {}
@@ -401,6 +410,10 @@ def _function(a: Algebra, name: object) -> Callable[[Polynomial], Polynomial]:
 
 
 _OWN = {"assume": Rules.assume, "combine": Rules.combine, "cut": Rules.cut, "instantiate": Rules.instantiate}
+_OWN |= {
+    "cases_zero": functools.partial(Rules.cases, signs=("=", "!=")),
+    "cases_sign": functools.partial(Rules.cases, signs=(">=", ">")),
+}
 _WEAKER = ((">", ">="), (">", "!="), ("=", ">="))
 # Of the algebra a, the stated conclusion s, the arguments t and the premises p, each a term and its relation:
 # the side condition, and the term and the relation that follow.
@@ -419,6 +432,11 @@ _SIMPLE: dict[str, Callable[[Algebra, Stated, list, list], tuple[bool, Polynomia
         p[0][0] == t[1] - t[2], _function(a, t[0])(t[1]) - _function(a, t[0])(t[2]), "=",
     ),
     "square": lambda a, s, t, p: (True, a.power(t[0], 2), ">="),
+    "others": lambda a, s, t, p: (
+        True,
+        a.total(a.power(t[0], 2)) - a.times(t[1], a.total(t[0])).scaled(Fraction(2))
+        + a.times(a.d, a.power(t[1], 2)) - a.power(t[0] - t[1], 2), ">=",
+    ),
     "add": lambda a, s, t, p: (True, p[0][0] + p[1][0], ">" if ">" in (p[0][1], p[1][1]) else ">="),
     "multiply": lambda a, s, t, p: (
         {p[0][1], p[1][1]} != {">=", "!="}, a.times(p[0][0], p[1][0]), p[1][1] if p[0][1] == ">" else p[0][1],
@@ -432,12 +450,13 @@ _SIMPLE: dict[str, Callable[[Algebra, Stated, list, list], tuple[bool, Polynomia
 _ANY = "= != > >="
 _PREMISES: dict[str, tuple[str, ...] | None] = {
     "assume": (), "constant": (), "dimension": (), "inverse_total": (), "root_nonnegative": (), "square": (),
-    "combine": None, "cancel": ("=", "!= >"), "inverse": ("!= >",), "inverse_sign": (_ANY,),
+    "others": (), "combine": None, "cancel": ("=", "!= >"), "inverse": ("!= >",), "inverse_sign": (_ANY,),
     "square_of_root": (">= >",), "root_positive": (">",), "root_of_square": (">= >", "="), "congruence": ("=",),
     "add": ("> >=", "> >="), "multiply": ("> >= !=", "> >= !="), "weaken": (_ANY,), "strengthen": (">=", "!="),
     "total": ("> >=",), "definite": ("=",), "transport": ("=", _ANY), "cut": (_ANY, _ANY), "instantiate": (_ANY,),
+    "cases_zero": (_ANY, _ANY), "cases_sign": (_ANY, _ANY),
 }  # fmt: skip
-_ARGUMENTS = {"inverse_total": 1, "root_nonnegative": 1, "root_of_square": 1, "square": 1, "congruence": 3}
+_ARGUMENTS = {"inverse_total": 1, "root_nonnegative": 1, "root_of_square": 1, "square": 1, "others": 2, "congruence": 3}
 
 
 # ---------------------------------------------------------------------------------------------------------- the check

@@ -6,7 +6,7 @@ proved is said by :mod:`lngeom.checker`, which reads the certificate of a proof 
 """
 
 from ..carriers import derivative
-from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
+from . import _meaning, _prover, _rules, _tactics, _terms, _text, _vocabulary
 from ._export import (
     Place as Place,
     ProofCertificate as ProofCertificate,
@@ -28,6 +28,7 @@ from ._recorded import (
     recording as recording,
 )
 from ._rules import *  # noqa: F403
+from ._tactics import *  # noqa: F403
 from ._terms import *  # noqa: F403
 from ._text import *  # noqa: F403
 from ._text import Text as Text, steps_text as steps_text
@@ -37,6 +38,7 @@ __all__ = ["atoms_of", "derivative"]
 __all__ += _meaning.__all__
 __all__ += _prover.__all__
 __all__ += _rules.__all__
+__all__ += _tactics.__all__
 __all__ += _terms.__all__
 __all__ += _text.__all__
 __all__ += _vocabulary.__all__

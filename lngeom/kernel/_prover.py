@@ -8,7 +8,7 @@ divides is multiplied away as far as its sign is known, and the same is tried of
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from . import _rules as kernel
@@ -22,12 +22,18 @@ from ._text import formula, text
 __all__ = ["cauchy_schwarz", "prove", "sum_of_squares"]
 
 
-def prove(goal: Formula, *facts: Proved | tuple[Proved, object], remainder: object = None) -> Proved:
+def prove(
+    goal: Formula,
+    *facts: Proved | tuple[Proved, object],
+    remainder: object = None,
+    further: Callable[..., Proved | None] | None = None,
+) -> Proved:
     """Prove a formula from theorems.
 
     `facts` are what may be used, hypotheses as ``assume(formula)``; a pair (theorem, term) says for which monomial the
     equation is to be solved, otherwise for its heaviest. `remainder`, for an inequality, is an equal term of evident
-    sign. Raises ProofError, which shows what is left of the goal, if no proof is found.
+    sign, and `further` what else finds the sign of a term. Raises ProofError, which shows what is left of the goal, if
+    no proof is found.
 
     >>> import lngeom as lg
     >>> from lngeom.kernel import assume, dot, equal, prove, sequent, vector
@@ -57,6 +63,8 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, object], remainder: obje
     if sign is None and equations:
         search = Signs([*search.facts, *_shortened(goal.term, equations, signs)])
         sign = search.find(left, goal.relation)
+    if sign is None and further is not None:
+        sign = further(left, goal.relation, search, equations)
     if sign is None:
         failed = ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown)}")
         failed.hints = tuple(_hints(unknown or search.missing))
@@ -77,13 +85,13 @@ def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Pro
             if atom[0] == "inv":
                 powers[atom] = max(k, powers.get(atom, 0))
     positive = {atom: search.find(argument(atom), ">") for atom in powers}
-    unknown = {Formula(_inside(atom), ">") for atom, sign in positive.items() if sign is None}
+    unknown = {Formula(inside_of(atom), ">") for atom, sign in positive.items() if sign is None}
     divisors = [sign for atom, sign in sorted(positive.items()) if sign is not None for _ in range(powers[atom])]
     divisor = functools.reduce(kernel.multiply, divisors) if divisors else None
     return reduced(goal * divisor.conclusion.term if divisor else goal, equations, search.facts), divisor, unknown
 
 
-def _inside(atom: tuple) -> Term:
+def inside_of(atom: tuple) -> Term:
     """The argument of the root in a divisor, or the divisor itself if it is no root."""
     u = argument(atom)
     ((monomial, _), *more) = tuple(u)

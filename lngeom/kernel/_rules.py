@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ._terms import Term, _replacements, _require, _substituted, d, inv, sqrt, sum_of, term
+from ._terms import Term, _is_vector, _replacements, _require, _substituted, d, inv, sqrt, sum_of, term
 
 __all__ = [
     "Formula",
@@ -24,6 +24,8 @@ __all__ = [
     "add",
     "assume",
     "cancel",
+    "cases_sign",
+    "cases_zero",
     "combine",
     "congruence",
     "constant",
@@ -35,6 +37,7 @@ __all__ = [
     "inverse_sign",
     "inverse_total",
     "multiply",
+    "others",
     "root_nonnegative",
     "root_of_square",
     "root_positive",
@@ -236,6 +239,13 @@ def strengthen(nonnegative: Proved, nonzero: Proved) -> Proved:
     return _prove(t, ">", first | second, "strengthen", (), nonnegative, nonzero)
 
 
+def others(t: object, m: object) -> Proved:
+    """|- S(t·t) − 2m·S(t) + d·m² − (t − m)² >= 0: in component i the squares of t_j − m_i over all j but i."""
+    t, m = term(t), term(m)
+    left = sum_of(t * t) - 2 * m * sum_of(t) + d * m * m - (t - m) * (t - m)
+    return _prove(left, ">=", frozenset(), "others", (t, m))
+
+
 def total(theorem: Proved) -> Proved:
     """From t >= 0: S(t) >= 0, and from t > 0: S(t) > 0, because d >= 1 and the sum is not empty."""
     t, relation, hypotheses = _read(theorem, ">", ">=")
@@ -261,6 +271,24 @@ def cut(lemma: Proved, theorem: Proved) -> Proved:
     (a, relation, first), (t, conclusion, second) = _read(lemma, *_ANY), _read(theorem, *_ANY)
     remaining = first | (second - {Formula(a, relation)})
     return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)
+
+
+def cases_zero(t: object, zero: Proved, nonzero: Proved) -> Proved:
+    """From G, t = 0 |- A and H, t != 0 |- A: G, H |- A, for a scalar t, which is 0 or is not."""
+    return _cases("cases_zero", t, ("=", zero), ("!=", nonzero))
+
+
+def cases_sign(t: object, nonnegative: Proved, negative: Proved) -> Proved:
+    """From G, t >= 0 |- A and H, −t > 0 |- A: G, H |- A, for a scalar t, which is one or the other."""
+    return _cases("cases_sign", t, (">=", nonnegative), (">", negative))
+
+
+def _cases(rule: str, t: object, first: tuple[str, Proved], second: tuple[str, Proved]) -> Proved:
+    (r, one), (s, other), t = first, second, term(t)
+    _require(not _is_vector(t.pairs), "of a vector some components may be 0 and others not")
+    _require(one.conclusion == other.conclusion, "the two cases prove different formulas")
+    rest = (one.hypotheses - {Formula(t, r)}) | (other.hypotheses - {Formula(-t if s == ">" else t, s)})
+    return _prove(*one.conclusion, rest, rule, (t,), one, other)
 
 
 def instantiate(theorem: Proved, values: Mapping[Term, object]) -> Proved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -128,6 +129,11 @@ class Theorem:
         return self.listing.hypotheses
 
     @property
+    def implied(self) -> list[Formula]:
+        """The signs of the parameters that the annotation Epsilon gives, which proofs may use."""
+        return [Formula(kernel.scalar(name), ">=") for name, kind in self.kinds.items() if kind == "epsilon"]
+
+    @property
     def goals(self) -> list[Formula]:
         """The claims of the body's assertions, in order."""
         return [claim.formula for claim in self.listing.claims]
@@ -156,7 +162,7 @@ class Theorem:
                 raise
         used = {hypothesis for proof in proved for hypothesis in proof.hypotheses}
         declared = {condition.formula for condition in conditions}
-        for extra, kind in ((used - declared, "undeclared"), (declared - used, "unused")):
+        for extra, kind in ((used - declared - set(self.implied), "undeclared"), (declared - used, "unused")):
             if extra:
                 raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
         return proved
@@ -182,7 +188,9 @@ class Theorem:
             for name, kind in self.kinds.items():
                 table.place("v" if kind == "vector" else "s", name)
             used = (condition for condition in self.hypotheses.values() if condition.formula in proof.hypotheses)
-            statement = [_recorded(condition.statement) for condition in used], _recorded(claim.statement)
+            declared = {condition.formula for condition in self.hypotheses.values()}
+            implied = [formula for formula in self.implied if formula in proof.hypotheses - declared]
+            statement = [*(_recorded(condition.statement) for condition in used), *implied], _recorded(claim.statement)
             words = {"title": self.title, "statement": self.statement, "last_step": self.last_step or ""}
             made.append(kernel.certificate(id, proof, statement, table, words))
         return made
@@ -192,10 +200,12 @@ class Theorem:
         given = [kernel.assume(condition.formula) for condition in variant.hypotheses.values()]
         proved: list[Proved] = []
         for k, goal in enumerate(variant.goals):
-            proved.append(self._proved(goal, given, proved, last=k == len(variant.goals) - 1))
+            proved.append(self._proved(goal, given, proved, last=k == len(variant.goals) - 1, searched=False))
         return proved
 
-    def _proved(self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool) -> Proved:
+    def _proved(
+        self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool, searched: bool = True
+    ) -> Proved:
         """One assert; a remainder and a proof of one's own are for the last one."""
         names = {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()}
         names |= {"goal": goal, "given": given}
@@ -204,10 +214,25 @@ class Theorem:
         else:
             lemmas = _call(self.lemmas, names) if self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
-            proof = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
+            facts = [*given, *earlier, *lemmas]
+            try:
+                proof = kernel.prove(goal, *facts, remainder=remainder)
+            except ProofError as error:
+                if not searched:
+                    raise
+                proof = self._searched(goal, [fact for fact in facts if isinstance(fact, Proved)], error)
         if proof.conclusion != goal:
             raise ProofError(f"proved is {kernel.formula(proof.conclusion)}, which is not the goal")
         return proof
+
+    def _searched(self, goal: Formula, facts: list[Proved], error: ProofError) -> Proved:
+        """One assert by all that there is; where that does not help, from ε >= 0 too, for that is what ε means."""
+        for more in [[], [kernel.assume(formula) for formula in self.implied]]:
+            with contextlib.suppress(ProofError):
+                return kernel.search(goal, *facts, *more)
+            if not self.implied:
+                break
+        raise error
 
 
 def _atom(name: str, is_vector: bool) -> kernel.Term:

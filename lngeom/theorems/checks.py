@@ -11,6 +11,7 @@ from typing import NoReturn
 from hypothesis import errors, given, reject, settings, strategies as st
 
 from ..carriers import Enclosure, Interval, Rounded, UndecidedError
+from ..errors import LngeomError
 from ..kernel import Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
@@ -37,8 +38,8 @@ class Counts:
     dimensions: set[int] = field(default_factory=set)
 
 
-class _ExpiredError(Exception):
-    """No kind of error that a search takes for an answer."""
+class _ExpiredError(LngeomError):
+    """The time is over: no ProofError, which a search would take for an answer."""
 
 
 @contextlib.contextmanager

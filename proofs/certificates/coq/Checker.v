@@ -35,6 +35,7 @@ Inductive step :=
   | CongruenceInv of poly & poly & nat
   | CongruenceSqrt of poly & poly & nat
   | Square of poly
+  | Others of poly & poly
   | AddSigns of nat & nat
   | MultiplySigns of nat & nat
   | Weaken of rel & nat
@@ -43,6 +44,8 @@ Inductive step :=
   | Definite of poly & nat
   | Transport of poly & nat & nat
   | Cut of nat & nat
+  | CasesZero of poly & nat & nat
+  | CasesSign of poly & nat & nat
   | Instantiate of seq (positive * poly) & seq (positive * poly) & nat.
 
 Definition union (h k : seq formula) : seq formula :=
@@ -96,6 +99,16 @@ Definition combination (parts : seq (nat * poly * option poly)) : poly :=
 Definition guard (b : bool) (h : seq formula) (p : poly) (r : rel) : option sequent :=
   if b then Some (h, (p, r)) else None.
 
+(** In component i the squares of p_j - m_i over all j but i. *)
+Definition others (p m : poly) : poly :=
+  psub (padd (psub (psum (pmul p p)) (pmul (pmul (padd pone pone) m) (psum p))) (pmul pdim (pmul m m)))
+    (pmul (psub p m) (psub p m)).
+
+Definition cases (p : poly) (f g : formula) (i j : nat) : option sequent :=
+  let rest f k := filter (fun h => ~~ feq h f) (hyps k) in
+  guard (punif p && feq (lhs i, relation i) (lhs j, relation j))
+    (union (rest f i) (rest g j)) (lhs i) (relation i).
+
 Definition conclude (s : step) : option sequent :=
   match s with
   | Assume p r => guard true [:: (p, r)] p r
@@ -126,6 +139,7 @@ Definition conclude (s : step) : option sequent :=
       guard (rel_eq (relation i) REq && is_zero (psub (lhs i) (psub a b)))
         (hyps i) (psub (psqrt a) (psqrt b)) REq
   | Square p => guard true [::] (pmul p p) RGe
+  | Others p m => guard true [::] (others p m) RGe
   | AddSigns i j =>
       guard (sign (relation i) && sign (relation j)) (union (hyps i) (hyps j)) (padd (lhs i) (lhs j))
         (if positive_rel (relation i) || positive_rel (relation j) then RGt else RGe)
@@ -145,6 +159,8 @@ Definition conclude (s : step) : option sequent :=
   | Cut i j =>
       guard true
         (union (hyps i) (filter (fun f => ~~ feq f (lhs i, relation i)) (hyps j))) (lhs j) (relation j)
+  | CasesZero p i j => cases p (p, REq) (p, RNe) i j
+  | CasesSign p i j => cases p (p, RGe) (psub [::] p, RGt) i j
   | Instantiate V T i =>
       guard (all (fun t => punif t.2) T) [seq (subst V T f.1, f.2) | f <- hyps i]
         (subst V T (lhs i)) (relation i)
@@ -293,9 +309,30 @@ rewrite paddE IH addr0 pmulE; case: b => [b|]; last by rewrite (equation i E h) 
 by rewrite psumE big1 ?mulr0 // => j _; rewrite pmulE (equation j E h) mulr0.
 Qed.
 
+Lemma cases_sound p f g k l t :
+  (punif p -> forall v s, true_at v s f \/ true_at v s g) -> cases S p f g k l = Some t -> valid t.
+Proof.
+move=> either; rewrite /cases /guard; case: ifP => // /andP[u E] /Some_inj <- v s /All_union[h h'] i.
+case: (either u v s) => [F|G]; first exact: premise i (All_cut F h).
+by have := premise i (All_cut G h'); case: (feqP E) => -> ->.
+Qed.
+
+Lemma othersE v s p m i :
+  peval v s (others p m) i = \sum_(j | j != i) (peval v s p j - peval v s m i) ^+ 2.
+Proof.
+apply/(addIr ((peval v s p i - peval v s m i) ^+ 2)); rewrite [RHS]addrC.
+have := bigD1 i (isT : xpredT i) (F := fun j => (peval v s p j - peval v s m i) ^+ 2) => /= <-.
+rewrite /others !(psubE, paddE, pmulE, psumE, pdimE, poneE) -!expr2 subrK.
+under [RHS]eq_bigr do rewrite sqrrB.
+rewrite big_split /= sumrB sumr_const card_ord mulr_natl.
+under eq_bigr do rewrite pmulE -expr2.
+congr (_ - _ + _); rewrite -mulrA !mulr_sumr; apply: eq_bigr => j _.
+by rewrite [_ * peval v s p j]mulrC mulrDl mul1r mulr2n.
+Qed.
+
 Lemma conclude_sound st t : conclude S st = Some t -> valid t.
 Proof.
-case: st => [p r|c r||g parts|p k l|k|p|k|k|p|k|p k l|a b k|a b k|p|k l|k l|r k|k l|k|p k|p k l|k l|V T k];
+case: st => [p r|c r||g parts|p k l|k|p|k|k|p|k|p k l|a b k|a b k|p|p m|k l|k l|r k|k l|k|p k|p k l|k l|p k l|p k l|V T k];
   rewrite /conclude /guard.
 - by move=> /Some_inj <- v s [].
 - by case: ifP => // c0 /Some_inj <- v s _ i; rewrite /= pconstE; apply: constant_sound.
@@ -326,6 +363,7 @@ case: st => [p r|c r||g parts|p k l|k|p|k|k|p|k|p k l|a b k|a b k|p|k l|k l|r k|
 - case: ifP => // /andP[E z] /Some_inj <- v s h i /=; have := is_zero_sub v s i z.
   by rewrite (equation i E h) !psubE !psqrtE => /esym/eqP; rewrite subr_eq0 => /eqP ->; rewrite subrr.
 - by move=> /Some_inj <- v s _ i /=; rewrite pmulE -expr2 sqr_ge0.
+- by move=> /Some_inj <- v s _ i; rewrite /= othersE sumr_ge0 // => j _; apply: sqr_ge0.
 - case: ifP => // /andP[G G'] /Some_inj <- v s /All_union[h h'] i /=; rewrite paddE.
   have := premise i h; have := premise i h'.
   case: (relation S k) G; case: (relation S l) G' => //= _ _ y0 x0.
@@ -354,6 +392,14 @@ case: st => [p r|c r||g parts|p k l|k|p|k|k|p|k|p k l|a b k|a b k|p|k l|k l|r k|
   by rewrite subr_eq0 => /eqP ->; apply: premise.
 - move=> /Some_inj <- v s /All_union[h h'] i /=; apply: premise.
   by apply: All_cut h' => j; apply: premise.
+- apply: cases_sound => u v s.
+  have [z|z] := eqVneq (peval v s p ord0) 0; [left|right] => i.
+  + by change (peval v s p i = 0); rewrite (punifE v s i ord0 u).
+  + by change (peval v s p i != 0); rewrite (punifE v s i ord0 u).
+- apply: cases_sound => u v s.
+  have [z|z] := leP 0 (peval v s p ord0); [left|right] => i.
+  + by change (0 <= peval v s p i); rewrite (punifE v s i ord0 u).
+  + by change (0 < peval v s (psub [::] p) i); rewrite psubE (punifE v s i ord0 u) sub0r oppr_gt0.
 - case: ifP => // u /Some_inj <- v s h i /=; rewrite subst_sound //.
   apply: premise; elim: (hyps S k) h => //= f fs IH [f0 /IH fs0]; split=> // j.
   by have := f0 j; rewrite /= subst_sound.

@@ -72,6 +72,7 @@ Inductive line :=
   | LCongruenceInv of positive & positive & nat
   | LCongruenceSqrt of positive & positive & nat
   | LSquare of positive
+  | LOthers of positive & positive
   | LAdd of nat & nat
   | LMultiply of nat & nat
   | LWeaken of nat
@@ -80,6 +81,8 @@ Inductive line :=
   | LDefinite of nat
   | LTransport of nat & nat
   | LCut of nat & nat
+  | LCasesZero of positive & nat & nat
+  | LCasesSign of positive & nat & nat
   | LInstantiate of seq (positive * positive) & seq (positive * positive) & nat.
 
 Definition row : Type := line * seq (positive * rel) * (positive * rel).
@@ -112,6 +115,7 @@ Definition decode (r : row) : step * sequent :=
     | LCongruenceInv a b i => CongruenceInv (get t a) (get t b) i
     | LCongruenceSqrt a b i => CongruenceSqrt (get t a) (get t b) i
     | LSquare k => Square (get t k)
+    | LOthers k l => Others (get t k) (get t l)
     | LAdd i j => AddSigns i j
     | LMultiply i j => MultiplySigns i j
     | LWeaken i => Weaken rl i
@@ -120,6 +124,8 @@ Definition decode (r : row) : step * sequent :=
     | LDefinite i => Definite p i
     | LTransport i j => Transport p i j
     | LCut i j => Cut i j
+    | LCasesZero k i j => CasesZero (get t k) i j
+    | LCasesSign k i j => CasesSign (get t k) i j
     | LInstantiate V T i => Instantiate (read_pairs V) (read_pairs T) i
     end in
   (s, ([seq read f | f <- h], (p, rl))).

@@ -14,6 +14,8 @@ from lngeom.kernel import (
     add,
     assume,
     cancel,
+    cases_sign,
+    cases_zero,
     combine,
     congruence,
     constant,
@@ -27,6 +29,7 @@ from lngeom.kernel import (
     inverse_sign,
     inverse_total,
     multiply,
+    others,
     root_nonnegative,
     root_of_square,
     root_positive,
@@ -65,6 +68,16 @@ def only_true(theorem, *allowed):
 
 
 zero2 = given(w, ">=")
+
+
+def halves(t, relation):
+    """t² >= 0 from t = 0 and from t != 0, or from t >= 0 and from −t > 0."""
+    if relation == "=":
+        one, other = combine(t * t, [(t, None, given(t))]), multiply(given(t, "!="), given(t, "!="))
+        return weaken(one, ">="), weaken(strengthen(square(t), other), ">=")
+    one, other = given(t, ">="), given(-t, ">")
+    return multiply(one, one), weaken(multiply(other, other), ">=")
+
 
 Attempt = Callable[[], Any]
 
@@ -140,6 +153,15 @@ MISUSED: dict[str, Attempt] = {
     "a lemma whose own hypotheses are forgotten": lambda: only_true(
         cut(zero, square(y)), (square(y).conclusion, zero.hypotheses)
     ),
+    "cases of a vector": lambda: cases_zero(x, halves(x, "=")[0], halves(x, "=")[1]),
+    "cases of the sign of a vector": lambda: cases_sign(x, *halves(x, ">=")),
+    "cases that prove different formulas": lambda: cases_zero(a, halves(a, "=")[0], square(b)),
+    "cases of the sign with 0 in none": lambda: only_true(
+        cases_sign(a, given(a, ">"), given(a, ">")), (given(a, ">").conclusion, given(a, ">").hypotheses)
+    ),
+    "a case that is not the other": lambda: only_true(
+        cases_zero(a, given(b), given(b)), (given(b).conclusion, given(b).hypotheses)
+    ),
     "a scalar becomes a vector": lambda: instantiate(square(a), {a: x}),
     "a sum is replaced": lambda: instantiate(square(S(x)), {S(x): x}),
     "d is replaced": lambda: instantiate(dimension(), {d: term(0)}),
@@ -200,6 +222,14 @@ KEPT: dict[str, tuple[Attempt, list[tuple[Any, str]], tuple[Any, str]]] = {
     "inverse_total": (lambda: inverse_total(x), [], (x * x * inv(x) - x, "=")),
     "root_nonnegative": (lambda: root_nonnegative(x), [], (sqrt(x), ">=")),
     "square": (lambda: square(x), [], (x * x, ">=")),
+    "others": (lambda: others(x, y), [], (S(x * x) - 2 * y * S(x) + d * y * y - (x - y) * (x - y), ">=")),
+    "cases_zero": (lambda: cases_zero(a, *halves(a, "=")), [], (a * a, ">=")),
+    "cases_sign": (lambda: cases_sign(a, *halves(a, ">=")), [], (a * a, ">=")),
+    "cases, another hypothesis": (
+        lambda: cases_zero(a, *(add(half, given(y, ">=")) for half in halves(a, "="))),
+        [(y, ">=")],
+        (a * a + y, ">="),
+    ),
     "dimension": (lambda: dimension(), [], (d - 1, ">=")),
     "constant": (lambda: constant(2, ">"), [], (term(2), ">")),
     "a root of a scalar leaves the sum": (lambda: combine(S(sqrt(a) * x) - sqrt(a) * S(x), []), [], (x - x, "=")),
