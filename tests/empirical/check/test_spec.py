@@ -94,7 +94,7 @@ def methods(x, eps=1e-6):  # right in NumPy alone: PyTorch takes the same names 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("methods", r"NOT TRACED: .*ok: within rounding.*\n  checked as layernorm"),
+        ("methods", r"PROVED: methods computes LayerNorm\(x; ε = eps\).*ok: within rounding.*\n  checked as layernorm"),
         ("Flagged", r"PROVED: Flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*ok: within rounding"),
         ("scripted", "NOT TRACED: what a compiler made of it.*ok: within rounding"),
         ("unit", r"bug: divided by the norm, factor sqrt\(d\) and eps missing"),
