@@ -53,6 +53,7 @@ class Finding:
         point: Gain, bias, component and layout that belong to `input`, and a script.
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
+        left: What the trials in floats did not examine.
         proof: What it computes in exact arithmetic, for every dimension.
 
     >>> from empirical.check import check
@@ -79,6 +80,7 @@ class Finding:
     exact: bool = False
     gradient_ratio: float | None = None
     proof: Proof | None = None
+    left: str = ""
     point: Point = field(default_factory=Point)
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
@@ -142,7 +144,8 @@ class Finding:
             lines.append(f"  at x = {_short(self.input)}{self._beside()}")
         if self.point.reproducer:
             lines.append("  --reproducer FILE writes a script that shows it without lngeom")
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        left = [f"  not examined in floats: {self.left}"] if self.left else []
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes), *left])
 
     def _headline(self) -> str:
         if self.verdict != "rounding":

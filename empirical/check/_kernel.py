@@ -139,8 +139,8 @@ class Kernel:
         given = {} if bound.holds else {"gain": bound.gain, "bias": bound.bias}
         return {name: self.array(value) for name, value in given.items() if value is not None}
 
-    def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
-        """The kernel on arrays of its framework; gain and bias are those of :meth:`arrays` by default."""
+    def whole(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> Any:
+        """All that the kernel gives for arrays of its framework; gain and bias are of :meth:`arrays` by default."""
         d = int(x.shape[-1])
         bound = self.at(d)
         eps = bound.eps if self.asked.eps is None else self.asked.eps
@@ -152,7 +152,11 @@ class Kernel:
             warnings.simplefilter("ignore")
             what = f"a call with x of shape {tuple(x.shape)}"
             with limited(what, self.asked.seconds, ones(self, tuple(x.shape)) if watched() else ""):
-                output = bound.function(x, *positional, **keywords)
+                return bound.function(x, *positional, **keywords)
+
+    def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
+        """The first of what :meth:`whole` gives."""
+        output = self.whole(x, arrays)
         output = output[0] if isinstance(output, tuple | list) else output
         if output is None:
             raise TypeError("it returns nothing")

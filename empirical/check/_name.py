@@ -12,6 +12,7 @@ from lngeom.rounding import FORMATS, candidates, diagnose, indistinct
 from ._casts import held_to_cast
 from ._inputs import HUGE
 from ._judge import Judged
+from ._left import WITHOUT
 from ._pattern import of_other_rows, patterned, places
 from ._trial import Shown, Trial
 from ._trials import MANNERS, Tried
@@ -112,6 +113,9 @@ def _explained(tried: Tried) -> tuple[str, str]:
     chosen = several if any(trial.wrong.any() for trial in several) else whole
     failing = [trial for trial in whole if trial.wrong.any()]
     labels = {trial.label for trial in failing}  # a mistake of the formula would show everywhere
+    if labels <= set(WITHOUT):
+        verdict, cause = diagnose([trial.case() for trial in failing], dtype, eps=measured)
+        return "bug", f"{cause or _symptom(failing, trials)}; {_groups(trials)}"
     if labels <= set(MANNERS) or labels <= _MORE_AXES:
         return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
     verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)

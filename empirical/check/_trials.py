@@ -18,6 +18,7 @@ from ._filed import Unwritten
 from ._fused import Fused
 from ._inputs import HUGE, SMALL, Inputs
 from ._interpreted import INTERPRETED
+from ._left import unexamined, without
 from ._trial import Trial
 
 MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
@@ -44,6 +45,7 @@ class Tried:
         trials: Outputs of all groups, those of ordinary rows at the main dimension first.
         notes: What it refused, and what a correct kernel may do.
         faults: What no correct kernel does, whatever it computes; the first one is told.
+        left: What was not examined.
         alone: Outputs of the first rows, each a batch of its own, where they are wrong in their batch.
         sums: How a kernel fused with a residual treats the sum, and what is wrong with it.
     """
@@ -52,6 +54,7 @@ class Tried:
     trials: list[Trial] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    left: str = ""
     alone: np.ndarray | None = None
     sums: tuple[str | None, str | None] = None, None
 
@@ -90,6 +93,12 @@ def tried(inputs: Inputs) -> Tried:
         _try_shapes(result, inputs.awkward())
         if not any(trial.wrong.any() for trial in result.trials):  # a mistake is named by the usual gains
             result.trials += _in_other_manners(claim, ordinary)
+            if not claim.kernel.form.filed:
+                with result.listing(result.notes, "gain or bias that is None"):
+                    result.trials += without(claim, ordinary)
+    if not result.faults:
+        with result.listing(result.notes, "a second look at its outputs"):
+            result.left = unexamined(claim, ordinary)
     with result.listing(result.notes, "a large batch"):
         result.faults += filter(None, [_leak(claim, ordinary)])
     form = claim.kernel.form

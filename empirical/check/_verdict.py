@@ -45,6 +45,7 @@ def verdict(named: Named) -> Finding:
         exact=by_outputs or of_derivative,
         gradient_ratio=named.ratio,
         proof=claim.proof,
+        left=tried.left,
         point=Point(tried.inputs.layout(shown.label), shown.component, gain, bias, shown.cotangent, script),
     )
 

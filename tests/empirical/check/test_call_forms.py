@@ -32,6 +32,13 @@ class RMSConfigured(torch.nn.Module):
         super().__init__()
         self.weight, self.eps = torch.nn.Parameter(torch.ones(cfg.hidden_size)), cfg.rms_norm_eps
     def forward(self, x): return norm(x, self.weight, self.eps)
+class RMSWithResidual(RMSConfigured):
+    def forward(self, x, residual=None): return norm(x, self.weight, self.eps)
+def layer(x, weight=None, bias=None, eps=1e-6):
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], weight if bias is not None else None, bias, eps)
+def rms_statistics(x, weight, eps):
+    root = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+    return (x * root * weight).double(), root, torch.zeros_like(root)
 library = torch.library.Library("lngeom_test", "FRAGMENT")
 library.define("rms_norm(Tensor x, Tensor weight, float eps=1e-6) -> Tensor")
 library.impl("rms_norm", lambda x, weight, eps=1e-6: norm(x, weight, eps), "CompositeExplicitAutograd")
@@ -79,3 +86,20 @@ def test_an_expression_says_how_a_kernel_is_called(kernels: str) -> None:
         with pytest.raises(InputError, match=why):
             called(kernels, text)
     assert torch.is_tensor(called(kernels, "norm(x, 1, eps)")(torch.ones(2, 3), 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "RMSWithResidual",
+            "ok.*not examined in floats: residual other than None, the backward pass, rows of bfloat16",
+        ),
+        ("layer", "bug: gain missing; only for no bias given"),
+        ("rms_statistics", "ok.*not examined in floats: why outputs are of float64, output 3, the backward pass"),
+    ],
+)
+def test_what_is_left_at_its_default_is_tried_or_said(name: str, told: str, kernels: str) -> None:
+    kind = "layernorm" if name == "layer" else "rmsnorm"
+    finding = check(f"{kernels}:{name}", kind=kind, eps=1e-6, d=16)
+    assert re.search(told, str(finding), re.DOTALL), finding
