@@ -183,7 +183,8 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
         return "bug", f"{cause}: as if summed over the rows in 16 bits", [*proved, *wrong]
-    known = known or list(filter(None, [_of_parameters(trials, proved)]))
+    with np.errstate(all="ignore"):
+        known = known or list(filter(None, [_of_parameters(trials, proved)]))
     cause += f": {known[0]}" if known else ""
     where = {trial.label for trial in wrong}
     return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
