@@ -160,19 +160,13 @@ def secant_product(
     _check(x, gain, vector)
     _check(x, gain, other, "other")
     first, second = (normalized(v, eps=eps, placement=placement, centered=centered) for v in (x, other))
-    s, t = first.divisor, second.divisor
-    share = s / (s + t)
-    if hasattr(s, "shape"):  # the divisors may have units of their own, and none that is common
-        ratio = t / s if first.unit is None else t / s * first.unit
-        share = 1 / (1 + (ratio if second.unit is None else ratio / second.unit))
-    between, size, of_z = share * first.y + (1 - share) * second.y, None, (1 - share) / t
+    s, t = (terms.divisor if terms.unit is None else terms.divisor / terms.unit for terms in (first, second))
+    share, size = s / (s + t), None
+    between = share * first.y + (1 - share) * second.y
     if placement == "outside":
-        size = share / s * scale(first.square, eps=0) + of_z * scale(second.square, eps=0)
-    product = _less_radial(vector, between, between, size, 1, centered=centered)
-    if hasattr(s, "shape"):
-        product = (_divided(product, first) + _divided(product, second)) / 2
-    else:
-        product = product * ((1 / s + 1 / t) / 2)
+        sizes = scale(first.square, eps=0) / first.divisor * s + scale(second.square, eps=0) / second.divisor * t
+        size = sizes / (s + t)
+    product = _less_radial(vector, between, between, size, 1, centered=centered) * ((1 / s + 1 / t) / 2)
     return narrow(product if gain is None else widen(gain) * product, x)
 
 

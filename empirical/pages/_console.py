@@ -2,18 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..observe import LAWS, SIDES, Growth, Side, growth
+from ..observe import LAWS, SIDES, Growth, growth
 from ..support import Row
-
-if TYPE_CHECKING:
-    from ..models import Kind
 
 _WIDE = 140
 """Columns that a file or a pipe has at least."""
@@ -136,7 +132,7 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
         row["gauge_mean"] for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0
     ]
     lines = [f"of the function: relative radius of outputs from {min(radii):.4g} to {max(radii):.4g}"] if radii else []
-    lines += [_gauge_line(kind) for kind in sorted({row["norm"] for row in rows})]
+    lines += [f"how this checkpoint is stored, not seen in any output (lngeom gauge): {', '.join(STORED.values())}"]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
         if not measured:
@@ -159,17 +155,8 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
     return lines
 
 
-def _gauge_line(kind: "Kind") -> str:
-    """Which numbers of a network of such norms a change of its weights changes that no output sees."""
-    from ..observe import gauge_dependent  # needs PyTorch, which commands that print a table may do without
-
-    words = {"angle_mean_deg": "angle", "d_cos2": "d·E[cos²θ]", "rank_among_random": "rank", "norm_mean": "norm"}
-    parts = []
-    places: dict[Side, str] = {"input": f"before {kind}", "output": "after it"}
-    for side, place in places.items():
-        moved = [word for name, word in words.items() if gauge_dependent(name, kind, side)]
-        parts.append(f"{place} {', '.join(moved) or 'none'}")
-    return f"how this checkpoint is stored, not seen in any output (lngeom gauge): {'; '.join(parts)}"
+STORED = {"angle_mean_deg": "angles", "d_cos2": "d·E[cos²θ]", "rank_among_random": "ranks", "norm_mean": "norms"}
+"""The columns of the table that a change of the weights moves which no output sees, before and after every norm."""
 
 
 def growth_words(fit: Growth) -> str:

@@ -39,7 +39,8 @@ _MODULES_NAMED = (
     "jax.scipy jaxlib jax._src.numpy jax._src.lax jax._src.nn jax._src.api jax._src.pjit jax._src.custom_derivatives "
     "jax._src.core jax._src.basearray jax._src.array jax._src.tree_util jax._src.dtypes jax._src.typing jax._src.util "
     "jax._src.named_call jax._src.scipy jax._src.traceback_util jax._src.ad_checkpoint jaxlib._jax flax keras haiku "
-    "equinox einops jaxtyping packaging opt_einsum ml_dtypes"
+    "equinox einops jaxtyping packaging opt_einsum ml_dtypes "
+    "torch._dynamo.mutation_guard"
 )
 MODULES = frozenset(_MODULES_NAMED.split())
 """Modules whose functions are known; a name covers the modules inside of it, for PyTorch, NumPy and JAX as listed."""

@@ -145,8 +145,8 @@ class Theorem:
 
     # ------------------------------------------------------------------------------------------------- its proof
 
-    def prove(self) -> list[Proved]:
-        """The kernel's theorem of each assert, from exactly the hypotheses.
+    def prove(self, *, searched: bool = True) -> list[Proved]:
+        """The kernel's theorem of each assert, from exactly the hypotheses; unless `searched`, by the short search.
 
         Raises:
             ProofError: If one is not proved.
@@ -155,8 +155,9 @@ class Theorem:
         conditions, proved = list(self.hypotheses.values()), list[Proved]()
         for k, claim in enumerate(self.listing.claims):
             given = [kernel.assume(condition.formula) for condition in conditions[: claim.given]]
+            last = k == len(self.goals) - 1
             try:
-                proved.append(self._proved(claim.formula, given, proved, last=k == len(self.goals) - 1))
+                proved.append(self._proved(claim.formula, given, proved, last=last, searched=searched))
             except ProofError as error:
                 self._run(Failing(k, error), recording(Table()))
                 raise
@@ -167,7 +168,7 @@ class Theorem:
                 raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
         return proved
 
-    def certificates(self) -> list[ProofCertificate]:
+    def certificates(self, *, searched: bool = True) -> list[ProofCertificate]:
         """The proof of each assert, which the checker accepts; the last has the id of the theorem, others a number.
 
         Raises:
@@ -178,7 +179,7 @@ class Theorem:
         >>> data["terms"][:3], [step["rule"] for step in data["steps"]]
         ([['v', 'x'], ['q', 1, 1], ['*', 1, 0]], ['assume', 'combine'])
         """
-        proved = self.prove()
+        proved = self.prove(searched=searched)
         ids = [*(f"{self.id}_{k}" for k in range(1, len(proved))), self.id]
         made = []
         for id, claim, proof in zip(ids, self.listing.claims, proved, strict=True):

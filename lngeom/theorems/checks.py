@@ -24,6 +24,9 @@ from ._theorem import Theorem
 EXAMPLES, THOROUGH = 25, 1000
 """Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis: the same in every run."""
 
+SECONDS = 30
+"""CPU seconds of the long search for the proofs of one theorem, unless other ones are asked for."""
+
 _COMPARED = 5
 """Models at which what the library computes is compared with the kernel's term."""
 
@@ -43,13 +46,13 @@ class _ExpiredError(LngeomError):
 
 
 @contextlib.contextmanager
-def _limited(seconds: int | None) -> Iterator[None]:
+def _limited(seconds: int) -> Iterator[None]:
     """A search that ends after so many CPU seconds of this process, where the system counts them."""
 
     def stop(*_: object) -> NoReturn:
         raise _ExpiredError
 
-    if seconds is None or not hasattr(signal, "setitimer"):
+    if not hasattr(signal, "setitimer"):
         yield
         return
     before = signal.signal(signal.SIGVTALRM, stop)
@@ -71,8 +74,7 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
         CheckError: If the proofs use other hypotheses.
     """
     try:
-        with _limited(timeout):
-            return theorem.certificates()
+        return _found(theorem, timeout)
     except ProofError as error:
         try:
             counts = check_examples(theorem, 8 * EXAMPLES)
@@ -87,6 +89,17 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
         )
         unproved.add_note(f"{_DUMP}{error}")
         raise unproved.with_traceback(error.__traceback__) from None
+
+
+def _found(theorem: Theorem, timeout: int | None) -> list[ProofCertificate]:
+    """The proofs of the short search, or of the long one if no small model refutes an assert."""
+    try:
+        return theorem.certificates(searched=False)
+    except ProofError:
+        if Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.hypotheses)).small(total=False) is not None:
+            raise
+    with _limited(timeout or SECONDS):
+        return theorem.certificates()
 
 
 _DUMP = "as normal forms: "

@@ -76,23 +76,6 @@ def test_complete(q: Vector, x: Vector, c: Scalar, e: Scalar, eps: Epsilon):
     wrong("c < 0", instead={"c > 0": lambda: c < 0})
 
 
-@test_complete.proof
-def _(goal, given, q, x, c, e, eps):
-    """√(σ²(cq + e1) + c²ε) = c√(σ² + ε)."""
-    return multiple_of_divisor(goal, given, variance(c * q + e * ones(q)), variance(x), c, eps)
-
-
-def multiple_of_divisor(
-    goal: sy.Formula, given: list[sy.Proved], after: Scalar, before: Scalar, c: Scalar, eps: Scalar
-) -> sy.Proved:
-    """A goal by √(after + c²ε) = c√(before + ε), from facts by which after = c²before; the last are c > 0 and ε ≥ 0."""
-    *facts, positive, nonnegative = given
-    square, u = after + c * c * eps, c * root(before + eps)
-    squared = sy.prove(sy.equal(u * u, square), *facts, positive, nonnegative)
-    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
-    return sy.prove(goal, (same, root(square)), *facts, positive, nonnegative)
-
-
 @theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
 def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
     """What readers of RMSNorms undo: turning and scaling of states, and nothing else.
@@ -112,11 +95,6 @@ def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
     wrong("a shift along 1 as well", lambda: lg.rms_norm(c * p + ones(p), eps=c * c * eps) == turned)
     wrong("a gain in place, here p", lambda: lg.rms_norm(c * p, p, eps=c * c * eps) == turned)
     wrong("for LayerNorm", lambda: lg.layer_norm(c * p, eps=c * c * eps) == turned)
-
-
-@test_complete_rms.proof
-def _(goal, given, p, x, c, eps):
-    return multiple_of_divisor(goal, given, mean_square(c * p), mean_square(x), c, eps)
 
 
 @theorem(OWN, "gauge", "what statements about hidden states may be built of")

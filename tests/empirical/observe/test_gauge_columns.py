@@ -1,6 +1,7 @@
 """Which columns of a sweep belong to the function and which to the checkpoint, on networks of equal outputs."""
 
 import copy
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from empirical.folding import entering, find_norms, rotate, sample_inputs, shift
-from empirical.models import sites_of
+from empirical.models import Kind, sites_of
 from empirical.observe import (
     SIDES,
     TABLE,
@@ -21,6 +22,7 @@ from empirical.observe import (
     random_rotation,
     rows,
 )
+from empirical.pages._console import STORED
 
 from ..conftest import WIDTH
 from ..networks import FAMILIES, RMS, trained
@@ -147,3 +149,8 @@ def test_what_is_no_gauge_moves_more(fault: str) -> None:
         object.__setattr__(wrong, "eps", lambda eps: eps)
     assert ("gauge_mean", "input") in moved_columns(kind, x, 0.1, [wrong])
     assert ("gauge_mean", "input") not in moved_columns(kind, x, 0.1, [one])
+
+
+def test_the_summary_says_of_no_other_column_that_it_is_stored() -> None:
+    kinds: tuple[Kind, ...] = ("layernorm", "rmsnorm")
+    assert all(gauge_dependent(*place) for place in itertools.product(STORED, kinds, SIDES))

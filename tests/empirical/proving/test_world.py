@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from empirical.proving import prove_target
 from empirical.proving._proof import NEVER
@@ -67,3 +68,11 @@ def test_a_cast_that_need_not_copy_shares_memory() -> None:
 
     proof = prove_target(layer_norm, "layer_norm", "numpy")
     assert (proof.status, "float64, where it takes another path" in proof.unexamined) == ("proved", True)
+
+
+def test_what_a_compiler_left_behind_in_this_process_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo.mutation_guard import install_generation_tagging_init
+
+    monkeypatch.setattr(torch.nn.Module, "__init__", torch.nn.Module.__init__)
+    install_generation_tagging_init()
+    assert prove_target(world.Norm, "Norm", "torch").status == "proved"
