@@ -61,15 +61,10 @@ PARTS = {
         "cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000",
         "--batch-size 2 --memory 2048 8192",
     ),
-    "models": Part(
-        "cost", "Folded networks, and a training that is measured, each against what it was", "bench_models.py",
-        "--width 256 --rounds 5",
-    ),
-    "import": Part("benchmarks", "Loading the library", "bench_import.py", "--rounds 5"),
     "norms": Part(
         "benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled", "--shape 2048 1024"
     ),
-    "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --quick"),
+    "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --sizes 256 512 1024"),
     "peers": Part(
         "benchmarks", "The same table by other means, each against the bare forward pass", "bench_peers.py",
         "--batch-size 2 --rounds 3",
