@@ -2,20 +2,17 @@
 
 ``python -m experiments.gauge PART FOLDER``; FOLDER is what ``docs/results/whisper/prepare.py`` wrote. The parts, each
 in a process of its own: ``whisper`` and ``smollm2`` measure networks of equal outputs, ``orbit`` prices the swap
-of LayerNorms for RMSNorms over the gauges of Whisper, ``adamw`` measures the steps of AdamW in small networks
-(docs/results/training/adamw.csv). Half an hour on one core in all. ``gauge_figures.py`` draws what they found.
+of LayerNorms for RMSNorms over the gauges of Whisper. Half an hour on one core in all.
+``gauge_figures.py`` draws what they found.
 """
 
 import copy
 import sys
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
-from torch.nn.utils import clip_grad_norm_
 
 from empirical.folding import (
     Change,
@@ -40,17 +37,10 @@ from empirical.models import bundled_model, find_model, load_network
 from empirical.observe import random_rotation, ratio_interval, reflection
 from empirical.support import write_table
 from empirical.text import bundled_wikipedia, open_corpus
-from experiments.training.gradients import adam_step, uniform_energy, writers
-from experiments.training.networks import build_model
-from experiments.training.recipe import Recipe, checkpoint_steps
-from experiments.training.study import FIRST_CHECKPOINT
-from experiments.training.text import Sequences, prepare
-from experiments.training.train import optimization
 
 TABLES = Path(__file__).parents[1] / "docs" / "results" / "gauge"
 ANGLES = (90.0, 45.0, 8.0)
 ORBIT = {"writers centred": (90, 60, 80, 100, 120, 30), "as stored": (90, 60, 120, 80)}
-SEEDS = 3
 COMPARED = 2
 """Sequences on which logits are compared."""
 
@@ -186,36 +176,6 @@ def shifts_paths(shifts: Any) -> list[str]:
     return [path for paths in shifts.plan.values() for path in paths]
 
 
-def adamw(folder: Path) -> None:
-    """Every step of AdamW that is measured, of every writer of small LayerNorm networks, untied and tied."""
-    data = prepare(open_corpus(str(bundled_wikipedia())), folder / "data", vocabulary=2_048)
-    table: list[dict[str, Any]] = []
-    for seed, tied in product(range(SEEDS), (False, True)):
-        recipe = Recipe(
-            "layer", seed=seed, steps=300, batch_size=4, weight_decay=0.0, first_checkpoint=FIRST_CHECKPOINT
-        )
-        model = build_model(recipe)
-        if tied:
-            model.lm_head.weight = model.transformer.wte.weight
-        optimizer, schedule = optimization(recipe, model)
-        text = Sequences(data.train, length=128, count=recipe.steps * recipe.batch_size, seed=seed)
-        due = checkpoint_steps(recipe)
-        for step in range(recipe.steps):
-            batch = torch.stack([text[4 * step + i]["input_ids"] for i in range(4)])
-            logits = model(input_ids=batch[:, :-1]).logits
-            optimizer.zero_grad()
-            cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()).backward()
-            clip_grad_norm_(model.parameters(), recipe.clip)
-            optimizer.step()
-            schedule.step()
-            for name, parameter in writers(model) if step + 1 in due else ():
-                momentum = uniform_energy(optimizer.state[parameter]["exp_avg"])
-                about = {"embeddings": "tied" if tied else "untied", "seed": seed, "step": step + 1, "writer": name}
-                table.append({**about, "momentum_share": momentum, **adam_step(parameter, optimizer)})
-        print(table[-1], flush=True)
-        write_table(TABLES.parent / "training" / "adamw.csv", table, digits=5)
-
-
 if __name__ == "__main__":
-    parts = {"whisper": whisper, "smollm2": smollm2, "orbit": orbit, "adamw": adamw}
+    parts = {"whisper": whisper, "smollm2": smollm2, "orbit": orbit}
     parts[sys.argv[1]](Path(sys.argv[2]))

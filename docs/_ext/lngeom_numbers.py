@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,7 +23,7 @@ from scipy import stats
 
 from empirical.support import Row, Rows, read_table
 from experiments.training import tables as training
-from experiments.training.tables import CELL, NORM_NAMES, OPTIMIZER_NAMES, Table, short
+from experiments.training.tables import CELL, Table, short
 from proofs import theorems
 from proofs.claims import claims
 
@@ -52,9 +51,6 @@ def numbers() -> dict[str, Any]:
         "cost": cost(),
         "price": price,
         "priced_tokens": priced_tokens,
-        "ranks_table": ranks_table(),
-        "energies_table": energies_table(),
-        "controls_table": controls_table(),
         "correlations_table": correlations_table(),
         "whisper_gauges": gauge_table("whisper"),
         "smollm2_gauges": gauge_table("smollm2"),
@@ -336,36 +332,6 @@ def cells() -> dict[tuple[str, float], tuple[Any, Any]]:
 def listed(ranks: Iterable[int]) -> str:
     """Ranks before the final norm, seed by seed."""
     return ", ".join(map(str, ranks))
-
-
-def ranks_table() -> str:
-    """Ranks of 1 among the random directions before the final norm, and how likely such low ones are."""
-    rows = (
-        [f"{OPTIMIZER_NAMES[name]}, {decay:g}", *(text for s in pair for text in (listed(s.ranks), short(s.chance)))]
-        for (name, decay), pair in cells().items()
-    )
-    return markdown(["optimizer, weight decay", "LayerNorm", "by chance", "RMSNorm", "by chance"], rows)
-
-
-def energies_table() -> str:
-    rows = (
-        [f"{OPTIMIZER_NAMES[name]}, {decay:g}", layer.energy.text(), rms.energy.text(), short(layer.random.mean)]
-        for (name, decay), (layer, rms) in cells().items()
-    )
-    return markdown(["optimizer, weight decay", "LayerNorm", "RMSNorm", "median random direction (LayerNorm)"], rows)
-
-
-def controls_table() -> str:
-    names = ["norm", "optimizer", "weight_decay"]
-    summary = training.summarize(measured("controls"), [*names, "direction"])[["energy", "chance"]]
-    pairs = {cell[:2]: (cell[2], *pair.to_numpy()) for cell, pair in summary.groupby(names)}
-    rows = []
-    for norm, optimizer in product(("u", "none", "post"), OPTIMIZER_NAMES):
-        decay, (uniform, _), (u, chance) = pairs[norm, optimizer]
-        rows.append(
-            [NORM_NAMES[norm], f"{OPTIMIZER_NAMES[optimizer]}, {decay:g}", uniform.text(), u.text(), short(chance)]
-        )
-    return markdown(["norm", "optimizer", "energy along 1", "along u", "u by chance"], rows)
 
 
 def study() -> dict[str, Any]:

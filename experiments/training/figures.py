@@ -1,4 +1,4 @@
-"""Figures of the study: d·E[cos²θ] of the uniform direction over steps, depth and sizes."""
+"""Figures of the study: d·E[cos²θ] of the uniform direction over steps and sizes."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -59,29 +59,6 @@ def step_figure(study: Table) -> Figure:
     return panels(contents, draw, Layout((5.4, 3.1), 2, _MEASURE, sharex=True, legend="beside"))
 
 
-def depth_figure(study: Table) -> Figure:
-    """d·E[cos²θ] of 1 at each site before training, early and after it, LayerNorm beside RMSNorm."""
-    steps = sorted(study["step"].unique())
-    shown = (0, steps[1], steps[len(steps) // 2], steps[-1])
-
-    def draw(axes: Axes, rows: Table) -> None:
-        axes.axhline(1, color=NULL, linestyle="--", linewidth=0.8)
-        axes.set_yscale("log")
-        sites = rows["site"].unique()
-        for norm, of_norm in rows.groupby("norm", sort=False):
-            for index, step in enumerate(shown):
-                means = over_seeds(of_norm[of_norm["step"] == step], "d_cos2", ["site"])
-                places = [place + 0.06 * (index - 1.5) for place in range(len(sites))]
-                style = {"alpha": 0.35 + 0.65 * index / (len(shown) - 1), "marker": "o^sD"[index], "linewidth": 1}
-                style |= {"color": _COLOURS[norm], "label": f"{NORM_NAMES[norm]}, step {step}"}
-                _with_interval(axes, places, means, **style)
-        axes.set_xticks(range(len(sites)), map(site_label, sites), rotation=40, ha="right", fontsize=8)
-
-    plain = at_tiny(study).query("weight_decay == 0").groupby("optimizer", sort=False)
-    contents = [(f"{OPTIMIZER_NAMES[name]}, no weight decay", rows) for name, rows in plain]
-    return panels(contents, draw, Layout((5.2, 4.2), len(contents), _MEASURE, legend="beside"))
-
-
 def size_figure(study: Table) -> Figure:
     """d·E[cos²θ] of 1 behind block 0 after training, for each size, beside the median random direction."""
     decayed = study.query("optimizer == 'adamw' and weight_decay > 0")
@@ -103,5 +80,5 @@ def size_figure(study: Table) -> Figure:
     return panels(contents, draw, Layout((8.6, 3.8), 1, "d·E[cos²θ] behind block 0", legend="beside"))
 
 
-FIGURES = {"steps": step_figure, "depth": depth_figure, "sizes": size_figure}
+FIGURES = {"steps": step_figure, "sizes": size_figure}
 """Of the study's table of sites."""

@@ -1,8 +1,7 @@
-"""A corpus as token ids on disk, a training part and a held-out part, and the sequences of every step of a run."""
+"""A corpus as token ids on disk, a training part and a held-out part, and its sequences."""
 
 import json
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,33 +102,20 @@ def prepare(
 
 
 class Sequences(Dataset[dict[str, Tensor]]):
-    """The sequences of a run in their order, a pure function of the seed: nothing needs to be remembered.
+    """Tokens cut into sequences of `length` predicted tokens; each reads one token more, which is predicted alone."""
 
-    The training text is cut into sequences anew in each pass, at an offset of its own, and visited in an order of
-    its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass (`per_pass`). Each
-    has `length` predicted tokens; one token more is read, which is predicted alone.
-    """
-
-    def __init__(self, tokens: np.ndarray, *, length: int, count: int, seed: int) -> None:
-        self._tokens, self._length, self._count, self._seed = tokens, length, count, seed
-        self._pass = lru_cache(1)(self._draw)
-        # One sequence is set aside for the offset, which is at most length - 1.
-        self.per_pass = (len(tokens) - 1) // length - 1
-        if self.per_pass < 1:
+    def __init__(self, tokens: np.ndarray, length: int) -> None:
+        self._tokens, self._length = tokens, length
+        if len(self) < 2:
             raise CorpusError(
                 f"the training text has {len(tokens):,} tokens, fewer than two sequences of {length} tokens: "
                 "use a longer corpus or a smaller --sequence-length"
             )
 
     def __len__(self) -> int:
-        return self._count
-
-    def _draw(self, number: int) -> tuple[int, np.ndarray]:
-        generator = np.random.default_rng([self._seed, number])
-        return int(generator.integers(self._length)), generator.permutation(self.per_pass)
+        return (len(self._tokens) - 1) // self._length
 
     def __getitem__(self, n: int) -> dict[str, Tensor]:
-        offset, order = self._pass(n // self.per_pass)
-        start = offset + int(order[n % self.per_pass]) * self._length
+        start = n * self._length
         ids = np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64)
         return {"input_ids": torch.from_numpy(ids)}

@@ -145,8 +145,7 @@ def train(options: Options, data: TokenData) -> None:
             f"{recipe.batch_size} sequences do not divide among {processes} processes: change --batch-size"
         )
     at_once = max(n for n in range(1, min(share, options.micro_batch_size) + 1) if share % n == 0)
-    count = recipe.steps * recipe.batch_size
-    text = Sequences(data.train, length=recipe.sequence_length, count=count, seed=recipe.seed)
+    text = Sequences(data.train, recipe.sequence_length)
     held_out = data.held_out_sequences(recipe.sequence_length, options.held_out_tokens)
     model = build_model(recipe, data.tokenizer.eos_token_id)
     about = {
@@ -169,7 +168,8 @@ def train(options: Options, data: TokenData) -> None:
         bf16=not options.cpu and torch.cuda.is_available(),
         logging_steps=1,
         logging_nan_inf_filter=False,
-        train_sampling_strategy="sequential",
+        seed=recipe.seed,  # of the order of the text, drawn anew in each pass
+        dataloader_drop_last=True,
         save_strategy="no",  # the recorder says when
         torch_compile=options.compile,
         use_cpu=options.cpu,

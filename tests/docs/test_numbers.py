@@ -50,7 +50,6 @@ def test_costs_keep_to_what_pages_say_in_words() -> None:
     recorded = numbers.benchmarks
     assert [row["model"] for row in recorded("shapes")] == list(KNOWN_MODELS)
     assert all(row["observed_mb"] < 1.1 * row["bare_mb"] for row in recorded("memory"))
-    assert all(row["high"] <= 1.02 for row in recorded("models") if "training" in row["work"])
     ours, *peers = recorded("peers")
     seen = [row for row in peers if row["places"] == ours["places"]]
     assert (ours["name"], len(seen)) == ("lngeom", 4)
