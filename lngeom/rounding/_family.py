@@ -113,13 +113,8 @@ def partial_sums(terms: Reals, order: Order) -> Reals:
             result = result + numpy.sum(numpy.abs(pairs), axis=-1, keepdims=True)
             terms = numpy.concatenate([pairs, terms[:, even:]], axis=-1)
         return result
-    ascending = numpy.sort(terms, axis=-1)
-    negative = numpy.cumsum(-numpy.minimum(ascending, 0), axis=-1)
-    positive = numpy.cumsum(numpy.maximum(ascending[:, ::-1], 0), axis=-1)
-    most = numpy.sum(numpy.maximum(negative, positive)[:, 1:-1], axis=-1, keepdims=True)
-    if isinstance(order, int):
-        most = numpy.minimum(most, (order - 1) * numpy.sum(numpy.abs(terms), axis=-1, keepdims=True))
-    return numpy.abs(numpy.sum(terms, axis=-1, keepdims=True)) + most
+    additions = min(order, d - 1) if isinstance(order, int) else d - 1
+    return additions * numpy.sum(numpy.abs(terms), axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)

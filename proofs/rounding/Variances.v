@@ -70,38 +70,15 @@ unfold all. rewrite <- (sum_perm _ _ (Permutation_map z P)), map_app, sum_app. f
 assert (0 <= sum (map z r)); [|lra]. apply sum_pos; intros; auto.
 Qed.
 
-Lemma upto_average f n m : (forall i j, (i <= j)%nat -> f i <= f j) -> 0 <= f 0%nat -> (n <= m)%nat ->
-  INR m * upto f n <= INR n * upto f m.
-Proof.
-intros M Z. assert (P : forall i, 0 <= f i) by (intros i; generalize (M 0%nat i ltac:(lia)); lra).
-assert (B : forall i, upto f i <= INR i * f i).
-{ induction i as [|[|i] IH]; [simpl; lra|simpl; generalize (P 1%nat); lra|].
-  rewrite upto_S by lia. rewrite (S_INR (S i)). generalize (M (S i) (S (S i)) ltac:(lia)) (pos_INR (S i)); nra. }
-induction 1 as [|m L IH]; [lra|]. destruct n as [|n].
-{ change (upto f 0) with 0. change (INR 0) with 0. lra. }
-rewrite (upto_S f m) by lia. rewrite (S_INR m). assert (C := B (S n)). assert (D := M (S n) (S m) ltac:(lia)).
-apply (Rmult_le_compat_l (INR (S n))) in D; [lra|apply pos_INR].
-Qed.
-
 Lemma partial_average c : part c -> (2 <= d)%nat -> partial x c * (INR d - 1) <= size c * T d x.
 Proof.
-intros P D. assert (N := part_length c P). destruct P as (r & P). assert (D1 := le_INR _ _ D). simpl in D1.
-destruct (Nat.eq_dec (S (nodes c)) d) as [E|E].
-- assert (Z : r = nil).
-  { apply Permutation_length in P. rewrite app_length, length_leaves, seq_length in P. destruct r; auto; simpl in P; lia. }
-  subst r; rewrite app_nil_r in P. assert (B := partial_any_order x d c P). fold (T d x) in B.
-  unfold Merging.size; rewrite E. generalize (partial_pos x c); nra.
-- set (f := most (map x (seq 0 d))).
-  assert (B := partial_upto x (map x (seq 0 d)) c (map x r) ltac:(rewrite <- map_app; now apply Permutation_map)).
-  fold f in B. assert (mono : forall i j, (i <= j)%nat -> f i <= f j) by (intros; apply most_le; auto).
-  assert (f0 : 0 <= f 0%nat) by (unfold f, most; rewrite !top_0; unfold Rmax; destruct Rle_dec; lra).
-  assert (A := upto_average f (S (nodes c)) (d - 1) mono f0 ltac:(lia)). rewrite minus_INR in A by lia. simpl (INR 1) in A.
-  assert (U : upto f (d - 1) <= T d x).
-  { unfold T, any_order. assert (L : length (map x (seq 0 d)) = d) by (rewrite map_length; apply seq_length).
-    fold f. rewrite L. destruct (map x (seq 0 d)) as [|y [|z q]]; simpl in L; [lia..|].
-    generalize (Rabs_pos (sum (y :: z :: q))); lra. }
-  apply Rle_trans with ((INR d - 1) * upto f (S (nodes c))); [rewrite Rmult_comm; apply Rmult_le_compat_l; lra|].
-  apply Rle_trans with (1 := A). unfold Merging.size. apply Rmult_le_compat_l; auto using pos_INR.
+intros P D. assert (D1 := le_INR _ _ D). simpl in D1. assert (B := part_total c (fun i => Rabs (x i)) P ltac:(intros; apply Rabs_pos)).
+assert (H := partial_height x c). assert (N := le_INR _ _ (height_nodes c)). unfold Merging.size. rewrite S_INR.
+assert (0 <= total (fun i => Rabs (x i)) c) by (apply sum_pos; intros; apply Rabs_pos).
+unfold T, any_order. rewrite map_length, seq_length, map_map, minus_INR by lia. simpl (INR 1).
+replace (INR d * mean d (fun i => Rabs (x i))) with (sum (map (fun i => Rabs (x i)) (seq 0 d))) in B
+  by (unfold mean, all; field; lra).
+assert (n0 := pos_INR (nodes c)). rewrite (Rmult_comm (INR d - 1)), <- Rmult_assoc. apply Rmult_le_compat_r; [lra|]. nra.
 Qed.
 
 (* A unit of a mean square: √s as a multiple of s, and 0 where s is 0. *)
@@ -149,14 +126,10 @@ set (t0 := u * T d x / (INR d - 1) + 2 * w * INR d). set (h := three * sqrt (2 *
 assert (k0 := pos_INR k). assert (l0 := pos_INR l). assert (h0 : 0 <= h) by (apply Rmult_le_pos; [lra|apply sqrt_pos]).
 assert (q0 : 0 <= q) by (apply Rmult_le_pos; lra).
 assert (T0 : 0 <= T d x).
-{ unfold T, any_order. destruct (map x (seq 0 d)) as [|a [|b r]] eqn:E; [lra..|]. rewrite <- E.
-  apply Rplus_le_le_0_compat; [apply Rabs_pos|]. rewrite map_length, seq_length.
-  assert (U : forall n, 0 <= upto (most (map x (seq 0 d))) n).
-  { induction n as [|[|n] IH]; [simpl; lra..|]. rewrite upto_S by lia.
-    apply Rplus_le_le_0_compat; auto. eapply Rle_trans; [apply top_pos|apply Rmax_l]. }
-  apply U. }
+{ unfold T, any_order. apply Rmult_le_pos; [apply pos_INR|]. rewrite map_map. apply sum_pos; intros; apply Rabs_pos. }
 assert (t00 : 0 <= t0).
-{ unfold t0, Rdiv. apply Rplus_le_le_0_compat; repeat apply Rmult_le_pos; try lra. apply Rlt_le, Rinv_0_lt_compat; lra. }
+{ unfold t0, Rdiv. assert (0 < / (INR d - 1)) by (apply Rinv_0_lt_compat; lra).
+  apply Rplus_le_le_0_compat; [|repeat apply Rmult_le_pos; lra]. apply Rmult_le_pos; [apply Rmult_le_pos; auto|lra]. }
 assert (G1 : 1 <= G).
 { apply (pow_gamma 0 (merged_steps * d) u); auto; lia. }
 set (B := t0 + h * sqrt v + q * sqrt ms).

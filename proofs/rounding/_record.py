@@ -18,7 +18,6 @@ RECORD = SOURCES / "results.json"
 
 THEOREMS = {
     "a sum in any order": "Sums.sum_any_order",
-    "a sum, classically": "Sums.sum_classical",
     "a sum of bounded chains": "Sums.partial_height",
     "a mean": "Means.mean_error",
     "a divided sum": "Means.divided_mean_error",
