@@ -1,19 +1,18 @@
 """Pictures of the geometry, a function each: :mod:`lngeom` computes every point of them, or a model was measured."""
 
-from ._axes import axes, critical_points
+from ._axes import axes
 from ._derivative import jacobian
 from ._fibers import fibers
 from ._outputs import eps_sweep, keys, outputs
 from ._relatives import mirror, squashing
 from ._rms import layer_norm_rms_norm
 from ._runs import angles_by_layer
-from ._steps import steps, three_steps
+from ._steps import steps
 from ._stream import residual_growth
 
 __all__ = [
     "angles_by_layer",
     "axes",
-    "critical_points",
     "eps_sweep",
     "fibers",
     "jacobian",
@@ -24,5 +23,4 @@ __all__ = [
     "residual_growth",
     "squashing",
     "steps",
-    "three_steps",
 ]

@@ -1,4 +1,4 @@
-"""LayerNorm step by step: six panels, and the three steps of the standardization in one space."""
+"""LayerNorm step by step, in six panels."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -68,36 +68,4 @@ def steps() -> Figure:
         f"LayerNorm of $x$ = {components(X)}, seen with $\\mathbf{{1}}$ pointing up; "
         r"the gray disc is the hyperplane $\mathbf{1}^\perp$"
     )
-    return figure
-
-
-def three_steps() -> Figure:
-    """Project off 1, normalize, scale by √d: many vectors at once, and one of them marked."""
-    figure = Figure(figsize=(9, 7.4), layout="constrained")
-    scene = Scene(figure, (1, 1, 1), 1.62, center=0.42 * ONE, elevation=24, azimuth=-62)
-    rng = np.random.default_rng(5)
-    cloud = rng.normal(0.0, 0.55, (36, 3)) + 0.75 * ONE
-    shadow, standard = lg.project(cloud), lg.standardize(cloud, eps=0.0)
-    x = np.array([0.35, 0.75, 1.95])
-    foot, y = lg.project(x), lg.standardize(x, eps=0.0)
-    scene.coordinates()
-    scene.floor()
-    scene.curve(lg.standardize(around(), eps=0.0), PURPLE, linewidth=1.6)
-    for before, after, end in zip(cloud, shadow, standard, strict=True):
-        scene.segment(before, after, QUIET, linewidth=0.5, alpha=0.6)
-        scene.segment(after, end, QUIET, linewidth=0.5, alpha=0.6)
-    for points, color, label in (
-        (cloud, BLUE, "vectors $x$"),
-        (shadow, GREEN, r"projected: $\Pi x$, on the hyperplane $\mathbf{1}^\perp$"),
-        (standard, PURPLE, r"standardized: $y=\sqrt{d}\,\Pi x/\|\Pi x\|$, on a circle of radius $\sqrt{3}$"),
-    ):
-        scene.points(points, color, s=16, label=label)
-    scene.arrow(ZERO, 1.15 * ONE, VERMILION, r"$\mathbf{1}$", beside=0.09 * ONE)
-    scene.arrow(ZERO, x, BLUE, "$x$", beside=(-0.05, 0.05, 0.16), linewidth=2.8)
-    scene.arrow(x, foot, GREEN, linewidth=2.8)
-    scene.arrow(foot, y, PURPLE, linewidth=2.8)
-    scene.text(0.5 * (x + foot), "1. project\noff $\\mathbf{1}$", GREEN, shift=(-0.1, 0.3, 0.0), size=10)
-    scene.text(1.27 * y, "2. normalize\n3. times $\\sqrt{d}$", PURPLE, size=10)
-    scene.axes.legend(loc="lower left")
-    scene.axes.set_title("What standardization does: off the uniform vector, onto a sphere")
     return figure
