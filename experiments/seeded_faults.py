@@ -2,13 +2,10 @@
 
 ``python -m experiments.seeded_faults [--only torch] [--vectors 100000] --csv FILE``; exit code 1 if a fault whose
 error exceeds the bound is missed, a correct kernel is accused, or fewer than nine in ten faults are named rightly.
-A row that stands in FILE already is not run again.
 """
 
 import argparse
-import csv
 import importlib
-import itertools
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from empirical.check import check
+from empirical.support import Row, write_table
 from lngeom import layer_norm, standardize, tolerance
 from tests.kernels.seeded import CORRECT, EPS, FAULTS, size
 
@@ -26,25 +24,23 @@ COLUMNS = ("framework", "kernel", "should_be", "verdict", "cause", "worst_ratio"
 _ROWS, _D = 20_000, 24
 
 
-def faults(framework: str, xp: Any, known: set[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
+def faults(framework: str, xp: Any) -> Iterator[Row]:
     """A row for each fault; one that no input reveals is expected to pass as rounding."""
     for name, fault in FAULTS.items():
-        # The arrays of JAX cannot be changed.
-        if (framework, name) in known or (name, framework) == ("changed input", "jax"):
+        if (name, framework) == ("changed input", "jax"):  # the arrays of JAX cannot be changed
             continue
         finding = check(fault.make(xp), kind=fault.kind, eps=EPS, d=size(fault), name=name)
         named = finding.verdict == fault.verdict and fault.words in (finding.cause or "")
-        ratio = f"{min(finding.worst_ratio, 1e300):.3g}"
-        yield framework, name, fault.verdict, finding.verdict, finding.cause, ratio, "", named
+        told = (fault.verdict, finding.verdict, finding.cause, f"{min(finding.worst_ratio, 1e300):.3g}", None, named)
+        yield dict(zip(COLUMNS, (framework, name, *told), strict=True))
 
 
-def correct(framework: str, xp: Any, known: set[tuple[str, str]], vectors: int) -> Iterator[tuple[Any, ...]]:
+def correct(framework: str, xp: Any, vectors: int) -> Iterator[Row]:
     """A row for each correct kernel, held against the family on rows of many sizes and means."""
     rng = np.random.default_rng(0)
     gain, bias = rng.normal(size=(2, _D)).astype(np.float32)
     make = importlib.import_module("torch").tensor if framework == "torch" else xp.asarray
-    left = {name: kernel for name, kernel in CORRECT.items() if (framework, name) not in known}
-    worst, done = dict.fromkeys(left, 0.0), 0
+    worst, done = dict.fromkeys(CORRECT, 0.0), 0
     while done < vectors:
         n = min(vectors - done, _ROWS)
         x = rng.normal(size=(n, _D)) * 10.0 ** rng.uniform(-6, 3, (n, 1))
@@ -52,15 +48,13 @@ def correct(framework: str, xp: Any, known: set[tuple[str, str]], vectors: int) 
         x, done = x.astype(np.float32), done + n
         given = {"rmsnorm": (x, gain), "layernorm": (x, gain, bias)}
         allowed = {kind: tolerance(*arrays, eps=EPS, kind=kind) for kind, arrays in given.items()}  # pyright: ignore[reportArgumentType]
-        seen: dict[tuple[str, bytes], float] = {}  # kernels that round alike are judged once
-        for name, (kernel, kind) in left.items():
+        for name, (kernel, kind) in CORRECT.items():
             got = np.asarray(kernel(xp)(*map(make, given[kind])))
-            key = kind, got.tobytes()
-            seen[key] = seen.get(key) or float(allowed[kind].accepts(got).ratio.max())
-            worst[name] = max(worst[name], seen[key])
+            worst[name] = max(worst[name], float(allowed[kind].accepts(got).ratio.max()))
     for name, ratio in worst.items():
         verdict = "rounding" if ratio <= 1 else "accused"
-        yield framework, name, "rounding", verdict, "", f"{ratio:.3g}", done, verdict == "rounding"
+        told = ("rounding", verdict, None, f"{ratio:.3g}", done, verdict == "rounding")
+        yield dict(zip(COLUMNS, (framework, name, *told), strict=True))
 
 
 def without_the_mean(vectors: int) -> tuple[float, float, float]:
@@ -83,50 +77,39 @@ def main() -> int:
     parser.add_argument("--only", choices=NAMESPACES, action="append", help="frameworks (default: those installed)")
     parser.add_argument("--csv", type=Path, required=True)
     arguments = parser.parse_args()
-    new = not arguments.csv.exists()
-    with arguments.csv.open("a+", newline="", encoding="utf-8") as file, np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(COLUMNS)
-        file.seek(0)
-        rows = [tuple(row.values()) for row in csv.DictReader(file)]
-        known = {(row[0], row[1]) for row in rows}
-        for framework in arguments.only or NAMESPACES:
-            try:
-                xp = importlib.import_module(NAMESPACES[framework])
-            except ModuleNotFoundError:
-                print(f"{framework} is not installed: left out")
-                continue
-            work = faults(framework, xp, known), correct(framework, xp, known, arguments.vectors)
-            for row in itertools.chain(*work):
-                writer.writerow(row)
-                file.flush()
-                rows.append(tuple(map(str, row)))
+    rows: list[Row] = []
+    warnings.simplefilter("ignore")
+    for framework in arguments.only or NAMESPACES:
+        try:
+            xp = importlib.import_module(NAMESPACES[framework])
+        except ModuleNotFoundError:
+            print(f"{framework} is not installed: left out")
+            continue
+        with np.errstate(all="ignore"):
+            rows += [*faults(framework, xp), *correct(framework, xp, arguments.vectors)]
+        write_table(arguments.csv, rows)
     return told(rows)
 
 
-def told(rows: list[tuple[str, ...]]) -> int:
+def told(rows: list[Row]) -> int:
     """Print the counts; returns the exit code."""
-    seeded, right = [row for row in rows if not row[6]], [row for row in rows if row[6]]
-    hidden = [row for row in seeded if float(row[5]) <= 1 and row[3] == "rounding"]
+    seeded, right = ([row for row in rows if bool(row["vectors"]) == correct] for correct in (False, True))
+    hidden = [row for row in seeded if float(row["worst_ratio"]) <= 1 and row["verdict"] == "rounding"]
     visible = [row for row in seeded if row not in hidden]
-    caught, named = sum(row[3] != "rounding" for row in visible), sum(row[7] == "True" for row in visible)
-    for row in visible:
-        if row[7] != "True":
-            print(f"not named rightly: {row[0]}, {row[1]}: {row[3]}, {row[4]}")
+    missed, unnamed = [r for r in visible if r["verdict"] == "rounding"], [r for r in visible if not r["as_it_should"]]
+    for row in unnamed:
+        print(f"not named rightly: {row['framework']}, {row['kernel']}: {row['verdict']}, {row['cause']}")
     for row in hidden:
-        print(f"undetectable: {row[0]}, {row[1]}: at most {row[5]} tolerances on every input, as a correct kernel")
-    accused = [row for row in right if row[3] != "rounding"]
-    share = 100 * named / len(visible)
-    print(f"{len(visible)} faults beyond the bound: {caught} caught, {named} named rightly ({share:.1f} %)")
-    print(f"{len(right)} correct kernels of {min(int(row[6]) for row in right)} vectors each: {len(accused)} accused")
+        print(f"undetectable: {row['framework']}, {row['kernel']}: at most {row['worst_ratio']} tolerances")
+    accused = [row for row in right if not row["as_it_should"]]
+    share = 100 - 100 * len(unnamed) / len(visible)
+    print(f"{len(visible)} faults beyond the bound: {len(missed)} missed, {share:.1f} % named rightly")
+    print(f"{len(right)} correct kernels of {right[0]['vectors']} vectors each: {len(accused)} accused")
     derived, error, ratio = without_the_mean(10_000)
     print(f"hipDNN's formula at d = 4, μ = 100, σ = 1: {derived:.3g}; PyTorch is off by {error:.3g}")
     print(f"that is {error / derived:.1f} times it, and {ratio:.2g} of the tolerance that lngeom derives")
-    expected = {row[1] for row in seeded if row[2] == "rounding"}
-    missed = {row[1] for row in hidden} - expected
-    return int(bool(missed or accused) or caught < len(visible) or named < 0.9 * len(visible))
+    surprising = {row["kernel"] for row in hidden if row["should_be"] != "rounding"}
+    return int(bool(surprising or accused or missed) or share < 90)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,14 @@ row of a table of ``lngeom ablate``, and ``{{ attack_table }}``, on a line of it
 """
 
 import ast
-import csv
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from lngeom_records import table as markdown
 from lngeom_study import report
@@ -28,12 +25,19 @@ from proofs import theorems
 from proofs.claims import claims
 
 DOCS = Path(__file__).parents[1]
+DTYPES = ("float32", "float16")
 
 
 @cache
 def table(name: str, *words: str) -> Rows:
     """The rows of a committed table, by its path below ``docs/results``; some columns hold words."""
     return read_table(DOCS / "results" / f"{name}.csv", words=words)
+
+
+@cache
+def results(name: str) -> Table:
+    """The same as a table of pandas."""
+    return pd.read_csv(DOCS / "results" / f"{name}.csv")
 
 
 def numbers() -> dict[str, Any]:
@@ -176,31 +180,24 @@ def paid(part: str) -> str:
 
 def rank_widths() -> dict[str, Any]:
     """How wide intervals of ranks are, with one token in eight projected on the random directions and with all."""
-    few = {(row["site"], row["side"]): row for row in table("smollm2/sites-16k") if row["bucket"] == "all"}
-    pairs = [(few[row["site"], row["side"]], row) for row in table("smollm2/ranks-16k")]
-    some, every = ([row["rank_high"] - row["rank_low"] for row in rows] for rows in zip(*pairs, strict=True))
-    ranks = [(a["rank_low"], b["rank_among_random"], a["rank_high"]) for a, b in pairs]
+    few = results("smollm2/sites-16k").query("bucket == 'all'")
+    both = results("smollm2/ranks-16k").merge(few, on=["site", "side"], suffixes=("", "_few"))
+    every, some = (both[f"rank_high{end}"] - both[f"rank_low{end}"] for end in ("", "_few"))
     return {
-        "places": len(pairs),
-        "some": f"{median(some):g}",
-        "all": f"{median(every):g}",
-        "inside": sum(low <= rank <= high for low, rank, high in ranks),
-        "apart": f"{np.mean([abs(a['rank_among_random'] - b['rank_among_random']) for a, b in pairs]):.1f}",
-        "narrow": sum(width < 2 for width in every),
+        "places": len(both),
+        "some": f"{some.median():g}",
+        "all": f"{every.median():g}",
+        "inside": both["rank_among_random"].between(both["rank_low_few"], both["rank_high_few"]).sum(),
+        "apart": f"{(both['rank_among_random'] - both['rank_among_random_few']).abs().mean():.1f}",
+        "narrow": (every < 2).sum(),
     }
 
 
 def drawn_directions() -> dict[str, Any]:
-    rows = table(PRICES["drawn"])
-    nats = sorted(row["nats"] for row in rows if row["change"] == "u_norm")
-    return {
-        "count": len(nats),
-        "tokens": priced_tokens("drawn"),
-        "median": f"{np.median(nats):.3f}",
-        "least": f"{nats[0]:.3f}",
-        "most": f"{nats[-1]:.3f}",
-        "cheaper": sum(each < change_of("drawn", "centred")["nats"] for each in nats),
-    }
+    nats = results(PRICES["drawn"]).query("change == 'u_norm'")["nats"]
+    found = {name: f"{number:.3f}" for name, number in zip(("least", "median", "most"), nats.quantile([0, 0.5, 1]), strict=True)}
+    cheaper = (nats < change_of("drawn", "centred")["nats"]).sum()
+    return {**found, "count": len(nats), "tokens": priced_tokens("drawn"), "cheaper": cheaper}
 
 
 def _differ(row: Row, other: Row) -> bool:
@@ -317,15 +314,9 @@ def orbit_table() -> str:
 
 
 @cache
-def measured(name: str) -> Table:
-    """A table of the study."""
-    return pd.read_csv(DOCS / "results" / "training" / f"{name}.csv")
-
-
-@cache
 def cells() -> dict[tuple[str, float], tuple[Any, Any]]:
     """What became of 1 with LayerNorm and with RMSNorm, by optimizer and weight decay."""
-    found = training.summarize(training.at_tiny(measured("study")), CELL[:3])
+    found = training.summarize(training.at_tiny(results("training/study")), CELL[:3])
     return {kind: tuple(pair.itertuples()) for kind, pair in found.groupby(CELL[1:3], sort=False)}
 
 
@@ -336,7 +327,7 @@ def listed(ranks: Iterable[int]) -> str:
 
 def study() -> dict[str, Any]:
     layer, rms = cells()["adamw", 0]
-    against = training.loss_against(measured("controls"), measured("study").query("norm == 'layer'"))
+    against = training.loss_against(results("training/controls"), results("training/study").query("norm == 'layer'"))
     controls = against.groupby(["norm", "optimizer"])["difference"].apply(training.student_mean)
     return {
         **_outcome(""),
@@ -352,7 +343,7 @@ def study() -> dict[str, Any]:
 
 def _outcome(folder: str) -> dict[str, Any]:
     """The results of a run of the study: losses, gradients, and how many pairs of cells confirm the prediction."""
-    rows, gradients = measured(f"{folder}study"), measured(f"{folder}gradients")
+    rows, gradients = (results(f"training/{folder}{name}") for name in ("study", "gradients"))
     pairs = training.paired_losses(rows)
     mean, low, high, seeds = pooled = training.pooled_loss(pairs)
     verdicts = list(training.verdicts(training.summarize(rows)).values())
@@ -371,7 +362,7 @@ def _outcome(folder: str) -> dict[str, Any]:
 
 def _last_steps() -> dict[str, Any]:
     """The last step of AdamW on each writer of the LayerNorm networks that were trained again."""
-    rows = measured("repeat/writers").query("norm == 'layer'").dropna(subset="step_cv2")
+    rows = results("training/repeat/writers").query("norm == 'layer'").dropna(subset="step_cv2")
     return {
         "steps": len(rows),
         "step_excess": f"{rows['step_excess'].max():.2f}",
@@ -391,7 +382,7 @@ def _spread(ratios: Table) -> list[str]:
 
 def _adamw() -> dict[str, Any]:
     """The steps of AdamW that were measured."""
-    rows = measured("adamw")
+    rows = results("training/adamw")
     tied, untied = (arm for _, arm in rows.groupby("embeddings"))
     ratios, steady = _to_prediction(untied), training.after_training(untied)
 
@@ -439,61 +430,42 @@ def lines_of_code(path: Path) -> int:
 
 def architectures() -> dict[str, str]:
     """Model types of transformers and their norms."""
-    rows = table("architectures/types")
-    built = [row for row in rows if row["model"]]
-    concerned = [row for row in built if row["norms"] or row["missed"]]
-    missed = sum(bool(row["missed"]) for row in concerned)
-    counts = {
-        "types": len(rows),
-        "built": len(built),
-        "concerned": len(concerned),
-        "complete": len(concerned) - missed,
-        "missed": missed,
-        "recognized": sum(row["norms"] for row in built),
-        "refused": sum(row["missed"] + row["others"] for row in built),
-    }
+    rows = results("architectures/types")
+    built = rows[rows["model"].notna()]
+    missed = int((built["missed"] > 0).sum())
+    concerned = int(((built["norms"] > 0) | (built["missed"] > 0)).sum())
+    counts = {"types": len(rows), "built": len(built), "concerned": concerned, "complete": concerned - missed}
+    counts |= {"missed": missed, "recognized": int(built["norms"].sum())}
+    counts |= {"refused": int(built[["missed", "others"]].sum().sum())}
     return {name: f"{count:,}" for name, count in counts.items()}
 
 
 def wild() -> dict[str, int]:
-    """Norm classes of other packages by dtype and verdict of the forward pass."""
-    counts: Counter[str] = Counter()
-    for row in _strings("norms_in_the_wild"):
-        if row["direction"] == "forward":
-            number, dtype = int(row["classes"]), row["dtype"]
-            counts[f"{dtype}_{row['verdict'].replace(' ', '_')}"] += number
-            counts[f"{dtype}_all"] += number
-    for dtype in ("float32", "float16"):
-        counts[f"{dtype}_checked"] = counts[f"{dtype}_all"] - counts[f"{dtype}_not_checked"]
-        counts[f"{dtype}_defined"] = counts[f"{dtype}_rounding"] + counts[f"{dtype}_variant"]
-        counts[f"{dtype}_lost"] = counts[f"{dtype}_unstable"] + counts[f"{dtype}_bug"]
-    norms = {(row["package"], row["norm"]): row for row in _strings("norms_in_the_wild")}
-    for (package, _), row in norms.items():
-        whose = "exact" if package == "transformers" else "elsewhere"
-        counts[f"{whose}_{row['exact'].partition(':')[0].replace(' ', '_')}"] += int(row["classes"])
-    in_transformers = [row for row in _strings("norms_in_the_wild") if row["package"] == "transformers"]
-    forward = [row for row in in_transformers if (row["dtype"], row["direction"]) == ("float32", "forward")]
-    counts["right"] = sum(int(row["classes"]) for row in forward if row["verdict"] in ("rounding", "variant"))
-    sources = sum(package == "transformers" for package, _ in norms)
-    distinct = sum((row["direction"], row["dtype"]) == ("forward", "float32") for row in _strings("norms_in_the_wild"))
-    return {**counts, "sources": sources, "distinct": distinct}
+    """Norm classes of other packages by dtype and verdict of the forward pass, and what is proved of them."""
+    rows = results("norms_in_the_wild")
+    forward = rows[rows["direction"] == "forward"]
+    counts = {name: forward[forward["dtype"] == name].groupby("verdict")["classes"].sum() for name in DTYPES}
+    found = {f"{name}_all": each.sum() for name, each in counts.items()}
+    found |= {f"{name}_checked": each.drop("not checked").sum() for name, each in counts.items()}
+    found |= {f"{name}_defined": each["rounding"] + each["variant"] for name, each in counts.items()}
+    found |= {f"{name}_lost": each["unstable"] + each["bug"] for name, each in counts.items()}
+    norms = rows.drop_duplicates(["package", "norm"])
+    whose = norms["package"].map(lambda package: "exact" if package == "transformers" else "elsewhere")
+    status = norms["exact"].str.partition(":")[0].str.replace(" ", "_")
+    found |= {"_".join(key): count for key, count in norms.groupby([whose, status])["classes"].sum().items()}
+    single = forward[forward["dtype"] == "float32"]
+    right = (single["package"] == "transformers") & single["verdict"].isin(["rounding", "variant"])
+    found |= {"right": single[right]["classes"].sum(), "distinct": len(single)}
+    return {**found, "sources": (norms["package"] == "transformers").sum()}
 
 
 def seeded_faults(framework: str) -> dict[str, int]:
     """Planted faults that were caught, and correct kernels."""
-    rows = [row for row in _strings("seeded_faults") if row["framework"] == framework]
-    correct = sum(bool(row["vectors"]) for row in rows)
-    visible = [row for row in rows if row["should_be"] != "rounding"]
-    named = sum(row["as_it_should"] == "True" for row in visible)
-    accused = sum(bool(row["vectors"]) and row["as_it_should"] != "True" for row in rows)
-    hidden = len(rows) - len(visible) - correct
-    return {"visible": len(visible), "named": named, "hidden": hidden, "correct": correct, "accused": accused}
-
-
-def _strings(name: str) -> list[dict[str, str]]:
-    """Rows of a table that is not of a run, as they are written."""
-    with (DOCS / "results" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    rows = results("seeded_faults").query("framework == @framework")
+    correct, visible = rows[rows["vectors"].notna()], rows[rows["should_be"] != "rounding"]
+    hidden = len(rows) - len(visible) - len(correct)
+    found = {"visible": len(visible), "named": visible["as_it_should"].sum(), "hidden": hidden}
+    return {**found, "correct": len(correct), "accused": (~correct["as_it_should"]).sum()}
 
 
 def attack_table() -> str:
