@@ -10,7 +10,6 @@ transformers with the same source are checked once. What stands in the CSV alrea
 
 import argparse
 import ast
-import csv
 import ctypes
 import functools
 import importlib
@@ -22,12 +21,12 @@ import re
 import sys
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -40,6 +39,7 @@ D = 64
 DTYPES = ("float32", "bfloat16", "float16")
 COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
            "worst_ratio", "reproducer", "exact")  # fmt: skip
+Table = Any  # a DataFrame, whose annotations do not describe it well enough to be checked
 FRAMEWORKS: dict[str, str] = dict.fromkeys(("torch", "timm", "diffusers", "transformers", "x-transformers"), "torch")
 FRAMEWORKS |= dict.fromkeys(("jax", "flax", "dm-haiku", "equinox"), "jax")
 Entry = tuple[str, str, int, Any, str | None, float | None]
@@ -395,54 +395,51 @@ def _proved(entry: Entry) -> str:
     return f"{proof.status}: {told}{where}"
 
 
-def exact(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+def exact(rows: Table) -> Table:
     """How many classes compute what in exact arithmetic, the definitions first."""
-    order = ("proved", "variant", "refuted", "not traced")
-    norms = {(row["package"], row["norm"]): row for row in rows if row["exact"]}
-    by_text: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in norms.values():
-        status, _, told = row["exact"].partition(": ")
-        named = re.sub(r"\b\w*(weight|scale|gamma|gain)\b", "w", re.sub(r"\b\w*(bias|beta|offset)\b", "b", told))
-        plain = re.sub(r"ε = [\w.-]+", "ε", named)
-        by_text.setdefault((status, plain if status in order[:2] else told), []).append(row)
-    counted = [
-        (
-            sum(int(row["classes"]) for row in group),
-            ", ".join(f"{row['package']} {row['norm']}" for row in group[:3]),
-            *key,
-        )
-        for key, group in by_text.items()
-    ]
-    return sorted(counted, key=lambda counts: (order.index(counts[2]), -counts[0]))
+    norms = rows[rows["exact"] != ""].drop_duplicates(["package", "norm"])
+    parts = norms["exact"].str.partition(": ")
+    named = parts[2].str.replace(r"\b\w*(bias|beta|offset)\b", "b", regex=True)
+    named = named.str.replace(r"\b\w*(weight|scale|gamma|gain)\b", "w", regex=True)
+    plain = named.str.replace(r"ε = [\w.-]+", "ε", regex=True).where(parts[0].isin(["proved", "variant"]), parts[2])
+    order = parts[0].map(["proved", "variant", "refuted", "not traced"].index)
+    table = counted(norms.assign(order=order), {"verdict": parts[0], "in exact arithmetic": plain})
+    return table.sort_values("order", kind="stable").drop(columns="order")
 
 
-def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+def groups(rows: Table) -> Table:
     """Classes by kind and the verdicts of each dtype: their number, and the packages with the first names."""
-    by_norm: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows:
-        key = row["package"], row["norm"], row["classes"]
-        text = row["verdict"] + (f": {row['cause']}" if row["cause"] else "")
-        by_norm.setdefault(key, {"kind": row["kind"]})[f"{row['dtype']}, {row['direction']}"] = text
-    by_verdicts: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for key, told in by_norm.items():
-        forward = [told.get(f"{dtype}, forward", "") for dtype in DTYPES]
-        backward = {text for place, text in told.items() if "backward" in place}
-        by_verdicts.setdefault((told["kind"], *forward, "; ".join(sorted(backward))), []).append(key)
-    ordered = sorted(by_verdicts.items(), key=lambda item: -sum(int(key[2]) for key in item[1]))
-    return [
-        (sum(int(key[2]) for key in keys), ", ".join(f"{key[0]} {key[1]}" for key in keys[:3]), *told)
-        for told, keys in ordered
-    ]
+    text = rows["verdict"] + (": " + rows["cause"]).where(rows["cause"] != "", "")
+    by_norm = rows.assign(text=text).groupby(["package", "norm", "classes"], sort=False)
+    norms = by_norm["kind"].first().reset_index().assign(order=0)
+    forward, backward = (
+        rows[rows["direction"] == direction].assign(text=text) for direction in ("forward", "backward")
+    )
+    keys = pd.MultiIndex.from_frame(norms[["package", "norm"]])
+    told = forward.pivot(index=["package", "norm"], columns="dtype", values="text").reindex(keys)
+    other = backward.groupby(["package", "norm"])["text"].agg(lambda each: "; ".join(sorted(set(each)))).reindex(keys)
+    columns = {dtype: told[dtype].fillna("").to_numpy() for dtype in DTYPES}
+    return counted(norms, {"kind": norms["kind"], **columns, "backward": other.fillna("").to_numpy()}).drop(
+        columns="order"
+    )
 
 
-def summary(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+def counted(norms: Table, told: dict[str, Any]) -> Table:
+    """How many classes are alike in what is told of them, and the first three names, the most first."""
+    alike = norms.assign(**told, name=norms["package"] + " " + norms["norm"]).groupby([*told], sort=False)
+    table = pd.DataFrame(
+        {"classes": alike["classes"].sum(), "for example": alike["name"].agg(lambda each: ", ".join(each[:3]))}
+    )
+    table = table.assign(order=alike["order"].first()).sort_values("classes", ascending=False, kind="stable")
+    return table.reset_index()[["classes", "for example", *told, "order"]]
+
+
+def summary(rows: Table) -> Table:
     """How many classes have each verdict, by dtype, and by dtype of the derivatives."""
-    counted: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        counted[row["verdict"], f"{row['dtype']}, {row['direction']}"] += int(row["classes"])
     places = [f"{dtype}, {direction}" for direction in ("forward", "backward") for dtype in DTYPES]
-    verdicts = ("rounding", "variant", "unstable", "bug", "not checked")
-    return [("verdict", *places), *((verdict, *(counted[verdict, place] for place in places)) for verdict in verdicts)]
+    found = rows.assign(place=rows["dtype"] + ", " + rows["direction"])
+    table = found.pivot_table("classes", "verdict", "place", "sum", 0)
+    return table.reindex(["rounding", "variant", "unstable", "bug", "not checked"])[places].astype(int).reset_index()
 
 
 def main() -> int:
@@ -453,41 +450,30 @@ def main() -> int:
     arguments = parser.parse_args()
     end, only = time.monotonic() + 60 * arguments.minutes, set(arguments.only)
     target = arguments.out / "norms_in_the_wild.csv"
-    started = target.exists()
-    proofs: dict[tuple[str, str], str] = {}
-    with target.open("a+", newline="", encoding="utf-8") as file:
-        warnings.simplefilter("ignore")
-        writer = csv.writer(file, lineterminator="\n")
-        if not started:
-            writer.writerow(COLUMNS)
-        file.seek(0)
-        rows = [{"exact": "", **row} for row in csv.DictReader(file)]
-        known = {(row["package"], row["norm"], row["dtype"]) for row in rows}
-        for entry in itertools.chain(exported(only), transformers_classes(only)):
-            package, name, classes, *_ = entry
-            proofs[package, name] = _proved(entry)
-            for dtype in DTYPES:
-                if (package, name, dtype) in known or time.monotonic() > end:
-                    continue
-                version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
-                for told in _checked(entry, dtype):
-                    row = (package, version, name, classes, *told, proofs[package, name])
-                    writer.writerow(row)
-                    rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
-                file.flush()
-    for row in rows:
-        row["exact"] = proofs.get((row["package"], row["norm"]), row["exact"])
-    with target.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    grouped = [("classes", "for example", "kind", *DTYPES, "backward"), *groups(rows)]
-    told = [("classes", "for example", "verdict", "in exact arithmetic"), *exact(rows)]
-    for name, table in (("groups", grouped), ("summary", summary(rows)), ("exact", told)):
-        with (arguments.out / f"norms_in_the_wild_{name}.csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(table)
+    rows = read(target) if target.exists() else pd.DataFrame(columns=COLUMNS)
+    warnings.simplefilter("ignore")
+    for entry in itertools.chain(exported(only), transformers_classes(only)):
+        package, name, classes, *_ = entry
+        same = (rows["package"] == package) & (rows["norm"] == name)
+        rows.loc[same, "exact"] = proof = _proved(entry)
+        for dtype in DTYPES:
+            if dtype in set(rows[same]["dtype"]) or time.monotonic() > end:
+                continue
+            version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
+            made = [(package, version, name, classes, *told, proof) for told in _checked(entry, dtype)]
+            rows = pd.concat([rows, pd.DataFrame(made, columns=COLUMNS)], ignore_index=True)
+            rows.to_csv(target, index=False)
+    rows.to_csv(target, index=False)
+    rows = read(target)
+    for name, table in (("groups", groups(rows)), ("summary", summary(rows)), ("exact", exact(rows))):
+        table.to_csv(arguments.out / f"norms_in_the_wild_{name}.csv", index=False)
     print(target)
     return 0
+
+
+def read(path: Path) -> Table:
+    """The rows as they are written, all words but the number of classes."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False).astype({"classes": int})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Figures of the study: d·E[cos²θ] of the uniform direction over steps and sizes."""
+"""The figure of the study: d·E[cos²θ] of the uniform direction over steps."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,12 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from empirical.pages import BLUE, NULL, VERMILION, Layout, panels
+from empirical.pages import NULL, Layout, panels
 
-from .tables import CELL, NORM_NAMES, OPTIMIZER_NAMES, SeedMean, Table, at_tiny, over_seeds, summarize
-
-_COLOURS = {"layer": BLUE, "rms": VERMILION}
-_MEASURE = "d·E[cos²θ] of 1"
+from .tables import CELL, NORM_NAMES, OPTIMIZER_NAMES, Table, at_tiny, over_seeds
 
 
 def site_label(site: str) -> str:
@@ -36,11 +33,6 @@ def _shades(labels: Iterable[str]) -> dict[str, np.ndarray]:
     return dict(zip(labels, matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(labels))), strict=True))
 
 
-def _with_interval(axes: Axes, places: Sequence[float], means: Iterable[SeedMean], **style) -> None:
-    mean, low, high = np.array([each[:3] for each in means]).T
-    axes.errorbar(places, mean, [mean - low, high - mean], capsize=2.5, elinewidth=0.9, **style)
-
-
 def step_figure(study: Table) -> Figure:
     """d·E[cos²θ] of 1 over steps, a line per site, a panel per cell at ``tiny``; bands are intervals over seeds."""
 
@@ -56,29 +48,4 @@ def step_figure(study: Table) -> Figure:
         axes.set_xlim(left=0)
 
     contents = [(cell_label(cell), rows) for cell, rows in at_tiny(study).groupby(CELL, sort=False)]
-    return panels(contents, draw, Layout((5.4, 3.1), 2, _MEASURE, sharex=True, legend="beside"))
-
-
-def size_figure(study: Table) -> Figure:
-    """d·E[cos²θ] of 1 behind block 0 after training, for each size, beside the median random direction."""
-    decayed = study.query("optimizer == 'adamw' and weight_decay > 0")
-    sizes = sorted({*decayed.groupby(["layers", "width"]).groups})
-
-    def draw(axes: Axes, summary: Table) -> None:
-        axes.axhline(1, color=NULL, linestyle="--", linewidth=0.8)
-        axes.set_yscale("log")
-        for shift, norm in ((-0.12, "layer"), (0.12, "rms")):
-            of_norm = summary.xs(norm, level="norm")
-            places = [sizes.index(size) + shift for size in of_norm.index]
-            ones = {"color": _COLOURS[norm], "marker": "o", "markersize": 6, "label": f"1, {NORM_NAMES[norm]}"}
-            median = {"color": NULL, "marker": "_", "markersize": 8, "label": "median random direction"}
-            _with_interval(axes, places, of_norm["energy"], linestyle="none", **ones)
-            _with_interval(axes, [place + 0.06 for place in places], of_norm["random"], linestyle="none", **median)
-        axes.set_xticks(range(len(sizes)), [f"{layers} blocks\nd = {width}" for layers, width in sizes])
-
-    contents = [("AdamW with weight decay, after training", summarize(decayed, ["norm", "layers", "width"]))]
-    return panels(contents, draw, Layout((8.6, 3.8), 1, "d·E[cos²θ] behind block 0", legend="beside"))
-
-
-FIGURES = {"steps": step_figure, "sizes": size_figure}
-"""Of the study's table of sites."""
+    return panels(contents, draw, Layout((5.4, 3.1), 2, "d·E[cos²θ] of 1", sharex=True, legend="beside"))

@@ -1,7 +1,7 @@
 """The controlled study: train many small networks with LayerNorm and RMSNorm; measure the uniform direction in each.
 
 ``python -m experiments.training.study --controls 5 --output runs/study``: both norms, with and without weight decay,
-AdamW and SGD with momentum, several widths and depths, each with several seeds. It leaves the tables and figures of
+AdamW and SGD with momentum, several widths and depths, each with several seeds. It leaves the tables and the figure of
 docs/results/training. The same command again continues a study that was stopped, run by run.
 """
 
@@ -22,7 +22,7 @@ from empirical.text import bundled_wikipedia, open_corpus
 from lngeom.errors import LngeomError
 from lngeom.options import add_options, option, read_options, seed
 
-from .figures import FIGURES
+from .figures import step_figure
 from .recipe import CONTROLS, Norm, Optimizer
 from .tables import CELL, TINY, Table, after_training
 from .text import prepare
@@ -112,8 +112,7 @@ def main(words: Sequence[str] | None = None) -> None:
         for state in run.output.glob("checkpoint-*"):
             shutil.rmtree(state)
     gather(out, runs)
-    for name, figure in FIGURES.items():
-        write_figure(figure(pd.read_csv(out / "study.csv")), out / f"{name}.svg")
+    write_figure(step_figure(pd.read_csv(out / "study.csv")), out / "steps.svg")
 
 
 if __name__ == "__main__":
