@@ -13,7 +13,6 @@ Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lngeom.options import option
@@ -22,7 +21,6 @@ from ..support import Json
 from ._rewrite import Rewrite, rewrite
 
 if TYPE_CHECKING:
-    import numpy as np
     from transformers import PreTrainedModel
 
     from ..folding import Batches, Fold
@@ -39,10 +37,7 @@ class Options(Rewrite):
         metavar="DEGREES",
     )
     scale: float | None = option(None, "multiply all that is written by C, and ε by C²", metavar="C")
-    rotate: str | None = option(
-        None, "a seed, 'dominant' (RMSNorms: the mean direction becomes 1) or an orthogonal matrix as .npy",
-        metavar="HOW",
-    )  # fmt: skip
+    rotate: str | None = option(None, "a seed, or 'dominant' (RMSNorms: the mean direction becomes 1)", metavar="HOW")
 
 
 def run(options: Options) -> int:
@@ -79,6 +74,7 @@ def run(options: Options) -> int:
 def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":
     from ..folding import direction_at, dominant, rotate
     from ..observe import random_rotation, reflection
+    from ..support import ModelError
 
     how = options.rotate
     if how is None:
@@ -88,24 +84,8 @@ def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *
     elif how.isdecimal() and len(how) < 20:
         rotation = random_rotation(network.config.hidden_size, int(how), fix_one=fix_one)
     else:
-        rotation = _matrix(Path(str(how)))
+        raise ModelError(f"--rotate {how}: give a seed, a whole number from 0, or 'dominant'")
     return rotate(network, rotation)
-
-
-def _matrix(path: Path) -> "np.ndarray":
-    import numpy as np
-
-    from ..support import ModelError
-
-    try:
-        array = np.lib.format.open_memmap(path, mode="r")
-    except Exception as error:
-        # A header is a Python literal, and NumPy raises whatever reading that one does.
-        raise ModelError(f"--rotate {path}: not an array of numbers ({error}); write it with numpy.save") from None
-    if array.dtype.kind != "f" or array.ndim != 2 or not np.isfinite(array).all():
-        seen = f"{array.dtype} of shape {array.shape}"
-        raise ModelError(f"--rotate {path}: {seen}; a rotation is an orthogonal matrix of finite real numbers")
-    return np.asarray(array, np.float64)
 
 
 def _summary(certificate: Json) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lngeom.options import STDOUT, command_line, json_alone, json_option, option, part
 
-from ..support import RunError, keep_freed_memory
+from ..support import RunError
 from ..sweep import ALL, Sweep
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def run(options: Options) -> int:
         return 0
     if console.is_terminal:
         console.print("loading PyTorch and transformers", highlight=False)
-    keep_freed_memory()
     from ..runs import leads
     from ..sweep import is_live, read_finished, run_sweep, sweep_all
 

@@ -6,7 +6,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +20,7 @@ import torch
 import transformers
 from rich.console import Console
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel, modeling_utils
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
@@ -180,41 +180,12 @@ def _loading(source: ModelSource) -> Iterator[None]:
         raise _explained(source, error) from None
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Weights are read by one thread: where memory is full another may die while it starts, and is waited for."""
-    name = "HF_DEACTIVATE_ASYNC_LOAD"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(name)
-        os.environ.update({} if before is None else {name: before})
-
-
-@contextmanager
-def _hashed_alone(source: ModelSource) -> Iterator[None]:
-    """The files of weights that transformers chooses are among those by whose hashes the model is known."""
-    choose = modeling_utils._get_resolved_checkpoint_files
-
-    def chosen(*args, **options) -> tuple[Any, Any]:
-        files, about = choose(*args, **options)
-        known = {path.resolve() for path in source.files()}
-        for file in files or ():
-            if Path(file).resolve() not in known:
-                raise ModelError(f"model {source.spec!r}: its weights are in {file}; move them into the folder itself")
-        return files, about
-
-    with mock.patch.object(modeling_utils, choose.__name__, chosen) if source.is_local else nullcontext():
-        yield
-
-
 def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options) -> tuple[Any, Json]:
     """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
     if source.gguf_file is None:
         options["use_safetensors"] = None if allow_pickle else True
-    with _one_thread(), _hashed_alone(source):
+    # One thread reads the weights: where memory is full another may die while it starts, and is waited for.
+    with mock.patch.dict(os.environ, {"HF_DEACTIVATE_ASYNC_LOAD": "1"}):
         model, report = kind.from_pretrained(
             source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
             **_arguments(source), **options,

@@ -11,7 +11,6 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._ablation import cost_figure, read_ablation as read_ablation, write_ablation
     from ._comparison import write_comparison
-    from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
     from ._style import (

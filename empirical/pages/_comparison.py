@@ -9,8 +9,7 @@ from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
 from ..observe import growth
 from ..support import Json, Row
-from ._comparison_figures import comparison_figures
-from ._html import embedded, write_page
+from ._html import write_page
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, beside_published
 from ._sweep import VerdictLine, exact_verdicts, verdict_lines
 
@@ -32,42 +31,26 @@ def _counts(lines: Sequence[VerdictLine]) -> Mapping[Verdict, int] | None:
     return sum((Counter(line.counts) for line in lines), Counter[Verdict]()) if lines else None
 
 
-def _shown(model: Measured, rows: Sequence[Row]) -> Row:
-    """One model on the page; its table has lines for what is published, for what is measured, and for every block."""
-    quantities = list(dict.fromkeys(row["quantity"] for row in rows))
-    by_place = {(row["quantity"], row["layer"]): row for row in rows}
-    layers = sorted({row["layer"] for row in rows if row["layer"] is not None})
-
-    def cells(layer: int | None, column: str = "measured_mean") -> list[float | None]:
-        return [by_place[name, layer][column] if (name, layer) in by_place else None for name in quantities]
-
-    lines = [("published", cells(None, "published_mean")), ("all blocks", cells(None))]
-    return {
-        "name": model.name,
-        "weights": model.manifest["weights"],
-        "tokens": model.manifest["tokens_measured"],
-        "growth": growth(model.rows),
-        "quantities": [QUANTITIES[name] for name in quantities],
-        "lines": [*lines, *((str(layer), cells(layer)) for layer in layers)],
-    }
+def _shown(model: Measured) -> Row:
+    """One model on the page."""
+    about = {"weights": model.manifest["weights"], "trained": model.is_trained}
+    return {"name": model.name, **about, "growth": growth(model.rows)}
 
 
 def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Json) -> None:
     """Write the page as one HTML file that opens offline."""
-    compared = [beside_published(model) for model in models]
-    comparison = [row for rows in compared for row in rows]
+    comparison = [row for model in models for row in beside_published(model)]
     angles = [row for row in comparison if row["quantity"] == "hidden_angle" and row["layer"] is None]
     apart = [row for row in angles if row["difference"] is not None]
     write_page(
         path,
         "comparison.html",
-        models=[_shown(model, rows) for model, rows in zip(models, compared, strict=True)],
+        models=[*map(_shown, models)],
         exact=exact_verdicts(each for model in models for each in model.predictions),
         apart=max(apart, key=lambda row: abs(row["difference"]), default=None),
         failures=failures,
         verdicts=list(_verdicts(models)),
         signs=[(word, MEANINGS[word]) for word in PREDICTION_VERDICTS],
-        figures=embedded(comparison_figures(models)),
         comparison=comparison,
         quantities=QUANTITIES,
         published_growth=PUBLISHED_GROWTH,

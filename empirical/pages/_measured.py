@@ -32,7 +32,7 @@ class Measured:
     @property
     def is_trained(self) -> bool:
         """Whether its weights are those of the model, not random ones."""
-        return self.manifest["weights"] == "trained"
+        return not str(self.manifest["weights"]).startswith("random")
 
     @property
     def label(self) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         write_text as write_text,
     )
     from ._hub import hub_silence as hub_silence
-    from ._memory import keep_freed_memory as keep_freed_memory, memory as memory
+    from ._memory import memory as memory
     from ._progress import Advance as Advance, progress as progress, say as say
     from ._tables import (
         Row as Row,

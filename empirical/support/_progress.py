@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
 
 from rich.console import Console
 
@@ -16,12 +17,6 @@ Advance = Callable[[int], None]
 def say(console: Console, line: str) -> None:
     """Print a line as it is, however long, whatever is in it."""
     console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager
@@ -65,7 +60,8 @@ def _lines(console: Console, title: str, total: int, done: int) -> Iterator[Adva
         last = now
         rate = counted / (now - started)
         left = (total - done - counted) / rate
-        ending = f"took {_duration(now - started)}" if finished else f"{_duration(left)} left"
+        time_of = timedelta(seconds=round(now - started if finished else left))
+        ending = f"took {time_of}" if finished else f"{time_of} left"
         say(console, f"{title}: {done + counted:,}/{total:,} tokens, {rate:,.0f} tokens/s, {ending}")
 
     yield advance

@@ -32,7 +32,6 @@ if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine Sci
 
 from empirical.models import KNOWN_MODELS, LoadedModel, NormSite, bundled_model, find_model, load_config, load_model
 from empirical.observe import Observer
-from empirical.support import keep_freed_memory
 
 
 def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:
@@ -173,8 +172,6 @@ def main() -> None:
     options = made.parse_args()
     if options.cpu_time:
         torch.set_num_threads(1)  # those that wait for work take time too
-    if not options.memory:
-        keep_freed_memory()
     rows = [memory(options, tokens) for tokens in options.memory]
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)

@@ -3,11 +3,9 @@
 import io
 import json
 import os
-import pickle
 import re
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -101,10 +99,6 @@ def test_a_run_on_no_device_or_with_too_many_directions_is_left_as_it_is(started
         assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-def _json(value: object) -> Callable[[Path], object]:
-    return lambda path: path.write_text(json.dumps(value))
-
-
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
 
@@ -116,24 +110,6 @@ def _not_json(path: Path) -> None:
     header["__metadata__"] = dict.fromkeys(header["__metadata__"], "{")
     head = json.dumps(header).encode()
     path.write_bytes(len(head).to_bytes(8, "little") + head + raw[8 + size :])
-
-
-@pytest.mark.parametrize(
-    ("stage", "folder", "file", "change", "line"),
-    [
-        ("sweep", "stopped", "manifest.json", _json([]), "cannot be read .*; remove the directory and run again"),
-        ("report", "finished", "manifest.json", _json([]), "cannot be read .*; remove the directory and run again"),
-        ("report", "finished", "sites.csv", _json([[1], {}]), "is damaged .*; measure again in another directory"),
-        ("report", "finished", "sites.csv", _cut, "is damaged .*; measure again in another directory"),
-    ],
-)
-def test_files_that_cannot_be_read_again(
-    stage: str, folder: str, file: str, change: Any, line: str, scene: Scene
-) -> None:
-    with scene.copy(folder) as (run,):
-        path = run / file
-        change(path)
-        refused(scene.said(stage, run), f"{path}: {line}")
 
 
 @pytest.mark.parametrize(
@@ -192,26 +168,6 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Monkey
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     assert _hub.hub_silence.__wrapped__() == "nothing in 0.1 s"
     end.set()
-
-
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        (np.eye(16, dtype=int), "int64 of shape"),
-        (np.eye(16, dtype=complex), "complex128 of shape"),
-        (np.eye(16, dtype=object), "not an array of numbers"),
-        (np.array([["1"]]), "<U1 of shape"),
-        (np.full((16, 16), np.nan), "finite real numbers"),
-        (b"", "not an array of numbers"),
-        (pickle.dumps(1), "not an array of numbers"),
-        (_npy(b"{'descr': '<f8', 'shape'\n"), "not an array of numbers"),
-    ],
-)
-def test_rotations_that_are_no_matrices(content: Any, line: str, scene: Scene, tmp_path: Path) -> None:
-    path = tmp_path / "q.npy"
-    path.write_bytes(content) if isinstance(content, bytes) else np.save(path, content)
-    words = ("--corpus", scene.base / "ids.npy", "--tokens", 32, "--sequence-length", 16, "--output", tmp_path / "out")
-    refused(said("gauge", scene.model, *words, "--rotate", path), line)
 
 
 def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
 
-from empirical.models import ModelSource, find_model, load_model
+from empirical.models import find_model, load_model
 from empirical.sweep import Sweep, run_sweep
 from lngeom.errors import LngeomError
 
@@ -118,9 +118,3 @@ def test_weights_that_the_configuration_names_are_hashed(sharded: bool, saved: P
     after = load_model(find_model(str(model)))
     assert not torch.equal(*(each.model.get_submodule("norm").weight for each in (before, after)))  # type: ignore[arg-type]
     assert before.revision != after.revision
-
-
-def test_weights_that_are_not_hashed_are_not_loaded(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ModelSource, "files", lambda source: [Path(source.location, "config.json")])
-    with pytest.raises(LngeomError, match=r"its weights are in .*model\.safetensors; move them"):
-        load_model(find_model(str(saved)))

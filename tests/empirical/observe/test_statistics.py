@@ -215,22 +215,6 @@ def test_nonfinite_activations_show_at_their_own_site_only() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("constant", [0.0, 2.0], ids=["zero", "constant"])
-def test_a_vector_that_normalizes_to_zero_is_left_out(constant: float) -> None:
-    """LayerNorm sends it to its bias: from nothing to the bias there is no angle of rotation."""
-    x = hidden_states()
-    x[2, 5] = constant
-    found = states(x)
-    entering, leaving = found["0", "input"], found["0", "output"]
-    assert entering.zero.tolist() == [0, int(constant == 0)]
-    assert leaving.zero.tolist() == [0, 1]
-    assert leaving.tokens.tolist() == [6, 53]
-    for side in ("input", "output"):
-        assert found["0", side].nonfinite.tolist() == [0, 0]
-        for row in compute(found["0", side], side).values():
-            assert all(np.isfinite(number) for number in row.values())
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
     for (_, side), state in states(hidden_states().to(dtype)).items():

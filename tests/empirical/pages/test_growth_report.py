@@ -36,9 +36,3 @@ def test_the_figure_shows_the_norms_and_every_fit() -> None:
             # A band is two lines through one point, the centre of the fit: it has no width there only.
             assert (high - low).argmin() not in (0, len(depths) - 1)
         assert len(axes.collections) == 2
-
-
-def test_two_depths_are_drawn_without_a_band() -> None:
-    figure = growth_figure(growing([2.0, 5.0]), "title")
-    assert figure is not None
-    assert [len(axes.collections) for axes in figure.axes] == [0, 0]

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from empirical import observe
 from empirical.models import KNOWN_MODELS
-from empirical.runs import ranks
 from lngeom.cli import main
 
 from ..conftest import Refused, Words, tiny_model
@@ -73,21 +71,6 @@ def test_processes_measure_what_one_measures_also_when_one_is_killed(
         assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
     states, _ = observe.load_states(tmp_path / "many" / "state.safetensors")
     assert all(int(state.tokens.sum()) == 320 for state in states.values())
-
-
-def joined(out: Path) -> None:
-    for turn in range(3):
-        with ranks(torch.device("cpu")) as group:
-            told = group.by_leader(lambda turn=turn: f"turn {turn}")
-            group.wait()
-            (out / f"{turn}-{group.rank}").write_text(f"{told}, {group.count} processes")
-
-
-def test_processes_join_more_than_once(tmp_path: Path) -> None:
-    together(2, joined, tmp_path)
-    for turn in range(3):
-        for rank in range(2):
-            assert (tmp_path / f"{turn}-{rank}").read_text() == f"turn {turn}, 2 processes"
 
 
 @pytest.mark.usefixtures("tiny_known")

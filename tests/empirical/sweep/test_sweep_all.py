@@ -77,13 +77,12 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     page = (base / "comparison.html").read_text()
     assert all(f"<td>{name}</td><td>random, seed 0</td>" in page for name in KNOWN_MODELS)
     assert "7 of 7 models measured" in page
-    # Verdicts first, then figures, then the numbers, then how they came about.
+    # Verdicts first, then the numbers, then how they came about.
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert titles == [
-        "What stands out", "What the theorems predict for the norm layers", "Figures", "Measured and published values",
-        "Growth of the residual stream", "Layer by layer", "How it was measured",
+        "What stands out", "What the theorems predict for the norm layers", "Measured and published values",
+        "Growth of the residual stream", "How it was measured",
     ]  # fmt: skip
-    assert page.count("<svg") == 3
     opened = re.findall(r"""(?:src|href)\s*=\s*["']([^"'#][^"']*)|url\(["']?([^#"')][^)]*)|@import""", page)
     assert opened == []
 
@@ -109,7 +108,7 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     layers = [row for row in compared if row["quantity"] == "hidden_angle" and row["layer"] is not None]
     assert [(row["layer"], row["measured_mean"]) for row in layers] == list(enumerate(before))
     # The same numbers from trained weights are set against the published ones.
-    trained = replace(measured, manifest={**run.manifest(), "weights": "trained"})
+    trained = replace(measured, manifest={**run.manifest(), "weights": "from a checkpoint"})
     for row in beside_published(trained):
         assert row["difference"] == row["measured_mean"] - row["published_mean"]
 
@@ -122,7 +121,7 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
         for layer in range(2)
         for role, offset in (("pre_attn", 1), ("pre_mlp", 3))
     ]
-    manifest = {"weights": "trained", "tokens_measured": 5}
+    manifest = {"weights": "from a checkpoint", "tokens_measured": 5}
     angles = [
         row for row in beside_published(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"
     ]
@@ -171,20 +170,3 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
             expected = [f"{sign} {count}" for sign, count in counted if count]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
             assert (cell == "–") == (verdicts == [])
-
-
-def test_models_that_cannot_be_fetched_are_told_one_by_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    for name in list(KNOWN_MODELS)[2:]:
-        monkeypatch.delitem(KNOWN_MODELS, name)
-    base = tmp_path / "all"
-    assert main(["sweep", "all", "--corpus", "random", "--tokens", "512", "--output", str(base)]) == 1
-    printed = capsys.readouterr().out
-    why = "cannot be loaded: it is not in the local cache; HF_HUB_OFFLINE is set"
-    assert all(f"{name}: model {name!r} {why}" in printed for name in KNOWN_MODELS)
-    page = (base / "comparison.html").read_text()
-    assert "0 of 2 models measured" in page
-    assert page.count("was not measured") == 2
