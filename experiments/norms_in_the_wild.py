@@ -416,7 +416,7 @@ def groups(rows: Table) -> Table:
         rows[rows["direction"] == direction].assign(text=text) for direction in ("forward", "backward")
     )
     keys = pd.MultiIndex.from_frame(norms[["package", "norm"]])
-    told = forward.pivot(index=["package", "norm"], columns="dtype", values="text").reindex(keys)
+    told = forward.pivot(index=["package", "norm"], columns="dtype", values="text").reindex(keys, columns=DTYPES)
     other = backward.groupby(["package", "norm"])["text"].agg(lambda each: "; ".join(sorted(set(each)))).reindex(keys)
     columns = {dtype: told[dtype].fillna("").to_numpy() for dtype in DTYPES}
     return counted(norms, {"kind": norms["kind"], **columns, "backward": other.fillna("").to_numpy()}).drop(

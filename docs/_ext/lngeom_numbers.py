@@ -195,7 +195,7 @@ def rank_widths() -> dict[str, Any]:
 
 def drawn_directions() -> dict[str, Any]:
     nats = results(PRICES["drawn"]).query("change == 'u_norm'")["nats"]
-    found = {name: f"{number:.3f}" for name, number in zip(("least", "median", "most"), nats.quantile([0, 0.5, 1]), strict=True)}
+    found = {name: f"{nats.quantile(part):.3f}" for name, part in (("least", 0), ("median", 0.5), ("most", 1))}
     cheaper = (nats < change_of("drawn", "centred")["nats"]).sum()
     return {**found, "count": len(nats), "tokens": priced_tokens("drawn"), "cheaper": cheaper}
 
