@@ -98,6 +98,8 @@ EXACT: dict[str, Callable[[dict[str, Exact], Q, bool], Exact]] = {
     "jacobian_transpose_product": lambda a, e, o: derivative(a, e, o) @ (a["gain"] * a["t"]),
     "jacobian_singular_values": lambda a, e, o: singular(divisor(square(centred(a["x"])), e, o), e, o),
     "secant": lambda a, e, o: a["gain"][:, None] * secant(centred(a["x"]), centred(a["z"]), e, o, centred),
+    "jacobian_singular_values_rms": lambda a, e, o: singular(divisor(square(a["x"]), e, o), e, o)[[0, 0, 1, 2]],
+    "secant_rms": lambda a, e, o: a["gain"][:, None] * secant(a["x"], a["z"], e, o, same),
     "secant_product": lambda a, e, o: a["gain"] * (secant(centred(a["x"]), centred(a["z"]), e, o, centred) @ a["t"]),
     "invert": lambda a, e, o: a["y"] * (e / (1 - root(square(a["y"]))) if o else root(e / (1 - square(a["y"])))),
     "center_writer": lambda a, e, o: centred(a["x"]),

@@ -1,4 +1,4 @@
-"""The functions of arrays: how each is called, how wide its result is, and its degree of homogeneity."""
+"""The functions of arrays: how each is called, and how wide its result is."""
 
 import inspect
 from collections.abc import Callable
@@ -16,64 +16,61 @@ from lngeom.ellipsoid import dead_direction
 
 @dataclass(frozen=True)
 class Function:
-    """``call(arrays, eps)`` of the arrays that :func:`data` draws; with `wide` no result is narrower than float32.
-
-    degree k: f(sx, sz, sε) = s^k f(x, z, ε) without ε, or with ε outside of the root. None where arguments are numbers
-    of x, of other degrees, or weights.
-    """
+    """``call(arrays, eps)`` of the arrays that :func:`data` draws; with `wide` no result is narrower than float32."""
 
     call: Callable[..., Any]
-    degree: int | None = None
     wide: bool = False
 
 
 FUNCTIONS = {
-    "project": Function(lambda a, eps: lg.project(a["x"]), 1),
-    "mean_vector": Function(lambda a, eps: projection.mean_vector(a["x"]), 1),
-    "mean": Function(lambda a, eps: lg.moments(a["x"])[0], 1, wide=True),
-    "variance": Function(lambda a, eps: lg.moments(a["x"])[1], 2, wide=True),
-    "condition_number": Function(lambda a, eps: projection.condition_number(a["x"]), 0, wide=True),
-    "angle_to_uniform": Function(lambda a, eps: angles.angle_to_uniform(a["x"]), 0, wide=True),
+    "project": Function(lambda a, eps: lg.project(a["x"])),
+    "mean_vector": Function(lambda a, eps: projection.mean_vector(a["x"])),
+    "mean": Function(lambda a, eps: lg.moments(a["x"])[0], wide=True),
+    "variance": Function(lambda a, eps: lg.moments(a["x"])[1], wide=True),
+    "condition_number": Function(lambda a, eps: projection.condition_number(a["x"]), wide=True),
+    "angle_to_uniform": Function(lambda a, eps: angles.angle_to_uniform(a["x"]), wide=True),
     "angle_from_moments": Function(lambda a, eps: angles.angle_from_moments(a["bias"], a["variance"]), wide=True),
-    "standardize": Function(lambda a, eps, **place: lg.standardize(a["x"], eps=eps, **place), 0),
-    "layer_norm": Function(lambda a, eps, **place: lg.layer_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
-    "rms_norm": Function(lambda a, eps, **place: lg.rms_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
-    "batch_norm": Function(lambda a, eps, **place: norms.batch_norm(a["x"], a["gain"], a["bias"], eps=eps, **place), 0),
+    "standardize": Function(lambda a, eps, **place: lg.standardize(a["x"], eps=eps, **place)),
+    "layer_norm": Function(lambda a, eps, **place: lg.layer_norm(a["x"], a["gain"], a["bias"], eps=eps, **place)),
+    "rms_norm": Function(lambda a, eps, **place: lg.rms_norm(a["x"], a["gain"], a["bias"], eps=eps, **place)),
+    "batch_norm": Function(lambda a, eps, **place: norms.batch_norm(a["x"], a["gain"], a["bias"], eps=eps, **place)),
     "batch_norm_fixed": Function(
         lambda a, eps, **place: norms.batch_norm(
             a["x"], a["gain"], eps=eps, mean=a["bias"], variance=a["variance"], **place
         )
     ),
     "scale": Function(lambda a, eps, **place: norms.scale(a["variance"], eps=eps, **place), wide=True),
-    "layer_rms_distance": Function(lambda a, eps: norms.layer_rms_distance(a["x"], eps=eps), 0, wide=True),
+    "layer_rms_distance": Function(lambda a, eps: norms.layer_rms_distance(a["x"], eps=eps), wide=True),
     "layer_rms_distance_from_moments": Function(
         lambda a, eps: norms.layer_rms_distance_from_moments(a["bias"], a["variance"], eps=eps), wide=True
     ),
-    "relative_radius": Function(
-        lambda a, eps, **place: epsilon.relative_radius(a["x"], eps=eps, **place), 0, wide=True
-    ),
+    "relative_radius": Function(lambda a, eps, **place: epsilon.relative_radius(a["x"], eps=eps, **place), wide=True),
     "relative_radius_from_mean_square": Function(
         lambda a, eps, **place: epsilon.relative_radius_from_mean_square(a["variance"], eps=eps, **place), wide=True
     ),
     "matching_eps": Function(lambda a, eps, **place: epsilon.matching_eps(a["x"], eps=eps, **place), wide=True),
-    "potential": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps), 1, wide=True),
-    "potential_rms": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps, centered=False), 1, wide=True),
-    "jacobian": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, **place), -1),
-    "jacobian_rms": Function(
-        lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, centered=False, **place), -1
-    ),
+    "potential": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps), wide=True),
+    "potential_rms": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps, centered=False), wide=True),
+    "jacobian": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, **place)),
+    "jacobian_rms": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, centered=False, **place)),
     "jacobian_product": Function(
-        lambda a, eps, **place: derivatives.jacobian_product(a["x"], a["t"], a["gain"], eps=eps, **place), -1
+        lambda a, eps, **place: derivatives.jacobian_product(a["x"], a["t"], a["gain"], eps=eps, **place)
     ),
     "jacobian_transpose_product": Function(
-        lambda a, eps, **place: derivatives.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=eps, **place), -1
+        lambda a, eps, **place: derivatives.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=eps, **place)
     ),
     "jacobian_singular_values": Function(
-        lambda a, eps, **place: derivatives.jacobian_singular_values(a["x"], eps=eps, **place), -1
+        lambda a, eps, **place: derivatives.jacobian_singular_values(a["x"], eps=eps, **place)
     ),
-    "secant": Function(lambda a, eps, **place: lg.secant(a["x"], a["z"], a["gain"], eps=eps, **place), -1),
+    "secant": Function(lambda a, eps, **place: lg.secant(a["x"], a["z"], a["gain"], eps=eps, **place)),
     "secant_product": Function(
-        lambda a, eps, **place: derivatives.secant_product(a["x"], a["z"], a["t"], a["gain"], eps=eps, **place), -1
+        lambda a, eps, **place: derivatives.secant_product(a["x"], a["z"], a["t"], a["gain"], eps=eps, **place)
+    ),
+    "jacobian_singular_values_rms": Function(
+        lambda a, eps, **place: derivatives.jacobian_singular_values(a["x"], eps=eps, centered=False, **place)
+    ),
+    "secant_rms": Function(
+        lambda a, eps, **place: lg.secant(a["x"], a["z"], a["gain"], eps=eps, centered=False, **place)
     ),
     "invert": Function(lambda a, eps, **place: fibers.invert(a["y"], eps=eps, **place)),
     "center_writer": Function(lambda a, eps: folding.center_writer(a["weight"], layout="conv1d")[0]),

@@ -12,56 +12,16 @@ import lngeom as lg
 from lngeom.derivatives import jacobian_product
 
 from .exact import EXACT, FORMATS, wrong
-from .functions import FUNCTIONS, data
+from .functions import FUNCTIONS
 from .test_public_api import FUNCTIONS as EXPORTED
 
-DATA = data(24, 6)
 X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
 T = np.array([0.5, -2.0, 1.0, 4.0])
 # Powers of two, so that the scaled row is exact: 1e-170 and 1e160, 1e300, in float32 1e-23 and 1e23, 1e33. With the
 # last of each not even the sum of the second row is a number.
 SCALES = {"float64": (2.0**-565, 2.0**531, 2.0**996, 2.0**1020), "float32": (2.0**-76, 2.0**76, 2.0**110, 2.0**124)}
-CASES = [(dtype, scale) for dtype, scales in SCALES.items() for scale in scales]
 LIBRARIES: list[Callable[[np.ndarray], Any]] = [np.asarray, torch.asarray]
 NORMS: list[Any] = [lg.layer_norm, lg.rms_norm]
-HOMOGENEOUS = [name for name, function in FUNCTIONS.items() if function.degree is not None]
-
-
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # a variance may be no number
-@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
-@pytest.mark.parametrize(("dtype", "scale"), CASES)
-@pytest.mark.parametrize("name", HOMOGENEOUS)
-def test_functions_of_a_scaled_row_are_those_of_the_row(name: str, dtype: str, scale: float, array: Any) -> None:
-    degree = FUNCTIONS[name].degree or 0
-    if degree in (-1, 1) and scale in SCALES[dtype][2 if degree < 0 else 3 :] and name != "mean":
-        return  # d times the deviation, or what cancels in the derivative, is not a normal number itself
-
-    def of(size: float) -> Any:
-        factors = {"x": size, "z": size}
-        arrays = {key: array((factors.get(key, 1.0) * value).astype(dtype)) for key, value in DATA.items()}
-        return FUNCTIONS[name].call(arrays, 0.125 * size if name.endswith("outside") else 0.0)
-
-    expected = of(1.0)
-    for _ in range(abs(degree)):
-        expected = expected * (scale if degree > 0 else 1 / scale)
-    assert bool((of(scale) == expected).all())
-
-
-@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
-@pytest.mark.parametrize(("dtype", "scale"), CASES)
-def test_an_eps_of_another_size_is_exact_too(dtype: str, scale: float, array: Any) -> None:
-    x, scaled, constant = (array(v.astype(dtype)) for v in (X, scale * X, np.full(4, 3 * scale)))
-    for norm in NORMS:
-        # An eps that dwarfs sigma^2, or is dwarfed by it, leaves x / sqrt(eps) and the norm without eps, bit by bit.
-        centred = lg.project(scaled) if norm is lg.layer_norm and scale < 1 else scaled
-        alone = centred / 0.5 if scale < 1 else norm(x, eps=0.0)
-        assert bool((norm(scaled, eps=0.25) == alone).all())
-    for eps in (1e-5, float(np.finfo(dtype).tiny)):
-        assert bool((lg.layer_norm(constant, eps=eps) == 0).all()), "eps is not lost where sigma is 0"
-    if scale < 1:  # inside the root and of the size of sigma^2, as subnormal as that
-        small = float(np.finfo(dtype).smallest_subnormal)
-        size = float(np.sqrt(small) / scale) ** 2
-        assert bool(abs(lg.layer_norm(scaled, eps=small) - lg.layer_norm(x, eps=size)).max() <= 2**-20)
 
 
 WITHOUT = {
@@ -89,9 +49,9 @@ ARRAYS = [
 ]
 
 
-# Between rows hundreds of orders of magnitude apart, a step of `secant_product` with ε outside overflows.
+# Between rows hundreds of orders of magnitude apart, a step of these with ε outside overflows or is subnormal.
 @pytest.mark.parametrize(("dtype", "library"), ARRAYS)
-@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - {"secant_product outside"}))
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - {"secant_product outside", "secant_rms outside"}))
 def test_rows_of_every_size_are_those_of_exact_arithmetic(name: str, dtype: str, library: str) -> None:
     def array(values: np.ndarray) -> Any:
         return torch.tensor(values).to(getattr(torch, dtype)) if library == "torch" else values.astype(dtype)
@@ -127,11 +87,6 @@ def test_projecting_off_a_direction_of_any_size_is_that_of_ordinary_size(dtype: 
         projected = lg.project(array((of_x * X).astype(dtype)), array((of_u * T).astype(dtype)))
         exact = np.asarray(projected, float) == np.asarray(plain, float) * of_x
         assert exact.all() or (half and of_x < 1), (of_x, of_u, projected)  # what is subnormal is rounded once more
-
-
-def test_columns_of_a_batch_are_scaled_one_by_one() -> None:
-    scales = np.array([2.0**-565, 1.0, 2.0**531, 2.0**996])
-    np.testing.assert_array_equal(lg.norms.batch_norm(X * scales, eps=0.0), lg.norms.batch_norm(X, eps=0.0))
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
