@@ -315,6 +315,12 @@ def _rows(array: Arr) -> bool:
     return any(label != FEATURE for label in array.labels)
 
 
+def dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
+    """The axes of an array that is made, of these sizes."""
+    known = [size.dim if isinstance(size, Num) else () if size == 1 else None for size in sizes]
+    return [trace.refuse(f"an array of shape {tuple(sizes)} is made") if dim is None else dim for dim in known]
+
+
 def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr:
     """An array of one number."""
     axes = tuple(axes)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arrays import Arr, filled
+from ._components import components
 from ._factories import Function, Setting
 from ._front import Build, Front
 from ._keras import named
@@ -169,23 +170,8 @@ _SIZES: dict[str, Function] = {
     "sqrt": lambda n: n**0.5, "rsqrt": lambda n: n**-0.5, "max": max, "min": min, "neg": operator.neg,
     "integer_pow": lambda n, *, y: n**y, "square": lambda n: n**2,
 }  # fmt: skip
-_ARRAYS: dict[str, Callable[..., Arr]] = {
-    "add": lambda a, b: a.combined(b, operator.add),
-    "sub": lambda a, b: a.combined(b, operator.sub),
-    "mul": lambda a, b: a.combined(b, operator.mul),
-    "div": lambda a, b: a.divided(b),
-    "max": lambda a, b: a.maximum(b),
-    "min": lambda a, b: a.maximum(b, sign=-1),
-    "neg": Arr.__neg__,
-    "abs": Arr.absolute,
-    "sqrt": Arr.root,
-    "rsqrt": lambda x: x.power(-0.5),
-    "square": lambda x: x.combined(x, operator.mul),
+_ARRAYS: dict[str, Callable[..., Arr]] = components("jax", lambda arrays: arrays[0].dtype) | {
     "integer_pow": lambda x, *, y: x.power(y),
-    "pow": lambda x, y: x.power(y),
-    "exp": lambda x: x.applied("exp"),
-    "logistic": lambda x: x.applied("sigmoid"),
-    "tanh": lambda x: x.applied("tanh"),
     "reduce_sum": lambda x, *, axes: x.sum(list(axes)),
     "stop_gradient": lambda x: x.view(x.axes),
     "copy": lambda x: x.like(x.value),
@@ -215,8 +201,7 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
             of = "" if arrays else f" of {made.dtype}"
             return trace.refuse(f"{name}{of} is not among the operations that are traced")
         trace.operations[name] += 1
-        first = inputs[0] if isinstance(inputs[0], Arr) else filled(trace, inputs[0], (), arrays[0].dtype)
-        return _ARRAYS[name](first, *inputs[1:], **options)
+        return _ARRAYS[name](*inputs, **options)
     except TypeError as error:
         return trace.refuse(f"{name} is called in a way that is not traced: {error}")
 

@@ -12,24 +12,13 @@ from unittest import mock
 import numpy
 from numpy.typing import DTypeLike
 
-from ._arrays import Arr, Axis, chosen, einsum, filled, given
-from ._sizes import Dim, Num
+from ._arrays import Arr, Axis, chosen, dims, einsum, filled, given
+from ._components import components
+from ._sizes import Num
 from ._trace import Refusal, Trace
 
 Value = Any
 """A traced array, a number or another argument of NumPy's functions."""
-
-_BINARY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
-_UNARY: dict[str, Callable[[Arr], Arr]] = {
-    "negative": operator.neg,
-    "sqrt": Arr.root,
-    "square": lambda x: x.combined(x, operator.mul),
-    "absolute": Arr.absolute,
-    "reciprocal": lambda x: filled(x.trace, 1, (), x.dtype).divided(x),
-    "exp": lambda x: x.applied("exp"),
-    "tanh": lambda x: x.applied("tanh"),
-}
-
 
 _KNOWN_NAMED = (
     "add subtract multiply divide true_divide negative sqrt square absolute abs reciprocal power float_power maximum "
@@ -43,7 +32,7 @@ KNOWN = frozenset(_KNOWN_NAMED.split())
 
 
 class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
-    """A traced array as NumPy sees it; its methods have NumPy's signatures."""
+    """A traced array as NumPy sees it."""
 
     def __init__(self, arr: Arr) -> None:
         self.arr = arr
@@ -60,10 +49,12 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         return self.arr.trace.refuse("a branch on data")
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Callable[..., NumpyArray]:
         if name.startswith("__"):
             raise AttributeError(name)
-        self.arr.trace.refuse(f"{name} is not among the operations that are traced")
+        if name not in METHODS:
+            self.arr.trace.refuse(f"{name} is not among the operations that are traced")
+        return functools.partial(_called, self.arr.trace, name, METHODS[name], self)
 
     __float__ = __int__ = __index__ = __len__ = __iter__ = item = tolist = __array__
 
@@ -74,131 +65,34 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
         return NumpyArray(self.arr.item(index))
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Value, **options: Value) -> NumpyArray:
-        function = {"__call__": _elementwise, "reduce": _reduce}.get(method)
-        if function is None:
-            self.arr.trace.refuse(f"{ufunc.__name__}.{method} is not among the operations that are traced")
-        return _called(self.arr.trace, ufunc.__name__, functools.partial(function, self.arr, ufunc.__name__))(
-            *inputs, **options
+        name = ufunc.__name__
+        if method == "reduce" and name == "add":
+            return _called(self.arr.trace, "sum", _summed, *inputs, **options)
+        known = method == "__call__" and name in _COMPONENTS
+        function = functools.partial(_elementwise, self.arr, name) if known else None
+        return _called(
+            self.arr.trace, name if method == "__call__" else f"{name}.{method}", function, *inputs, **options
         )
 
     def __array_function__(
         self, function: Callable[..., object], types: object, args: Sequence[Value], kwargs: Mapping[str, Value]
     ) -> NumpyArray:
         name = function.__name__
-        if name not in FUNCTIONS:
-            self.arr.trace.refuse(f"{name} is not among the operations that are traced")
-        return _called(self.arr.trace, name, FUNCTIONS[name])(*args, **kwargs)
-
-    def _statistic(self, name: str, result: Arr, where: object, out: object) -> NumpyArray:
-        if where is not True:
-            self.arr.trace.refuse(f"{name} of some components alone")
-        self.arr.trace.operations[name] += 1
-        return _written(NumpyArray(result), out)
-
-    def _wide(self, dtype: DTypeLike | None) -> Arr:
-        return self.arr if dtype is None else self.arr.cast(_format(self.arr.trace, dtype))
-
-    def sum(
-        self,
-        axis: Axis = None,
-        dtype: DTypeLike | None = None,
-        out: object = None,
-        keepdims: bool = False,
-        initial: object = 0,
-        where: object = True,
-    ) -> NumpyArray:
-        """The sum, as numpy.sum."""
-        if isinstance(initial, Num | NumpyArray) or initial != 0:
-            self.arr.trace.refuse(f"a sum begins with {initial!r}")
-        return self._statistic("sum", self._wide(dtype).sum(axis, keepdims), where, out)
-
-    def mean(
-        self,
-        axis: Axis = None,
-        dtype: DTypeLike | None = None,
-        out: object = None,
-        keepdims: bool = False,
-        *,
-        where: object = True,
-    ) -> NumpyArray:
-        """The mean, as numpy.mean."""
-        return self._statistic("mean", self._wide(dtype).mean(axis, keepdims), where, out)
-
-    def var(
-        self,
-        axis: Axis = None,
-        dtype: DTypeLike | None = None,
-        out: object = None,
-        ddof: Num | float = 0,
-        keepdims: bool = False,
-        *,
-        where: object = True,
-    ) -> NumpyArray:
-        """The variance with divisor d − ddof, as numpy.var."""
-        return self._statistic("var", self._wide(dtype).variance(axis, keepdims, ddof), where, out)
-
-    def std(
-        self,
-        axis: Axis = None,
-        dtype: DTypeLike | None = None,
-        out: object = None,
-        ddof: Num | float = 0,
-        keepdims: bool = False,
-        *,
-        where: object = True,
-    ) -> NumpyArray:
-        """The root of the variance, as numpy.std."""
-        return self._statistic("std", self._wide(dtype).variance(axis, keepdims, ddof).root(), where, out)
-
-    def astype(
-        self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
-    ) -> NumpyArray:
-        """The same numbers in another format, in the same memory where none other is asked for or needed."""
-        wanted = _format(self.arr.trace, dtype)
-        return NumpyArray(self.arr.like(self.arr.value, wanted) if copy else self.arr.cast(wanted))
-
-    def copy(self, order: str = "C", subok: bool = False) -> NumpyArray:
-        """Memory of its own."""
-        return NumpyArray(self.arr.like(self.arr.value))
-
-    def reshape(self, *shape: object, order: str = "C") -> NumpyArray:
-        """Other axes, as numpy.reshape."""
-        sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        if order != "C":
-            self.arr.trace.refuse(f"components in the order {order}")
-        return NumpyArray(self.arr.reshaped(sizes))
-
-    def transpose(self, *axes: Any) -> NumpyArray:
-        """The axes in another order, as numpy.transpose."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        return NumpyArray(self.arr.transposed(order or range(self.ndim)[::-1]))
-
-    def swapaxes(self, axis1: int, axis2: int) -> NumpyArray:
-        """Two axes exchanged, as numpy.swapaxes."""
-        return NumpyArray(self.arr.swapped(axis1, axis2))
-
-    def squeeze(self, axis: Axis = None) -> NumpyArray:
-        """Without axes of size 1, as numpy.squeeze."""
-        return NumpyArray(self.arr.squeezed(axis))
-
-    def clip(self, min: object = None, max: object = None, out: object = None) -> NumpyArray:
-        """No smaller than one number and no larger than another."""
-        low = self.arr if min is None else self.arr.maximum(_lowered(min))
-        return _written(NumpyArray(low if max is None else low.maximum(_lowered(max), sign=-1)), out)
+        return _called(self.arr.trace, name, FUNCTIONS.get(name), *args, **kwargs)
 
 
-def _called(trace: Trace, name: str, function: Callable[..., NumpyArray]) -> Callable[..., NumpyArray]:
-    """A function whose failures are refusals, since code may catch them."""
-
-    def call(*args: Value, **options: Value) -> NumpyArray:
-        try:
-            return function(*args, **options)
-        except Refusal:
-            raise
-        except Exception as error:
-            return trace.refuse(f"{name} is called in a way that is not traced: {error}")
-
-    return call
+def _called(
+    trace: Trace, name: str, function: Callable[..., NumpyArray] | None, /, *args: Value, **options: Value
+) -> NumpyArray:
+    """One call; one that fails is a refusal, since code may catch it."""
+    if function is None:
+        trace.refuse(f"{name} is not among the operations that are traced")
+    try:
+        return function(*args, **options)
+    except Refusal:
+        raise
+    except Exception as error:
+        return trace.refuse(f"{name} is called in a way that is not traced: {error}")
 
 
 def _format(trace: Trace, dtype: DTypeLike) -> str:
@@ -206,14 +100,21 @@ def _format(trace: Trace, dtype: DTypeLike) -> str:
     return str(made) if made.kind == "f" else trace.refuse(f"a cast to {made}")
 
 
-def _written(result: NumpyArray, out: object) -> NumpyArray:
-    """A result, in the array that is given for it."""
-    target = out[0] if isinstance(out, tuple) else out
+def _wide(x: NumpyArray, dtype: DTypeLike | None) -> Arr:
+    return x.arr if dtype is None else x.arr.cast(_format(x.arr.trace, dtype))
+
+
+def _written(name: str, result: Arr, out: object, where: object = True) -> NumpyArray:
+    """The result of an operation, in the array that is given for it."""
+    trace, target = result.trace, out[0] if isinstance(out, tuple) else out
+    if where is not True:
+        trace.refuse(f"{name} of some components alone")
+    trace.operations[name] += 1
     if target is None:
-        return result
+        return NumpyArray(result)
     if not isinstance(target, NumpyArray):
-        return result.arr.trace.refuse("a result is written into an array of numbers")
-    target.arr.become(result.arr)
+        return trace.refuse("a result is written into an array of numbers")
+    target.arr.become(result)
     return target
 
 
@@ -226,20 +127,14 @@ def _elementwise(
     casting: str = "same_kind",
     where: object = True,
 ) -> NumpyArray:
-    if where is not True:
-        like.trace.refuse(f"{name} of some components alone")
     values = [_lowered(value) for value in inputs]
     if dtype is not None:
         wide = _format(like.trace, dtype)
         values = [value.cast(wide) if isinstance(value, Arr) else value for value in values]
-    result = applied(name, like, values)
-    like.trace.operations[name] += 1
-    return _written(NumpyArray(result), out)
+    return _written(name, _COMPONENTS[name](*values), out, where)
 
 
-def _reduce(  # noqa: PLR0913  # NumPy's signature
-    like: Arr,
-    name: str,
+def _summed(
     x: NumpyArray,
     axis: Axis = 0,
     dtype: DTypeLike | None = None,
@@ -248,9 +143,50 @@ def _reduce(  # noqa: PLR0913  # NumPy's signature
     initial: object = 0,
     where: object = True,
 ) -> NumpyArray:
-    if name != "add":
-        like.trace.refuse(f"{name}.reduce is not among the operations that are traced")
-    return x.sum(axis, dtype, out, keepdims, initial, where)
+    if isinstance(initial, Num | NumpyArray) or initial != 0:
+        x.arr.trace.refuse(f"a sum begins with {initial!r}")
+    return _written("sum", _wide(x, dtype).sum(axis, keepdims), out, where)
+
+
+def _clipped(x: NumpyArray, min: object = None, max: object = None, out: object = None) -> NumpyArray:
+    low = x.arr if min is None else x.arr.maximum(_lowered(min))
+    return _written("clip", low if max is None else low.maximum(_lowered(max), sign=-1), out)
+
+
+def _reshaped(x: NumpyArray, *shape: Any, order: str = "C") -> NumpyArray:
+    if order != "C":
+        x.arr.trace.refuse(f"components in the order {order}")
+    return NumpyArray(x.arr.reshaped(_alone(shape)))
+
+
+def _alone(values: tuple[Any, ...]) -> Sequence[Any]:
+    """Several numbers, which may be given as one sequence."""
+    return values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
+
+
+METHODS: dict[str, Callable[..., NumpyArray]] = {
+    "sum": lambda x, axis=None, *options, **named: _summed(x, axis, *options, **named),
+    "mean": lambda x, axis=None, dtype=None, out=None, keepdims=False, *, where=True: _written(
+        "mean", _wide(x, dtype).mean(axis, keepdims), out, where
+    ),
+    "var": lambda x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True: _written(
+        "var", _wide(x, dtype).variance(axis, keepdims, ddof), out, where
+    ),
+    "std": lambda x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True: _written(
+        "std", _wide(x, dtype).variance(axis, keepdims, ddof).root(), out, where
+    ),
+    # In the same memory where none other is asked for or needed.
+    "astype": lambda x, dtype, order="K", casting="unsafe", subok=True, copy=True: NumpyArray(
+        x.arr.like(x.arr.value, _format(x.arr.trace, dtype)) if copy else _wide(x, dtype)
+    ),
+    "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)),
+    "reshape": _reshaped,
+    "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(_alone(axes) or range(x.ndim)[::-1])),
+    "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
+    "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)),
+    "clip": _clipped,
+}
+"""Methods of arrays, with NumPy's signatures."""
 
 
 def _norm(x: NumpyArray, ord: object = None, axis: Axis = None, keepdims: bool = False) -> NumpyArray:
@@ -271,26 +207,24 @@ def _where(condition: object, a: Value, b: Value) -> NumpyArray:
     return NumpyArray(chosen(_lowered(condition), first, second, _promoted([first, second])))
 
 
-FUNCTIONS: dict[str, Callable[..., NumpyArray]] = {
-    name: getattr(NumpyArray, name)
-    for name in ("sum", "mean", "var", "std", "astype", "copy", "transpose", "swapaxes", "squeeze", "clip")
-}
-"""NumPy's functions on traced arrays that are not of single components, by name."""
-FUNCTIONS |= {
+def _constant(x: NumpyArray, number: object, dtype: DTypeLike | None) -> NumpyArray:
+    return NumpyArray(x.arr.filled(number, dtype=dtype and _format(x.arr.trace, dtype)))
+
+
+FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
     "reshape": lambda x, shape, order="C": x.reshape(shape, order=order),
     "expand_dims": lambda x, axis: NumpyArray(x.arr.unsqueezed(axis)),
-    "ones_like": lambda x, dtype=None: NumpyArray(x.arr.filled(1, dtype=dtype and _format(x.arr.trace, dtype))),
-    "zeros_like": lambda x, dtype=None: NumpyArray(x.arr.filled(0, dtype=dtype and _format(x.arr.trace, dtype))),
-    "full_like": lambda x, fill_value, dtype=None: NumpyArray(
-        x.arr.filled(fill_value, dtype=dtype and _format(x.arr.trace, dtype))
-    ),
+    "ones_like": lambda x, dtype=None: _constant(x, 1, dtype),
+    "zeros_like": lambda x, dtype=None: _constant(x, 0, dtype),
+    "empty_like": lambda x, dtype=None: _constant(x, 0, dtype),
+    "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),
     "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
     "norm": _norm,
     "einsum": _einsum,
     "where": _where,
     "dot": lambda a, b: a @ b,
 }
-FUNCTIONS["empty_like"] = FUNCTIONS["zeros_like"]
+"""NumPy's functions on traced arrays that are not of single components, by name."""
 
 
 @contextlib.contextmanager
@@ -303,7 +237,7 @@ def tracing() -> Iterator[None]:
         def convert(a: object, *options: Value, **named: Value) -> object:
             if not isinstance(a, NumpyArray):
                 return own(a, *options, **named)
-            return _called(a.arr.trace, name, _CONVERSIONS[name])(a, *options, **named)
+            return _called(a.arr.trace, name, _CONVERSIONS[name], a, *options, **named)
 
         return convert
 
@@ -315,8 +249,7 @@ def tracing() -> Iterator[None]:
             size = next((size for size in sizes if isinstance(size, Num)), None)
             if size is None:
                 return own(shape, *options, **named)
-            filling = functools.partial(_filled, size.trace, sizes, number)
-            return _called(size.trace, name, filling)(*options, **named)
+            return _called(size.trace, name, _filled, size.trace, sizes, number, *options, **named)
 
         return make
 
@@ -326,16 +259,12 @@ def tracing() -> Iterator[None]:
 
 
 def _filled(trace: Trace, sizes: Sequence[Num | int], number: int, dtype: DTypeLike = "float64") -> NumpyArray:
-    dims: list[Dim] = []
-    for size in sizes:
-        dim = size.dim if isinstance(size, Num) else () if size == 1 else None
-        dims.append(trace.refuse(f"an array of shape {tuple(sizes)} is made") if dim is None else dim)
-    return NumpyArray(filled(trace, number, dims, _format(trace, dtype)))
+    return NumpyArray(filled(trace, number, dims(trace, sizes), _format(trace, dtype)))
 
 
 _MADE = {"ones": 1, "zeros": 0, "empty": 0}
 _CONVERSIONS: dict[str, Callable[..., NumpyArray]] = {
-    name: lambda x, dtype=None, order=None: NumpyArray(x._wide(dtype).view(x.arr.axes))
+    name: lambda x, dtype=None, order=None: NumpyArray(_wide(x, dtype).view(x.arr.axes))
     for name in ("asarray", "asanyarray", "ascontiguousarray")
 } | {"array": lambda x, dtype=None, order=None, copy=True: x.astype(dtype or x.dtype, copy=bool(copy))}
 
@@ -357,21 +286,4 @@ def _promoted(arrays: Sequence[Arr]) -> str:
     return str(functools.reduce(numpy.promote_types, [array.dtype for array in arrays]))
 
 
-def applied(name: str, like: Arr, values: list) -> Arr:
-    """One function of each component."""
-    arrays = [value for value in values if isinstance(value, Arr)]
-    dtype = _promoted(arrays)
-    first = values[0] if isinstance(values[0], Arr) else filled(like.trace, values[0], (), dtype)
-    if name in _UNARY:
-        return _UNARY[name](first)
-    if name == "matmul" and isinstance(values[1], Arr):
-        return first.contracted(values[1], dtype)
-    if name in _BINARY:
-        return first.combined(values[1], _BINARY[name], dtype)
-    if name in ("divide", "true_divide"):
-        return first.divided(values[1], dtype)
-    if name in ("power", "float_power") and not isinstance(values[1], Arr | Num):
-        return first.power(values[1])
-    if name in ("maximum", "minimum"):
-        return first.maximum(values[1], sign=1 if name == "maximum" else -1)
-    return like.trace.refuse(f"{name} is not among the operations that are traced")
+_COMPONENTS = components("numpy", _promoted)

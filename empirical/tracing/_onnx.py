@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,9 @@ from numpy.typing import ArrayLike
 import lngeom as lg
 
 from ._arrays import Arr, given
+from ._components import components
 from ._factories import Function
 from ._front import Front
-from ._numpy import applied
 from ._sizes import FEATURE
 from ._torch import layer
 from ._trace import Trace
@@ -23,17 +22,8 @@ from ._trace import Trace
 if TYPE_CHECKING:
     from onnx import NodeProto as Node
 
-_NAMES = {
-    "Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide", "Pow": "power", "Sqrt": "sqrt",
-    "Neg": "negative", "Reciprocal": "reciprocal", "Abs": "absolute", "Max": "maximum", "Min": "minimum",
-}  # fmt: skip
 _FLOATS = (1, 10, 11, 16)
 """TensorProto's numbers of float32, float16, float64 and bfloat16."""
-_LAYERS = {
-    "LayerNormalization": lg.layer_norm,
-    "RMSNormalization": lg.rms_norm,
-    "SimplifiedLayerNormalization": lg.rms_norm,
-}
 
 
 class OnnxFront(Front):
@@ -75,10 +65,6 @@ def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     read = importlib.import_module("onnx").helper.get_attribute_value
     attributes: dict[str, Any] = {attribute.name: read(attribute) for attribute in node.attribute}
     name, function = node.op_type, _OPERATIONS.get(node.op_type)
-    if name in _NAMES:
-        function = functools.partial(_elementwise, trace, _NAMES[name])
-    elif name in _LAYERS:
-        function = functools.partial(_layer, _LAYERS[name])
     if function is None:
         trace.refuse(f"{name} is not among the operations that are traced")
     try:
@@ -90,23 +76,15 @@ def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     return result
 
 
-def _elementwise(trace: Trace, name: str, *values: Any) -> Arr:
-    return applied(name, next(value for value in values if isinstance(value, Arr)), list(values))
+def _layer(function: Function) -> Function:
+    def compute(
+        x: Arr, gain: Arr | None, bias: Arr | None = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
+    ) -> Arr:
+        if x.axes[-1] != (FEATURE,) or axis not in (-1, len(x.axes) - 1):
+            x.trace.refuse(f"a layer over axis {axis}")
+        return layer(x, function, epsilon, gain, bias)
 
-
-def _layer(
-    function: Function,
-    x: Arr,
-    gain: Arr | None,
-    bias: Arr | None = None,
-    *,
-    axis: int = -1,
-    epsilon: float = 1e-5,
-    stash_type: int = 1,
-) -> Arr:
-    if x.axes[-1] != (FEATURE,) or axis not in (-1, len(x.axes) - 1):
-        x.trace.refuse(f"a layer over axis {axis}")
-    return layer(x, function, epsilon, gain, bias)
+    return compute
 
 
 def _reduced(name: str) -> Function:
@@ -130,10 +108,13 @@ def _cast(x: Arr, *, to: int, saturate: int = 1) -> Arr:
     return x.view(x.axes) if to in _FLOATS else x.trace.refuse(f"a cast to the format {to}")
 
 
-_OPERATIONS: dict[str, Function] = {
+_OPERATIONS: dict[str, Function] = components("onnx", lambda arrays: arrays[0].dtype) | {
     "Identity": lambda x: x.view(x.axes),
     "Cast": _cast,
     "ReduceMean": _reduced("mean"),
     "ReduceSum": _reduced("sum"),
+    "LayerNormalization": _layer(lg.layer_norm),
+    "RMSNormalization": _layer(lg.rms_norm),
+    "SimplifiedLayerNormalization": _layer(lg.rms_norm),
 }
-"""Nodes with attributes of their own."""
+"""Nodes, by their names."""

@@ -15,7 +15,8 @@ import torch
 import lngeom as lg
 from lngeom.carriers import Carrier
 
-from ._arrays import Arr, chosen, einsum, filled
+from ._arrays import Arr, chosen, dims, einsum, filled
+from ._components import components
 from ._sizes import FEATURE, Dim, Num
 from ._trace import Refusal, Trace
 
@@ -195,7 +196,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
     except Exception as error:  # code may catch it
         trace.refuse(f"{name} is called in a way that is not traced: {error}")
     moved = any(isinstance(x, Arr) and x.value is getattr(result, "value", None) for x in lower)
-    if not moved and base not in _ASKED:  # neither a view nor a cast nor a question
+    if not moved and action not in _ASKED.values():  # neither a view nor a cast nor a question
         trace.operations[base] += 1
     target = args[0] if in_place else out
     if target is None:
@@ -221,52 +222,31 @@ def _promoted(a: str, b: str) -> str:
     return str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
 
 
-def _like(*operands: Operand) -> Arr:
-    return next(operand for operand in operands if isinstance(operand, Arr))
-
-
 def _array(value: Operand, like: Arr) -> Arr:
     return value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype)
 
 
+def _both(a: Operand, b: Operand) -> tuple[Arr, Arr]:
+    """Two operands, of which one is an array, as arrays."""
+    like = a if isinstance(a, Arr) else b
+    assert isinstance(like, Arr), "one is"
+    return _array(a, like), _array(b, like)
+
+
 def _binary(a: Operand, b: Operand, how: Callable[[Carrier, Carrier], Carrier]) -> Arr:
-    like = _like(a, b)
-    return _array(a, like).combined(_array(b, like), how, _dtype(a, b))
+    first, second = _both(a, b)
+    return first.combined(second, how, _dtype(a, b))
 
 
 def _scaled(a: Operand, alpha: Operand) -> Operand:
     return a if not isinstance(alpha, Num) and alpha == 1 else _binary(a, alpha, operator.mul)
 
 
-OPERATIONS |= {
-    "add": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.add),
-    "sub": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.sub),
-    "rsub": lambda a, b, *, alpha=1: _binary(b, _scaled(a, alpha), operator.sub),
-    "mul": lambda a, b: _binary(a, b, operator.mul),
-    "neg": operator.neg,
-    "abs": Arr.absolute,
-    "sqrt": Arr.root,
-    "rsqrt": lambda x: x.power(-0.5),
-    "square": lambda x: x.combined(x, operator.mul),
-    "pow": lambda x, exponent: x.power(exponent),
-    "maximum": lambda a, b: a.maximum(b),
-    "minimum": lambda a, b: a.maximum(b, sign=-1),
-    "clone": lambda x: x.like(x.value),
-    "addcmul": lambda a, b, c, *, value=1: _binary(a, _scaled(_binary(b, c, operator.mul), value), operator.add),
-    "sigmoid": lambda x: x.applied("sigmoid"),
-    "tanh": lambda x: x.applied("tanh"),
-    "exp": lambda x: x.applied("exp"),
-    "silu": lambda x, inplace=False: _activated(x, "silu", inplace),
-    "relu": lambda x, inplace=False: _activated(x, "relu", inplace),
-}
-for _one, _others in {
-    "add": ("radd",),
-    "sub": ("subtract",),
-    "mul": ("rmul", "multiply"),
-    "neg": ("negative",),
-    "abs": ("absolute",),
-}.items():
-    OPERATIONS |= dict.fromkeys(_others, OPERATIONS[_one])
+def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
+    first, _ = _both(a, b)
+    if rounding_mode is not None:
+        first.trace.refuse(f"a division is rounded: {rounding_mode}")
+    return first.divided(b, _dtype(a, b))
 
 
 def _activated(x: Arr, function: str, inplace: bool) -> Arr:
@@ -274,6 +254,30 @@ def _activated(x: Arr, function: str, inplace: bool) -> Arr:
     if inplace:
         x.become(result)
     return x if inplace else result
+
+
+def _clamp(x: Arr, min: Operand | None = None, max: Operand | None = None) -> Arr:
+    x = x if min is None else x.maximum(min)
+    return x if max is None else x.maximum(max, sign=-1)
+
+
+OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
+    "add": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.add),
+    "sub": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.sub),
+    "rsub": lambda a, b, *, alpha=1: _binary(b, _scaled(a, alpha), operator.sub),
+    "addcmul": lambda a, b, c, *, value=1: _binary(a, _scaled(_binary(b, c, operator.mul), value), operator.add),
+    "div": _divide,
+    "rdiv": lambda a, b: _divide(b, a),
+    "addcdiv": lambda a, b, c, *, value=1: _binary(a, _scaled(_divide(b, c), value), operator.add),
+    "pow": lambda x, exponent: x.power(exponent),
+    "clone": lambda x: x.like(x.value),
+    "silu": lambda x, inplace=False: _activated(x, "silu", inplace),
+    "relu": lambda x, inplace=False: _activated(x, "relu", inplace),
+    "clamp": _clamp,
+    "clamp_min": lambda x, min: _clamp(x, min),
+    "clamp_max": lambda x, max: _clamp(x, None, max),
+    "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
+}
 
 
 @operation("gelu")
@@ -288,42 +292,6 @@ def _softplus(x: Arr, beta: Operand = 1, threshold: Operand = 20) -> Arr:
         x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
     return x.applied("softplus")
 
-
-@operation("where")
-def _where(condition: object, a: Operand, b: Operand) -> Arr:
-    like = _like(a, b)
-    return chosen(condition, _array(a, like), _array(b, like), _dtype(a, b))
-
-
-@operation("matmul")
-def _matmul(a: Operand, b: Operand) -> Arr:
-    like = _like(a, b)
-    return _array(a, like).contracted(_array(b, like), _dtype(a, b))
-
-
-@operation("div", "truediv", "divide", "true_divide")
-def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
-    like = _like(a, b)
-    if rounding_mode is not None:
-        like.trace.refuse(f"a division is rounded: {rounding_mode}")
-    return _array(a, like).divided(b, _dtype(a, b))
-
-
-OPERATIONS |= {
-    "rdiv": lambda a, b: _divide(b, a),
-    "rtruediv": lambda a, b: _divide(b, a),
-    "reciprocal": lambda x: _divide(1, x),
-    "addcdiv": lambda a, b, c, *, value=1: _binary(a, _scaled(_divide(b, c), value), operator.add),
-}
-
-
-@operation("clamp", "clip")
-def _clamp(x: Arr, min: Operand | None = None, max: Operand | None = None) -> Arr:
-    x = x if min is None else x.maximum(min)
-    return x if max is None else x.maximum(max, sign=-1)
-
-
-OPERATIONS |= {"clamp_min": lambda x, min: x.maximum(min), "clamp_max": lambda x, max: x.maximum(max, sign=-1)}
 
 # ------------------------------------------------------------------------------------------------- formats and views
 
@@ -350,7 +318,7 @@ def _is_place(value: object) -> bool:
     )
 
 
-@operation("to", "_to_copy")
+@operation("to")
 def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Arr:
     for like in wanted:
         if isinstance(like, Arr):
@@ -384,16 +352,13 @@ OPERATIONS |= {
     "unsqueeze": lambda x, dim: x.unsqueezed(dim),
     "squeeze": lambda x, dim=None: x.squeezed(dim),
     "detach": lambda x: x.view(x.axes),
+    "contiguous": lambda x: x.view(x.axes),
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
     "mT": lambda x: x.swapped(-1, -2),
-    "t": lambda x: x.transposed(range(len(x.axes))[::-1]),
     "getitem": lambda x, index: x.item(index),
     "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
     "expand_as": lambda x, other: x.expanded(other.axes),
 }
-OPERATIONS |= dict.fromkeys(("swapaxes", "swapdims"), OPERATIONS["transpose"])
-OPERATIONS |= dict.fromkeys(("data", "alias"), OPERATIONS["detach"])
-OPERATIONS |= {"reshape_as": OPERATIONS["view_as"], "contiguous": lambda x: x.view(x.axes)}
 
 
 @operation("view")
@@ -408,14 +373,14 @@ def _flatten(x: Arr, start_dim: int = 0, end_dim: int = -1) -> Arr:
     return x.view([*x.axes[:first], merged, *x.axes[last + 1 :]])
 
 
-@operation("movedim", "moveaxis")
+@operation("movedim")
 def _movedim(x: Arr, source: int, destination: int) -> Arr:
     order = [k for k in range(len(x.axes)) if k != source % len(x.axes)]
     order.insert(destination % len(x.axes), source % len(x.axes))
     return x.transposed(order)
 
 
-@operation("expand", "broadcast_to")
+@operation("expand")
 def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
     wanted = list(_shape(sizes) if size is None else size)
     old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
@@ -449,28 +414,9 @@ def _statistic(name: str) -> Function:
     return compute
 
 
-OPERATIONS |= {"mean": _statistic("mean"), "sum": _statistic("sum")}
+def _spread(how: Callable[[Arr, Arr], object]) -> Function:
+    """A function of the variance and the mean."""
 
-
-@operation("var")
-def _var(
-    x: Arr,
-    dim: Axis = None,
-    unbiased: Num | float = True,
-    keepdim: bool = False,
-    *,
-    correction: Num | float | None = None,
-    axis: Axis = None,
-    keepdims: bool = False,
-) -> Arr:
-    taken = int(unbiased) if isinstance(unbiased, bool) else unbiased
-    return x.variance(_over(x, dim, axis), keepdim or keepdims, taken if correction is None else correction)
-
-
-def _with_var(name: str, how: Callable[[Arr, Arr], object]) -> None:
-    """Enter a function of the variance and the mean, with the options of the variance."""
-
-    @operation(name)
     def compute(
         x: Arr,
         dim: Axis = None,
@@ -481,16 +427,24 @@ def _with_var(name: str, how: Callable[[Arr, Arr], object]) -> None:
         axis: Axis = None,
         keepdims: bool = False,
     ) -> object:
-        variance = _var(x, dim, unbiased, keepdim, correction=correction, axis=axis, keepdims=keepdims)
-        return how(variance, x.mean(_over(x, dim, axis), keepdim or keepdims))
+        over, kept = _over(x, dim, axis), keepdim or keepdims
+        taken = int(unbiased) if isinstance(unbiased, bool) else unbiased
+        return how(x.variance(over, kept, taken if correction is None else correction), x.mean(over, kept))
+
+    return compute
 
 
-_with_var("std", lambda variance, mean: variance.root())
-_with_var("var_mean", lambda variance, mean: (variance, mean))
-_with_var("std_mean", lambda variance, mean: (variance.root(), mean))
+OPERATIONS |= {
+    "mean": _statistic("mean"),
+    "sum": _statistic("sum"),
+    "var": _spread(lambda variance, mean: variance),
+    "std": _spread(lambda variance, mean: variance.root()),
+    "var_mean": _spread(lambda variance, mean: (variance, mean)),
+    "std_mean": _spread(lambda variance, mean: (variance.root(), mean)),
+}
 
 
-@operation("norm", "linalg_norm", "linalg_vector_norm", "vector_norm")
+@operation("norm")
 def _norm(
     x: Arr,
     ord: Order | None = None,
@@ -507,10 +461,7 @@ def _norm(
     return x.combined(x, operator.mul).sum(dim, keepdim).root()
 
 
-@operation("einsum")
-def _einsum(equation: str, *operands: Arr | Sequence[Arr]) -> Arr:
-    return einsum(equation, _shape(operands), _dtype(*_shape(operands)))
-
+OPERATIONS["einsum"] = lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands)))
 
 # ------------------------------------------------------------------------------------------------------ whole layers
 
@@ -566,12 +517,15 @@ def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num |
 
 @operation("group_norm")
 def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5) -> Arr:
-    rest = tuple(itertools.chain(*x.axes[1:]))
-    if num_groups != 1 or rest != (FEATURE,):
+    if num_groups != 1 or tuple(itertools.chain(*x.axes[1:])) != (FEATURE,):
         x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
+    return layer(x, lg.layer_norm, eps, *_along(x, weight, bias))
+
+
+def _along(x: Arr, *parameters: Weight) -> list[Weight]:
+    """Parameters along the second axis of an array."""
     ends = [1] * (len(x.axes) - 2)
-    wide = [None if p is None else p.reshaped([p.size(0), *ends]) for p in (weight, bias)]
-    return layer(x, lg.layer_norm, eps, *wide)
+    return [None if p is None else p.reshaped([p.size(0), *ends]) for p in parameters]
 
 
 @operation("batch_norm")
@@ -587,9 +541,7 @@ def _batch_norm(  # noqa: PLR0913  # PyTorch's signature
 ) -> Arr:
     if training or running_mean is None or running_var is None or x.axes[1:2] != ((FEATURE,),):
         x.trace.refuse("batch statistics")
-    ends = [1] * (len(x.axes) - 2)
-    wide = [None if p is None else p.reshaped([p.size(0), *ends]) for p in (weight, bias)]
-    return layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
+    return layer(x, lg.norms.batch_norm, eps, *_along(x, weight, bias), mean=running_mean, variance=running_var)
 
 
 @operation("normalize")
@@ -604,19 +556,12 @@ OPERATIONS["dropout"] = lambda x, p=0.5, training=True, inplace=False: (
 # -------------------------------------------------------------------------------------------- new arrays, and questions
 
 
-def _dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
-    dims = [size.dim if isinstance(size, Num) else () if size == 1 else None for size in sizes]
-    if None in dims:
-        trace.refuse(f"an array of shape {tuple(sizes)} is made")
-    return [dim for dim in dims if dim is not None]
-
-
 def _new(
     number: object, sizes: Sequence[Any], trace: Trace, size: Shape | None, dtype: object, otherwise: str = "float32"
 ) -> Arr:
     """An array of one number."""
-    dims = _dims(trace, _shape(sizes) if size is None else size)
-    return filled(trace, number, dims, _format(trace, dtype, otherwise))
+    axes = dims(trace, _shape(sizes) if size is None else size)
+    return filled(trace, number, axes, _format(trace, dtype, otherwise))
 
 
 def _constant_arrays(name: str, number: int) -> dict[str, Function]:
@@ -665,13 +610,18 @@ _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
     "shape": _lengths,
     "dtype": lambda x: getattr(torch, x.dtype),
     "ndim": lambda x: len(x.axes),
+    "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
+    "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
     "requires_grad": lambda x: x.trace.circumstance("where an input requires gradients"),
     "is_inference": lambda x: x.trace.circumstance("in inference mode"),
     "requires_grad_": lambda x, requires_grad=True: x,
     "__set__requires_grad": lambda x, requires_grad: None,
 }
-_ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
-_ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _lengths(x))
-_ASKED["size"] = lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size)
-_ASKED["sym_size"] = _ASKED["size"]
 OPERATIONS |= _ASKED
+_ALIASES = """
+add=radd sub=subtract div=truediv,divide,true_divide rdiv=rtruediv clamp=clip transpose=swapaxes,swapdims T=t
+detach=data,alias view_as=reshape_as movedim=moveaxis expand=broadcast_to to=_to_copy
+norm=linalg_norm,linalg_vector_norm,vector_norm ndim=dim,ndimension numel=nelement size=sym_size
+"""
+for _one, _, _others in (entry.partition("=") for entry in _ALIASES.split()):
+    OPERATIONS |= dict.fromkeys(_others.split(","), OPERATIONS[_one])
