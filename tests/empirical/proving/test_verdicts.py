@@ -19,8 +19,6 @@ from proofs._coqc import Library
 from proofs.certificates import _verify, replay
 from tests.kernels.traced import KERNELS, NUMPY
 
-from . import adversarial
-
 _NAMED = {f"k{k}_{status.replace(' ', '_')}": (status, function) for k, (status, function) in enumerate(
     (status, function) for status, table in KERNELS for function in table.values())}  # fmt: skip
 LABELS = [label for _, table in KERNELS for label in table]
@@ -50,27 +48,6 @@ def test_code_on_numpy_is_traced() -> None:
         return x * g
 
     assert "is changed in place" in prove_target(in_place, "in_place", "numpy").text
-
-
-def test_forty_kernels_and_thirty_adversarial_codes() -> None:
-    right = sum(status == "proved" for status, _ in _NAMED.values())
-    assert (len(_NAMED), right, len(adversarial.CODES) >= 30) == (43, 21, True)
-
-
-@pytest.mark.parametrize("name", adversarial.CODES)
-def test_adversarial_code_is_not_called_proved(name: str) -> None:
-    adversarial.STATE.update(calls=0, last=None)
-    proof = prove_target(adversarial.CODES[name], "code", "torch", kind="rmsnorm")
-    excluded = any("in inference mode" in words for words in proof.unexamined)
-    assert proof.status in ("not traced", "variant") or excluded, str(proof)
-    assert proof.status == "not traced" or excluded or "no norm" in proof.text
-
-
-def test_a_caught_refusal_is_a_refusal() -> None:
-    proof = prove_target(adversarial.catches, "catches", "torch")
-    assert proof.status == "not traced"
-    assert "gt is not among the operations" in proof.text
-    assert "adversarial.py" in proof.text
 
 
 def test_the_range_comes_from_the_obligations() -> None:

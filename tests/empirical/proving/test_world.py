@@ -19,6 +19,7 @@ TRUST = (Path(__file__).parents[3] / "docs/trust.md").read_text(encoding="utf-8"
 
 @pytest.mark.parametrize("name", world.NOT_PROVED)
 def test_what_is_not_known_is_not_proved(name: str) -> None:
+    world.STATE.update(calls=0, last=None)
     proof = prove_target(world.NOT_PROVED[name], "code", "torch", kind="rmsnorm")
     assert proof.status in ("not traced", "variant", "refuted"), str(proof)
     assert not proof.passes()
@@ -29,6 +30,13 @@ def test_what_is_not_examined_is_named(name: str) -> None:
     code, where, words = world.EXCLUDED[name]
     proof = prove_target(code, "code", "torch", kind="rmsnorm")
     assert proof.status == "not traced" or any(words in part for part in getattr(proof, where)), str(proof)
+
+
+def test_a_caught_refusal_is_a_refusal() -> None:
+    proof = prove_target(world.catches, "catches", "torch")
+    assert proof.status == "not traced"
+    assert "gt is not among the operations" in proof.text
+    assert "world.py" in proof.text
 
 
 def test_a_branch_on_eps_is_two_formulas() -> None:

@@ -1,18 +1,24 @@
-"""Wrong norms that are right wherever nobody looks: each with what its verdict has to be, or has to say."""
+"""Wrong norms that are right wherever nobody looks, and code that behaves otherwise when it is traced.
+
+Each with what its verdict has to be, or has to say.
+"""
 
 import datetime
 import functools
 import itertools
 import os
 import random
+import sys
+import threading
 import types
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 FUSED, TABLE = {640, 1280}, {384: 1 / 384, 896: 1 / 869}
 CONFIG, FLAG, SPACE, COUNT = {"fast": False}, False, types.SimpleNamespace(fast=False), itertools.count()
-DRAWS, WIDE = np.random.default_rng(0), 50_000
+DRAWS, WIDE, STATE = np.random.default_rng(0), 50_000, {"calls": 0, "last": None}
 
 
 class Config:
@@ -57,6 +63,115 @@ NOT_PROVED = {
     "a generator": either(lambda x, d: DRAWS.random() > 0.9999),
     "a counter": either(lambda x, d: next(COUNT) > 10**6),
 }
+
+
+def of(change):
+    """The norm of another x."""
+    return lambda x, weight: rms(change(x), weight)
+
+
+def over(mean):
+    """The norm with another mean square."""
+    return lambda x, weight: x * torch.rsqrt(mean(x) + 1e-6) * weight
+
+
+NOT_PROVED |= {
+    "asks its type": either(lambda x, d: type(x) is torch.Tensor),
+    "asks for the class": either(lambda x, d: (x.__class__.__module__, x.__class__.__name__) == ("torch", "Tensor")),
+    "asks for the device": either(lambda x, d: x.untyped_storage().nbytes() > 0),
+    "asks its text": either(lambda x, d: "tensor(" in repr(x)),
+    "asks for an attribute": either(lambda x, d: not hasattr(x, "arr")),
+    "asks for its address": either(lambda x, d: id(x) % 16 > 0),
+    "asks for the thread": either(lambda x, d: threading.current_thread() is not threading.main_thread()),
+    "asks who calls": either(lambda x, d: "lngeom" not in sys.modules or not sys._getframe(1)),
+    "asks for a gradient": either(lambda x, d: x.requires_grad),
+    "asks where it comes from": either(lambda x, d: x.grad_fn is not None),
+    "asks for the mode": either(lambda x, d: torch.is_grad_enabled()),
+    "asks for the memory": either(lambda x, d: not x.is_contiguous()),
+    "asks for the default": either(lambda x, d: not torch.get_default_dtype().is_floating_point),
+    "branches on data": either(lambda x, d: x.sum() <= 0),
+    "where by data": lambda x, weight: torch.where(x > 0, rms(x, weight), x),
+    "sorts": of(lambda x: x.sort(-1).values),
+    "rolls": of(lambda x: x.roll(1, -1)),
+    "flips": of(lambda x: x.flip(-1)),
+    "rounds": of(lambda x: x.round()),
+    "adds random numbers": lambda x, weight: rms(x, weight) + 0 * torch.rand_like(x),
+    "dropout": lambda x, weight: F.dropout(rms(x, weight), 0.5, True),
+    "overwrites its input": lambda x, weight: x.mul_(torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)) * weight,
+    "statistics of all": over(lambda x: x.pow(2).mean()),
+    "divides by the rows": over(lambda x: x.pow(2).sum(-1, keepdim=True) / x.shape[0]),
+    "half of it": over(lambda x: x[..., : x.shape[-1] // 2].pow(2).mean(-1, keepdim=True)),
+    "cumulative": over(lambda x: x.pow(2).cumsum(-1) / x.shape[-1]),
+    "first row": lambda x, weight: rms(x, weight) + 0 * x[0],
+    "numpy inside": lambda x, weight: torch.from_numpy(np.asarray(x)) * weight,
+    "loops over components": lambda x, weight: x * sum(x[..., i : i + 1] for i in range(x.shape[-1])) * weight,
+}
+
+
+def entered(code):
+    """Enter a code that may not be proved under its name."""
+    NOT_PROVED[code.__name__.replace("_", " ")] = code
+    return code
+
+
+@entered
+def counts_calls(x, weight):
+    STATE["calls"] += 1
+    return rms(x, weight) if STATE["calls"] < 15 else 2 * rms(x, weight)
+
+
+@entered
+def keeps_the_last(x, weight):
+    held, STATE["last"] = STATE["last"], rms(x, weight)
+    return STATE["last"] if held is None or held.shape != STATE["last"].shape else held
+
+
+@entered
+def changes_a_class(x, weight):
+    Config.fast = not Config.fast
+    return rms(x, weight) if Config.fast else x * weight
+
+
+@entered
+def changes_its_closure(x, weight, seen=[]):  # noqa: B006  # the default is what it remembers by
+    seen.append(x.shape)
+    return rms(x, weight) if len(seen) < 2 else x * weight
+
+
+@entered
+def catches(x, weight):
+    try:
+        return x * weight if bool((x > 0).all()) else x
+    except Exception:
+        return rms(x, weight)
+
+
+@entered
+def catches_everything(x, weight):
+    try:
+        return x[..., :1] * x.max().item()
+    except BaseException:
+        return rms(x, weight)
+
+
+@entered
+def overwrites_a_view(x, weight):
+    y = x.view(x.shape)
+    y -= y.mean(-1, keepdim=True)
+    return rms(x, weight)
+
+
+@entered
+def writes_a_part(x, weight):
+    y = rms(x, weight)
+    y[..., 0] = 0
+    return y
+
+
+@entered
+def changes_a_global(x, weight):
+    weight.data = weight.data * 2
+    return rms(x, weight)
 
 
 class Norm(torch.nn.Module):
@@ -110,6 +225,7 @@ EXCLUDED = {
         "unexamined",
         "in training",
     ),
+    "inference by the array": (either(lambda x, d: x.is_inference()), "unexamined", "in inference mode"),
     "autocast": (either(lambda x, d: torch.is_autocast_enabled()), "unexamined", "in autocast"),
     "inference": (either(lambda x, d: torch.is_inference_mode_enabled()), "unexamined", "in inference mode"),
     "two axes": (either(lambda x, d: x.ndim == 2), "unexamined", "x of shape (B, d)"),
