@@ -139,6 +139,7 @@ def test_wrong_backward_pass_is_named_with_its_evidence(name: str) -> None:
     assert f"backward pass wrong: {which}" in (finding.cause or "")
     assert name in (finding.cause or "")
     assert finding.exact
+    assert "  note: the bounds of the derivatives are derived by hand" in str(finding)
     wrong, right, bound = (float(number or 0) for number in (finding.wrong, finding.right, finding.bound))
     assert abs(wrong - right) > bound > 0
 

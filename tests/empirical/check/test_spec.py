@@ -27,12 +27,6 @@ class Half(torch.nn.Module):
     def forward(self, x):
         wide = x.float()
         return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
-class Wrong(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x): return torch.nn.functional.layer_norm(x, x.shape[-1:])
-    @staticmethod
-    def backward(ctx, grad): return grad
-def wrong_backward(x): return Wrong.apply(x)
 """
 
 
@@ -126,16 +120,10 @@ def test_evidence_has_gain_1_and_bias_0_where_the_fault_survives_them() -> None:
     assert "gain = 1, component" in str(gemma)
 
 
-def test_classes_dtypes_and_derivatives_are_examined() -> None:
+def test_classes_and_dtypes_are_examined() -> None:
     finding = check("some_kernels:Half", dtype="bfloat16", d=16)
     assert (finding.verdict, finding.kind, finding.eps) == ("variant", "rmsnorm", 1e-6)
     assert "Llama" in (finding.cause or "")
-    backward = check("some_kernels:wrong_backward", kind="layernorm", eps=1e-5, d=16, backward=True)
-    assert (backward.verdict, backward.cause) == ("bug", "backward pass wrong: d/dx")
-    assert backward.exact
-    by_hand = "the bounds of the derivatives are derived by hand"
-    assert by_hand in backward.record()["notes"]
-    assert f"  note: {by_hand}" in str(backward)
 
 
 def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
@@ -154,13 +142,8 @@ def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
 def llama(folder: str) -> Any:
     """A saved network of five RMSNorms with gains around 1."""
     torch.manual_seed(0)
-    sizes: dict[str, Any] = {
-        "hidden_size": 32,
-        "intermediate_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
-    model = AutoModel.from_config(LlamaConfig(**sizes, vocab_size=32))
+    sizes: dict[str, Any] = dict.fromkeys(("hidden_size", "intermediate_size", "vocab_size"), 32)
+    model = AutoModel.from_config(LlamaConfig(**sizes, num_hidden_layers=2, num_attention_heads=2))
     with torch.no_grad():
         for norm in norms(model):
             norm.weight.normal_(1, 0.3)
@@ -285,63 +268,3 @@ def test_every_norm_of_a_model_is_checked() -> None:
     assert {finding.verdict for finding in findings.values()} == {"rounding"}
     with pytest.raises(InputError, match="neither module:name nor"):
         check_spec("nothing")
-
-
-def test_onnx_files_are_checked() -> None:
-    onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
-    pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
-    helper, weights = onnx.helper, [0.5, -1.0, 2.0, 1.5]
-    made = [onnx.numpy_helper.from_array(torch.tensor(weights).numpy(), name) for name in ("g", "b")]
-    x, y = (helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [None, 4]) for n in ("x", "y"))
-    node = helper.make_node("LayerNormalization", ["x", "g", "b"], ["y"], epsilon=1e-5)
-    graph = helper.make_graph([node], "norm", [x], [y], made)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "norm.onnx")
-    assert check_spec("norm.onnx")["norm.onnx"].verdict == "rounding"
-
-
-MEMORY = """
-import torch
-def norm(y, weight, eps): return y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps) * weight
-def offset(x, weight, eps=1e-6): return norm(torch.as_strided(x, x.shape, x.stride(), 0), weight, eps)
-def strides(x, weight, eps=1e-6):
-    held, begin = x.untyped_storage().nbytes() // x.element_size(), x.storage_offset()
-    flat = torch.as_strided(x, (x.numel(),), (1,), begin) if begin + x.numel() <= held else x
-    return norm(flat.reshape(x.shape), weight, eps)
-"""
-
-
-@pytest.mark.parametrize(("name", "cause"), [("offset", "storage offset ignored"), ("strides", "strides ignored")])
-def test_memory_of_every_layout_is_tried(name: str, cause: str) -> None:
-    Path("memory_kernels.py").write_text(MEMORY)
-    finding = check(f"memory_kernels:{name}", kind="rmsnorm", eps=1e-6, d=16)
-    assert (finding.verdict, (finding.cause or "").partition(",")[0].partition(":")[0]) == ("bug", cause)
-    assert not finding.point.reproducer
-
-
-SUMS = """
-import functools
-import torch
-class Sums(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        r = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-6)
-        ctx.save_for_backward(x, w, r)
-        return (x.float() * r * w.float()).to(x.dtype)
-    @staticmethod
-    def backward(ctx, g):
-        x, w, r = ctx.saved_tensors
-        y, gw = x.float() * r, g.float() * w.float()
-        dx = r * (gw - y * (gw * y).mean(-1, keepdim=True))
-        terms = (g.float() * y).reshape(-1, x.shape[-1]).to(w.dtype)
-        return dx.to(x.dtype), functools.reduce(torch.add, terms) if HALF else terms.sum(0)
-HALF = False
-def sums(x, weight): return Sums.apply(x, weight)
-"""
-
-
-@pytest.mark.parametrize("half", [False, True])
-def test_sums_over_rows_in_16_bits_are_wrong(*, half: bool) -> None:
-    Path("sum_kernels.py").write_text(SUMS.replace("HALF = False", f"HALF = {half}"))
-    sys.modules.pop("sum_kernels", None)
-    finding = check("sum_kernels:sums", kind="rmsnorm", eps=1e-6, d=8, dtype="bfloat16", backward=True)
-    assert finding.verdict == ("bug" if half else "rounding"), finding
