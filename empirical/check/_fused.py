@@ -89,15 +89,16 @@ class _Gated(_Less):
 class _Projected(_Less):
     """One that multiplies its output by a matrix, which is that of the identity."""
 
+    given_instead = staticmethod(np.eye)
+
     def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
-        return self.given(x, _like(x, np.eye(x.shape[-1])), *given, **named)
+        return self.given(x, _like(x, self.given_instead(x.shape[-1])), *given, **named)
 
 
-class _Shifted(_Less):
+class _Shifted(_Projected):
     """One that adds a bias behind that matrix, which is 0."""
 
-    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
-        return self.given(x, _like(x, np.zeros(x.shape[-1])), *given, **named)
+    given_instead = staticmethod(np.zeros)
 
 
 _Kernel = Callable[..., object]

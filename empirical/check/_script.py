@@ -1,17 +1,25 @@
-"""The call of a kernel as a line of Python."""
+"""Scripts of a few lines that show what a kernel does without this library."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lngeom.rounding import Definition
+
+from ._trial import Shown
+
 _MADE = {"torch": "torch.{}({}, dtype=torch.{})", "numpy": "np.{}({}, dtype=np.{})", "jax": "jnp.{}({}, dtype=jnp.{})"}
-_ARRAY = {"torch": "tensor"}
 _IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",)}
 _TRITON = ("import os", 'os.environ["TRITON_INTERPRET"] = "1"')
+_GROWS = """for _ in range(8):
+    for _ in range(50):
+        {}
+    print(open("/proc/self/statm").read().split()[1], "pages")"""
+"""Calls again and again, and says how much memory the process has."""
 
 
-def imports(kernel: Any) -> tuple[str, ...]:
+def _imports(kernel: Any) -> tuple[str, ...]:
     """The lines that import the framework and the kernel; none where it is no function that can be imported."""
     target, framework = kernel.form.target, kernel.framework.name
     module, _, name = kernel.name.partition(":")
@@ -23,7 +31,7 @@ def imports(kernel: Any) -> tuple[str, ...]:
     return (*_IMPORTS.get(framework, ()), "import numpy as np", f"from {module} import {name}")
 
 
-def call(kernel: Any, d: int, x: str, eps: float | None, written: Callable[[Any], str]) -> str:
+def _call(kernel: Any, d: int, x: str, eps: float | None, written: Callable[[Any], str]) -> str:
     """The call at rows of `d` components, written as `x`; other arrays as `written` says."""
     given = kernel.at(d)
     values = {"gain": given.gain, "bias": given.bias, "eps": eps, "shape": (d,), "d": d, "axis": -1}
@@ -32,36 +40,54 @@ def call(kernel: Any, d: int, x: str, eps: float | None, written: Callable[[Any]
         value = values[role]
         text = written(value) if role in ("gain", "bias") and value is not None else repr(value)
         words.append(text if keyword is None else f"{keyword}={text}")
-    return f"{imports(kernel)[-1].rpartition(' ')[2]}({', '.join(words)})"
-
-
-def array(kernel: Any, values: Any) -> str:
-    """An array in the framework and dtype of the check."""
-    making, values = _ARRAY.get(kernel.framework.name, "array"), np.asarray(values, dtype=float).tolist()
-    return _MADE[kernel.framework.name].format(making, values, kernel.dtype)
-
-
-_GROWS = """for _ in range(8):
-    for _ in range(50):
-        {}
-    print(open("/proc/self/statm").read().split()[1], "pages")"""
-"""Calls again and again, and says how much memory the process has."""
+    return f"{_imports(kernel)[-1].rpartition(' ')[2]}({', '.join(words)})"
 
 
 def ones(kernel: Any, shape: tuple[int, ...], *, grows: bool = False) -> str:
     """A script that calls the kernel with ones, or prints how memory grows; empty where it cannot be imported."""
-    lines = imports(kernel)
-    if not lines or kernel.at(shape[-1]).holds:
+    if not (lines := _imports(kernel)) or kernel.at(shape[-1]).holds:
         return ""
 
     def written(values: Any) -> str:
         return _MADE[kernel.framework.name].format("ones", np.shape(values), kernel.dtype)
 
     eps = kernel.at(shape[-1]).eps if kernel.asked.eps is None else kernel.asked.eps
-    line = call(kernel, shape[-1], written(np.broadcast_to(0.0, shape)), eps, written)
-    return (
-        "\n".join(
-            [*(_TRITON if kernel.framework.name == "torch" else ()), *lines, "", _GROWS.format(line) if grows else line]
-        )
-        + "\n"
-    )
+    line = _call(kernel, shape[-1], written(np.broadcast_to(0.0, shape)), eps, written)
+    before = _TRITON if kernel.framework.name == "torch" else ()
+    return "\n".join([*before, *lines, "", _GROWS.format(line) if grows else line, ""])
+
+
+def reproducer(kernel: Any, base: Definition, shown: Shown) -> str:
+    """The fault and the definition; empty where the kernel cannot be imported, or is of another framework."""
+    x, made = shown.input, "tensor" if kernel.framework.name == "torch" else "array"
+
+    def written(values: Any) -> str:
+        return _MADE[kernel.framework.name].format(made, np.asarray(values, dtype=float).tolist(), kernel.dtype)
+
+    if kernel.form.filed:
+        lines, got = ("import numpy as np",), _read(kernel.dtype, *kernel.form.target.place(x))
+    elif not (lines := _imports(kernel)) or kernel.at(len(x)).holds:
+        return ""
+    else:
+        got = _call(kernel, len(x), written([x]), base.eps, written)
+        got += ".detach().double()" if kernel.framework.name == "torch" else ""
+    gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
+    square, eps = "(y * y).mean(-1, keepdims=True)", repr(base.eps)
+    root = f"np.sqrt({square} + {eps})" if base.placement == "inside" else f"(np.sqrt({square}) + {eps})"
+    return "\n".join([
+        *lines,
+        "",
+        f"x = np.array({[x]})",
+        "y = x - x.mean(-1, keepdims=True)" if base.centered else "y = x",
+        f"expected = y / {root}" + (f" * np.array({gain})" if gain else "") + (f" + np.array({bias})" if bias else ""),
+        f"got = np.asarray({got}, dtype=float)",
+        'print(f"got {got}, expected {expected}")',
+        f"assert (abs(got - expected) <= {shown.numbers[2]!r}).all()",
+        "",
+    ])  # fmt: skip
+
+
+def _read(dtype: str, file: str, row: int) -> str:
+    """A row of a file of outputs."""
+    values = f"np.load({file!r})[[{row}]]"
+    return f"({values}.astype(np.uint32) << 16).view(np.float32)" if dtype == "bfloat16" else values

@@ -6,8 +6,7 @@ from dataclasses import replace
 from ._finding import Finding, Point
 from ._name import BEGINNINGS, STRIDES, Named
 from ._options import CheckOptions
-from ._reproducer import reproducer
-from ._script import ones
+from ._script import ones, reproducer
 from ._trials import LEAK
 
 
@@ -24,7 +23,7 @@ def verdict(named: Named) -> Finding:
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
     contiguous = shown.label not in (*STRIDES, *BEGINNINGS)
-    script = reproducer(refuted, shown) if by_outputs and contiguous else ""
+    script = reproducer(refuted.kernel, refuted.base(d), shown) if by_outputs and contiguous else ""
     if named.cause == LEAK:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))

@@ -62,16 +62,13 @@ def _jax(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     return jax.device_put(array, jax.devices(device)[0]) if device else array
 
 
-def _keras(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
-    return importlib.import_module("keras").ops.convert_to_tensor(values, dtype=dtype)
-
-
-def _tensorflow(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
-    tensorflow = importlib.import_module("tensorflow")
-    return tensorflow.cast(tensorflow.constant(values), dtype)
-
-
-_MAKERS = {"torch": _torch, "jax": _jax, "keras": _keras, "tensorflow": _tensorflow, "numpy": _numpy}
+_MAKERS: dict[str, Callable[[np.ndarray, str, str | None], Any]] = {
+    "torch": _torch,
+    "jax": _jax,
+    "keras": lambda x, dtype, device: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=dtype),
+    "tensorflow": lambda x, dtype, device: importlib.import_module("tensorflow").cast(x, dtype),
+    "numpy": _numpy,
+}
 FRAMEWORKS = {name: Framework(name, make) for name, make in _MAKERS.items()}
 _ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}
 

@@ -116,31 +116,15 @@ class DualGround(Ground):
     def __init__(self, inner: Ground, moving: str, along: str) -> None:
         self.inner, self.moving, self.along = inner, moving, along
         self.d = inner.d
+        for name in ("scalar", "number", "constant", "remainder", "ones", "sign"):  # what does not move
+            setattr(self, name, getattr(inner, name))
 
     def vector(self, name: str) -> Carrier:
         value = self.inner.vector(name)
         return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
 
-    def scalar(self, name: str) -> Carrier:
-        return self.inner.scalar(name)
-
-    def number(self, value: Fraction) -> Carrier:
-        return self.inner.number(value)
-
-    def constant(self, name: str, value: Fraction) -> Carrier:
-        return self.inner.constant(name, value)
-
-    def remainder(self, modulus: int) -> Carrier:
-        return self.inner.remainder(modulus)
-
-    def ones(self, name: str) -> Carrier:
-        return self.inner.ones(name)
-
     def assume(self, value: Carrier, relation: str) -> None:
         """Nothing: it was assumed when the answers were found."""
-
-    def sign(self, value: Carrier, relation: str) -> bool | None:
-        return self.inner.sign(value, relation)
 
 
 OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {

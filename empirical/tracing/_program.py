@@ -102,18 +102,19 @@ class Program:
             trace.refuse(f"the output has the axes {output.axes} for an input with {axes}")
         return output
 
+    def _set(self, values: Mapping[str, SupportsFloat]) -> Setting:
+        """The numbers of settings, by their names in the values."""
+
+        def setting(name: str, value: float) -> float:
+            return value if self.concrete else float(values.get(self.literals.setting(name, value), value))
+
+        return setting
+
     def called(
         self, arrays: Mapping[str, object], d: int, settings: Mapping[str, SupportsFloat]
     ) -> tuple[Function, list[object]]:
         """The function for a size, and what it takes of the arrays."""
-
-        def setting(name: str, value: float) -> float:
-            return (
-                value
-                if self.literal or not self.front.symbolic
-                else float(settings.get(self.literals.setting(name, value), value))
-            )
-
+        setting = self._set(settings)
         function = self.build(d, setting)
         return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting, {})]
 
@@ -122,14 +123,7 @@ class Program:
     ) -> tuple[np.ndarray, list[np.ndarray]]:
         """The real output in float64 for rows (n, d), parameters (d,) and settings; and what linear maps gave."""
         place = axes.index((FEATURE,))
-        maps: list[np.ndarray] = []
-
-        def setting(name: str, value: float) -> float:
-            return (
-                value
-                if self.literal or not self.front.symbolic
-                else float(values.get(self.literals.setting(name, value), value))
-            )
+        maps, setting = list[np.ndarray](), self._set(values)
 
         def shaped(name: str) -> object:
             rows = values[name].reshape(*[-1 if k == 0 else 1 for k in range(len(axes) - 1)], d)

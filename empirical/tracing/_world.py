@@ -49,21 +49,8 @@ _WHOLE = re.compile(r"(torch\.(nn|autograd|jit|amp|compiler)|numpy\.(lib|linalg|
                     r"jax\.(numpy|lax|nn)|flax|keras|haiku|equinox|einops|jaxtyping|opt_einsum|ml_dtypes|collections|logging|re|"
                     r"packaging)\.")  # fmt: skip
 _OUTSIDE = re.compile(r"torch\.(nn\.parallel|autograd\.profiler|nn\.attention)|keras\.src\.random")
-_FRAMEWORKS = {
-    "torch",
-    "numpy",
-    "jax",
-    "jaxlib",
-    "flax",
-    "keras",
-    "haiku",
-    "equinox",
-    "einops",
-    "opt_einsum",
-    "ml_dtypes",
-    "array_api_compat",
-    "scipy",
-}
+_FRAMEWORKS_NAMED = "torch numpy jax jaxlib flax keras haiku equinox einops opt_einsum ml_dtypes array_api_compat scipy"
+_FRAMEWORKS = frozenset(_FRAMEWORKS_NAMED.split())
 _HIDDEN = re.compile(
     r"__(?!init|call|version|post_init|name|annotations|doc|setattr|torch_function)\w+__$|grad_fn$|is_leaf$|_version$|"
     r"(tb|f|gi|cr|ag)_(frame|back|code|globals|locals)$"

@@ -108,6 +108,12 @@ NOT_PROVED |= {
 }
 
 
+class Keeper:
+    """A class that remembers."""
+
+    calls = 0
+
+
 def entered(code):
     """Enter a code that may not be proved under its name."""
     NOT_PROVED[code.__name__.replace("_", " ")] = code
@@ -128,8 +134,8 @@ def keeps_the_last(x, weight):
 
 @entered
 def changes_a_class(x, weight):
-    Config.fast = not Config.fast
-    return rms(x, weight) if Config.fast else x * weight
+    Keeper.calls += 1
+    return rms(x, weight) if Keeper.calls % 3 else x * weight
 
 
 @entered
