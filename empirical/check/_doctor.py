@@ -17,6 +17,9 @@ from ._onnx import OnnxNorm
 Tokens = Tensor | Sequence[Sequence[int]]
 """Token ids of shape (documents, tokens)."""
 
+Differences = tuple[tuple[str, str], ...]
+"""Path in the source and cause of each norm that computes something else in a port."""
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -24,12 +27,11 @@ class Diagnosis:
 
     Attributes:
         sites: How many norms both models run.
-        differences: Path in the source and cause of each that computes something else in the port, given the same
-            input, in the order in which they run.
+        differences: Those that compute something else in the port, given the same input, in the order of the run.
     """
 
     sites: int
-    differences: tuple[tuple[str, str], ...]
+    differences: Differences
 
     @property
     def first(self) -> str | None:

@@ -124,7 +124,7 @@ class GradientTrial(Outputs):
 
 def differentiated(named: Named) -> Named:
     """With the derivatives of the definition or variant that the outputs show, on the same rows, if asked for."""
-    inputs = named.judged.tried.inputs
+    inputs = named.tried.inputs
     claim = inputs.claim
     if not claim.kernel.asked.backward or named.verdict not in ("rounding", "variant"):
         return named

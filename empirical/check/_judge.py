@@ -1,7 +1,7 @@
 """The decision whether a kernel is wrong, in exact fractions, and the smallest row that shows it."""
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,20 +14,8 @@ _SIMPLE = 4
 """Wrong rows, those of the shortest numbers first, of which one is shown if no other row could be tried."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What fractions decided: the smallest row found that refutes a claim, None if they refute none.
-
-    `claim` is that with gain 1 and bias 0 where these are wrong as well.
-    """
-
-    tried: Tried
-    claim: Claim
-    wrong: Trial | None
-
-
-def judged(tried: Tried) -> Judged:
-    """The trial of smallest dimension, first a shrunk one, of which fractions too say that it is wrong.
+def judged(tried: Tried) -> Tried:
+    """With the trial of smallest dimension, first a shrunk one, of which fractions too say that it is wrong.
 
     Where floats alone accuse a kernel, they were too near to tell.
     """
@@ -38,8 +26,8 @@ def judged(tried: Tried) -> Judged:
         with contextlib.suppress(Exception):  # a kernel may refuse a row alone in any way its framework has
             alone = plain.trial(wrong.label, wrong.x[[wrong.worst[0]]])
             if alone.wrong.any() and alone.certain():
-                return Judged(tried, plain, alone)
-    return Judged(tried, claim, wrong)
+                return replace(tried, wrong=alone, refuted=plain)
+    return replace(tried, wrong=wrong, refuted=claim)
 
 
 def _certain(claim: Claim, failing: list[Trial]) -> Trial | None:

@@ -11,7 +11,6 @@ from lngeom.rounding import FORMATS, candidates, diagnose, indistinct
 
 from ._casts import held_to_cast
 from ._inputs import HUGE
-from ._judge import Judged
 from ._left import WITHOUT
 from ._pattern import of_other_rows, patterned, places
 from ._trial import Shown, Trial
@@ -49,7 +48,7 @@ class Named:
         ratio: Largest distance of a derivative from an exact one over its bound, None if none was computed.
     """
 
-    judged: Judged
+    tried: Tried
     verdict: str
     cause: str | None
     notes: tuple[str, ...]
@@ -57,10 +56,9 @@ class Named:
     ratio: float | None = None
 
 
-def named(judged: Judged) -> Named:
+def named(tried: Tried) -> Named:
     """The verdict with its name, under the contract that is meant."""
-    tried, wrong = judged.tried, judged.wrong
-    claim, notes, shown = tried.inputs.claim, list(tried.notes), None
+    wrong, claim, notes, shown = tried.wrong, tried.inputs.claim, list(tried.notes), None
     if tried.faults:
         verdict, cause = "bug", tried.faults[0]
     else:
@@ -78,7 +76,7 @@ def named(judged: Judged) -> Named:
             verdict, cause = "variant", name
     if wrong is not None and verdict != "rounding":
         shown = wrong.shown()
-    return Named(judged, verdict, cause, (*notes, *_noted(tried, verdict)), shown)
+    return Named(tried, verdict, cause, (*notes, *_noted(tried, verdict)), shown)
 
 
 def _noted(tried: Tried, verdict: str) -> Iterator[str]:

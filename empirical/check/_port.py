@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from lngeom.errors import InputError
 
 from ..models import text_config
-from ._doctor import Diagnosis, compare_models
+from ._doctor import Differences, compare_models
 from ._logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
 from ._onnx import onnx_network, onnx_norms
 from ._weights import Weight, compare_weights, stored
@@ -168,8 +168,9 @@ def _run(both: _Pair, sequences: list[Tensor], unit: float) -> None:
             both.alike &= both.rounded
 
 
-def _judged(both: _Pair, norms: Diagnosis | str, layer: tuple[str, str] | None, lengths: list[int],
-            kind: str) -> Examined:  # fmt: skip
+def _judged(
+    both: _Pair, norms: tuple[Differences, list[str]], layer: tuple[str, str] | None, lengths: list[int], kind: str
+) -> Examined:
     """The verdict that follows."""
     changed = [f"  {each.name}: {each.text}" for each in both.weights if each.state == "changed"]
     formats = " and ".join(sorted({each.text for each in both.weights if each.state == "rounded"}))
@@ -179,14 +180,14 @@ def _judged(both: _Pair, norms: Diagnosis | str, layer: tuple[str, str] | None, 
         evidence = [f"{len(changed)} of {len(both.weights)} weights differ, the others are the same{rounded}:"]
         evidence += changed[:10] + [f"  and {len(changed) - 10} more"] * (len(changed) > 10)
     entries = [f"{key} = {theirs}, not {mine}" for key, (mine, theirs) in both.config.items()]
-    evidence += [*(f"config.json: {entry}" for entry in entries), *_of_norms(norms)]
+    evidence += [*(f"config.json: {entry}" for entry in entries), *norms[1]]
     text = f"in float64 the outputs of {', '.join(map(str, lengths))} tokens differ by up to {both.gap:.3g}; rounding"
     more = ", and that of the weights explains the rest" if both.alike and both.rounded else ""
     evidence.append(f"{text} explains {both.bound:.3g}{more}")
     unseen = [each for each in both.left if each.startswith(_UNREACHED)]
     left = (*both.left, f"inputs other than these, of more than {lengths[-1]} tokens", _LEFT)
     if not both.alike:
-        verdict, reason = "different", _named(both, norms, layer, entries)
+        verdict, reason = "different", _named(both, norms[0], layer, entries)
     elif unseen:
         verdict, reason = "not shown to be the same", f"no input that was run reaches {unseen[0]}"
     elif formats or (both.rounded and kind in ("bfloat16", "float16")):
@@ -196,38 +197,31 @@ def _judged(both: _Pair, norms: Diagnosis | str, layer: tuple[str, str] | None, 
     return Examined(verdict, reason, tuple(evidence), left)
 
 
-def _norms(source: nn.Module, port: nn.Module | Path, ids: Tensor) -> Diagnosis | str:
-    """The norms by themselves, or why they cannot be compared."""
+def _norms(source: nn.Module, port: nn.Module | Path, ids: Tensor) -> tuple[Differences, list[str]]:
+    """The norms that compute something else by themselves, and what is to be said of all."""
     try:
-        return compare_models(source, onnx_norms(port) if isinstance(port, Path) else port, ids)
+        found = compare_models(source, onnx_norms(port) if isinstance(port, Path) else port, ids)
     except InputError as error:
-        return str(error)
+        return (), [f"norms by themselves: not compared: {error}"]
+    if found.first is None:
+        return (), [f"all {found.sites} norms compute the same, within rounding"]
+    also = (f"  also {site}: {cause}" for site, cause in found.differences[1:])
+    count = f"{len(found.differences)} of {found.sites} norms differ"
+    return found.differences, [f"first norm that differs: {found.first}: {found.cause}", *also, count]
 
 
-def _of_norms(norms: Diagnosis | str) -> list[str]:
-    """What the norms by themselves compute."""
-    if isinstance(norms, str):
-        return [f"norms by themselves: not compared: {norms}"]
-    if norms.first is None:
-        return [f"all {norms.sites} norms compute the same, within rounding"]
-    also = (f"  also {site}: {cause}" for site, cause in norms.differences[1:])
-    count = f"{len(norms.differences)} of {norms.sites} norms differ"
-    return [f"first norm that differs: {norms.first}: {norms.cause}", *also, count]
-
-
-def _named(both: _Pair, norms: Diagnosis | str, layer: tuple[str, str] | None, entries: list[str]) -> str:
+def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entries: list[str]) -> str:
     """The first layer that differs, and all that is known of the change."""
     if layer is None:
         return "; ".join(["every layer does the same with the same input, put together otherwise", *entries])
     path, off = layer
     own = [each for each in both.weights if each.state == "changed" and each.name.startswith(f"{path}.")]
     causes = [f"{each.name[len(path) + 1 :]} {each.text}" for each in own[:3]]
-    found = () if isinstance(norms, str) else norms.differences
-    causes += [cause for site, cause in found if site == path]
+    causes += [cause for site, cause in norms if site == path]
     modules = (dict(model.named_modules()).get(path) for model in (both.source, both.port))
     mine, theirs = (type(module).__name__ for module in modules)
     causes += [f"{theirs} for {mine}"] * (mine != theirs) + entries
-    causes += [f"also {site}: {cause}" for site, cause in found[:1] if site != path]
+    causes += [f"also {site}: {cause}" for site, cause in norms[:1] if site != path]
     return f"first at {path}, {off}: {'; '.join(causes or ['it computes otherwise with the same weights'])}"
 
 
@@ -244,12 +238,12 @@ def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
         except InputError as error:
             line, gap, bound = f"the outputs cannot be compared: {error}", math.inf, 0.0
             said = line
-    norms = _norms(source, path, ids[1])
+    norms, told = _norms(source, path, ids[1])
     verdict, reason = "same function", "the outputs agree"
-    if isinstance(norms, Diagnosis) and norms.first is not None:
-        verdict, reason = "different", f"first at {norms.first}: {norms.cause}"
+    if norms:
+        verdict, reason = "different", "first at {}: {}".format(*norms[0])
     elif said:
         verdict, reason = "not shown to be the same", said
     elif not gap <= bound:
         verdict, reason = ("different", "no norm does otherwise by itself, the outputs do; no other layer is compared")
-    return Examined(verdict, reason, (*_of_norms(norms), line), ("weights by name", "inputs other than these", _LEFT))
+    return Examined(verdict, reason, (*told, line), ("weights by name", "inputs other than these", _LEFT))

@@ -48,6 +48,8 @@ class Tried:
         left: What was not examined.
         alone: Outputs of the first rows, each a batch of its own, where they are wrong in their batch.
         sums: How a kernel fused with a residual treats the sum, and what is wrong with it.
+        wrong, refuted: The smallest row found of which fractions say that it is wrong, None if none; and the claim that
+            it refutes, with gain 1 and bias 0 where these are wrong as well.
     """
 
     inputs: Inputs
@@ -57,6 +59,8 @@ class Tried:
     left: str = ""
     alone: np.ndarray | None = None
     sums: tuple[str | None, str | None] = None, None
+    wrong: Trial | None = None
+    refuted: Claim | None = None
 
     @contextmanager
     def listing(self, refusals: list[str], what: str) -> Iterator[None]:

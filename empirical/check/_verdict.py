@@ -12,14 +12,14 @@ from ._trials import LEAK
 
 def verdict(named: Named) -> Finding:
     """The finding, with the smallest row that shows a fault, or the worst one of a norm that is right."""
-    judged, tried = named.judged, named.judged.tried
-    claim, asked = tried.inputs.claim, tried.inputs.claim.kernel.asked
+    tried, claim = named.tried, named.tried.inputs.claim
+    asked = claim.kernel.asked
     if not tried.trials:
         return nothing_computed(replace(asked, kind=claim.kind, eps=claim.eps), str(named.cause))
     worst = max(tried.trials, key=lambda trial: trial.largest)
-    shown, refuted = (named.shown, judged.claim) if named.shown is not None else (worst.shown(), claim)
+    shown, refuted = (named.shown, tried.refuted or claim) if named.shown is not None else (worst.shown(), claim)
     of_derivative = shown.cotangent is not None
-    by_outputs = named.shown is not None and judged.wrong is not None and not of_derivative
+    by_outputs = named.shown is not None and tried.wrong is not None and not of_derivative
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
     contiguous = shown.label not in (*STRIDES, *BEGINNINGS)

@@ -6,7 +6,7 @@ import functools
 import itertools
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -98,26 +98,28 @@ def _by_length(
     return _affine(root(dim(x)) * x / longest if scaled else x / longest, gain, bias)
 
 
-def _cores() -> Iterator[tuple[str, str, bool, Core]]:
-    """Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
-    for name, kind, function in (("LayerNorm", "layernorm", lg.layer_norm), ("RMSNorm", "rmsnorm", lg.rms_norm)):
-        yield f"{name}({{z}}; ε = {{e}})", kind, True, function
-        outside = f"{name}({{z}}; ε = {{e}} outside the root)"
-        yield outside, kind, False, lambda *a, eps, _f=function: _f(*a, eps=eps, placement="outside")
-    yield "LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", False, _unbiased(True, False)
-    yield "LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", False, _unbiased(True, True)
-    yield "({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)
-    yield "√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length
-    yield "{z}/max(‖{z}‖, {e})", "other", False, lambda *a, eps: _by_length(*a, eps=eps, scaled=False)
-    yield "{z}/max(rms({z}), {e})", "other", False, lambda *a, eps: _by_length(*a, eps=eps, scaled=False, mean=True)
-    yield (
-        "1/√(mean square of {z} + {e})",
-        "other",
-        False,
-        lambda x, gain, bias, *, eps: _affine(
-            x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias
-        ),
-    )
+def _reciprocal(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -> Carrier:
+    return _affine(x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias)
+
+
+def _outside(norm: Callable[..., Carrier]) -> Core:
+    return functools.partial(norm, placement="outside")
+
+
+_CORES: tuple[tuple[str, str, bool, Core], ...] = (
+    ("LayerNorm({z}; ε = {e})", "layernorm", True, lg.layer_norm),
+    ("LayerNorm({z}; ε = {e} outside the root)", "layernorm", False, _outside(lg.layer_norm)),
+    ("RMSNorm({z}; ε = {e})", "rmsnorm", True, lg.rms_norm),
+    ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", False, _outside(lg.rms_norm)),
+    ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", False, _unbiased(True, False)),
+    ("LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", False, _unbiased(True, True)),
+    ("({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)),
+    ("√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length),
+    ("{z}/max(‖{z}‖, {e})", "other", False, functools.partial(_by_length, scaled=False)),
+    ("{z}/max(rms({z}), {e})", "other", False, functools.partial(_by_length, scaled=False, mean=True)),
+    ("1/√(mean square of {z} + {e})", "other", False, _reciprocal),
+)
+"""Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
 
 
 class Part(NamedTuple):
@@ -166,12 +168,14 @@ def _biases(names: Names) -> Iterator[Part]:
         yield Part(f" + {name}", _vector(name), (name,), name not in names.rows)
 
 
-def _composed(function: Core, parts: tuple[Part, Part, Part], scales: Mapping[str, str]) -> Value:
-    """A definition of parts, computed by the library."""
+def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = None, **vectors: str) -> Value:
+    """A definition of parts, computed by the library; of ε by its name, which is empty for 0."""
     argument, gain, bias = (part.value for part in parts)
 
     def value(ground: Ground) -> Carrier:
-        options = {key: ground.scalar(name) if name else 0 for key, name in scales.items()}
+        options = {key: ground.vector(name) for key, name in vectors.items()}
+        if eps is not None:
+            options["eps"] = ground.scalar(eps) if eps else 0
         assert argument is not None
         return function(argument(ground), gain and gain(ground), bias and bias(ground), **options)
 
@@ -184,14 +188,14 @@ def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]
     gains, biases = list(_gains(names)), list(_biases(names))
     epsilons = [*names.scalars, ""]
     for argument in _arguments(names):
-        for (text, kind, plain, function), eps in itertools.product(_cores(), epsilons):
+        for (text, kind, plain, function), eps in itertools.product(_CORES, epsilons):
             inner = argument._replace(text=text.format(z=argument.text, e=names.scalars.get(eps, "0")))
-            y = _composed(function, (inner, _NONE, _NONE), {"eps": eps})(ground)
+            y = _composed(function, (inner, _NONE, _NONE), eps)(ground)
             for gain, bias in itertools.product(gains, biases):
                 tied = bias.used if bias.used != gain.used else ()
                 used = [*argument.used, *gain.used, *tied]
                 if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
-                    value = _composed(function, (inner, gain, bias), {"eps": eps})
+                    value = _composed(function, (inner, gain, bias), eps)
                     exact = plain and argument.plain and gain.plain and bias.plain
                     affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
                     candidates.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
@@ -230,10 +234,11 @@ def _others(names: Names) -> Iterator[Candidate]:
     for gain, bias in pairs:
         before, after = f"{gain}∘" if gain else "", f" + {bias}" if bias else ""
         parts = _parts("x", gain, bias)
-        yield Candidate(f"{before}x{after}, no norm", _composed(_affine, parts, {}), "other", False)
+        yield Candidate(f"{before}x{after}, no norm", _composed(_affine, parts), "other", False)
         for mean, variance, eps in itertools.product(means, variances, names.scalars):
             text = f"{before}BatchNorm(x; {mean}, {variance}; ε = {names.scalars[eps]}){after}"
-            yield Candidate(text, _batch(parts, mean, variance, eps), "other", False)
+            value = _composed(lg.norms.batch_norm, parts, eps, mean=mean, variance=variance)
+            yield Candidate(text, value, "other", False)
 
 
 def _parts(*names: str | None) -> tuple[Part, Part, Part]:
@@ -241,19 +246,9 @@ def _parts(*names: str | None) -> tuple[Part, Part, Part]:
     return argument, gain, bias
 
 
-def _batch(parts: tuple[Part, Part, Part], mean: str, variance: str, eps: str) -> Value:
-    """Batch normalization with vectors as statistics."""
-
-    def value(ground: Ground) -> Carrier:
-        given = {"mean": ground.vector(mean), "variance": ground.vector(variance)}
-        return _composed(functools.partial(lg.norms.batch_norm, **given), parts, {"eps": eps})(ground)
-
-    return value
-
-
 def reference(names: Names, kind: str, gain: str | None, bias: str | None, eps: str | None) -> Candidate:
     """The definition expected of a norm of this kind with these parameters."""
     function, name = (lg.rms_norm, "RMSNorm") if kind == "rmsnorm" else (lg.layer_norm, "LayerNorm")
     shown = names.scalars.get(eps, "0") if eps else "0"
     text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
-    return Candidate(text, _composed(function, _parts("x", gain, bias), {"eps": eps or ""}), kind, True, eps or "")
+    return Candidate(text, _composed(function, _parts("x", gain, bias), eps or ""), kind, True, eps or "")

@@ -10,38 +10,7 @@ import torch
 import lngeom as lg
 from empirical.check import check
 from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, rounded
-
-EPS = 1e-5
-Pull = Callable[..., torch.Tensor]
-
-
-def mean(values: torch.Tensor) -> torch.Tensor:
-    return values.mean(-1, keepdim=True)
-
-
-def kernel(pull: Pull, of_gain: Pull = lambda g, n, axes: (g * n).sum(axes)) -> Any:
-    """LayerNorm with a backward pass of its own: `pull` of h = g ∘ ȳ, ȳ, g, the normalized n, and r = 1/D."""
-
-    class Layer(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-            c = x.float() - mean(x.float())
-            r = torch.rsqrt(mean(c * c) + EPS)
-            ctx.save_for_backward(c * r, r, gain.float())
-            return (c * r * gain.float() + bias.float()).to(x.dtype)
-
-        @staticmethod
-        def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-            n, r, gain = ctx.saved_tensors
-            y, axes = grads[0].float(), tuple(range(n.dim() - 1))
-            derivatives = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), y.sum(axes)
-            return tuple(value.to(grads[0].dtype) for value in derivatives)
-
-    return lambda x, gain, bias: Layer.apply(x, gain, bias)
-
-
-def plain(h: Any, y: Any, g: Any, n: Any, r: Any) -> Any:
-    return r * (h - mean(h) - n * mean(h * n))
+from tests.kernels.derived import EPS, kernel, mean, plain
 
 
 def autograd(x: Any, gain: Any, bias: Any) -> Any:

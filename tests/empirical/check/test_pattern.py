@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from empirical.check import check
+from tests.kernels.derived import kernel, plain
 
 EPS = np.float32(1e-5)
 Rows = Any
@@ -71,35 +72,21 @@ def test_what_outputs_show_is_named(name: str) -> None:
     assert re.search(told, finding.cause or ""), finding
 
 
-class Summed(torch.autograd.Function):
-    """LayerNorm whose sums over the rows are taken from elsewhere."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, weight: Any, bias: Any, sums: Any) -> Any:
-        ctx.sums, root = sums, torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5)
-        ctx.save_for_backward(n := (x - x.mean(-1, keepdim=True)) * root, root, weight)
-        return n * weight + bias
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        (n, root, weight), h = ctx.saved_tensors, grads[0] * ctx.saved_tensors[2]
-        pulled = root * (h - h.mean(-1, keepdim=True) - n * (h * n).mean(-1, keepdim=True))
-        return pulled, *ctx.sums((grads[0] * n).reshape(-1, len(weight)), grads[0].reshape(-1, len(weight))), None
+def _products(y: Any, n: Any, axes: Any) -> Any:
+    return (y * n).sum(axes)
 
 
 @pytest.mark.parametrize(
     ("sums", "told"),
     [
-        (lambda g, b: (b.sum(0), g.sum(0)), "d/dgain, d/dbias: these two exchanged"),
-        (lambda g, b: (g[:2].sum(0), b.sum(0)), "d/dgain summed over the first 2 of . rows alone"),
-        (lambda g, b: (g.sum(0), b.mean(0)), "d/dbias divided by the number of rows"),
-        (lambda g, b: (g.sum(0) * (torch.arange(16) < 8), b.sum(0)), "d/dgain components 8 to 15 zero"),
+        ((lambda y, n, axes: y.sum(axes), _products), "d/dgain, d/dbias: these two exchanged"),
+        ((lambda y, n, axes: (y * n).reshape(-1, 16)[:2].sum(0),), "d/dgain summed over the first 2 of . rows alone"),
+        ((_products, lambda y, n, axes: y.mean(axes)), "d/dbias divided by the number of rows"),
+        ((lambda y, n, axes: _products(y, n, axes) * (torch.arange(16) < 8),), "d/dgain components 8 to 15 zero"),
     ],
 )
 def test_sums_of_a_backward_pass_are_named(sums: Any, told: str) -> None:
-    finding = check(
-        lambda x, weight, bias: Summed.apply(x, weight, bias, sums), kind="layernorm", eps=1e-5, d=16, backward=True
-    )
+    finding = check(kernel(plain, *sums), kind="layernorm", eps=1e-5, d=16, backward=True)
     assert re.search(told, finding.cause or ""), finding
 
 
