@@ -15,6 +15,7 @@ from ..tracing import FrameworkArray
 from ._claim import Claim
 from ._filed import Filed
 from ._inputs import Inputs
+from ._kernel import Kernel
 from ._limits import limited
 from ._name import Named
 from ._pattern import summed
@@ -24,6 +25,8 @@ from ._trial import Outputs, Shown
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
 _NO_BOUNDS = "no bounds are derived for those of this formula"
+Leaves = dict[str, Any]
+"""Arrays of the framework by what is differentiated: x, gain, bias."""
 Mistake = Callable[[int, np.ndarray], dict[str, Any]]
 _MISTAKES: dict[str, Mistake] = {
     "mean of the cotangent not subtracted": lambda d, g: {"mean": 0},
@@ -286,31 +289,26 @@ def _computed(
         raise InputError(msg)
     shape = (*(lead or (-1,)), x.shape[-1])
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
-    leaves: dict[str, Any] = {"x": kernel.array(x.reshape(shape)), **parameters}
+    leaves: Leaves = {"x": kernel.array(x.reshape(shape)), **parameters}
 
     def forward(x: FrameworkArray, *values: FrameworkArray) -> Any:
         return kernel.call(x, dict(zip(parameters, values, strict=True)))
 
-    asked = leaves if only is None else {only: leaves[only]}
     seed: Any = kernel.array(cotangent.reshape(shape) if lead else np.ones(()))
     if kernel.framework.name == "torch":
-        gradients = _by_torch(forward, leaves, asked, seed, transposed, kernel.asked.seconds)
-    elif only is not None:
+        asked = leaves if only is None else {only: leaves[only]}
+        gradients = _by_torch(kernel, forward, leaves, asked, seed, transposed=transposed)
+        return {name: kernel.framework.read(gradient) for name, gradient in zip(asked, gradients, strict=True)}
+    if only is not None:
         return {}
-    else:
-        jax = importlib.import_module("jax")
-        output, pull = jax.vjp(forward, *leaves.values())
-        gradients = pull(jax.numpy.broadcast_to(seed.astype(output.dtype), output.shape))
-    return {name: kernel.framework.read(gradient) for name, gradient in zip(asked, gradients, strict=True)}
+    jax = importlib.import_module("jax")
+    output, pull = jax.vjp(forward, *leaves.values())
+    gradients = pull(jax.numpy.broadcast_to(seed.astype(output.dtype), output.shape))
+    return {name: kernel.framework.read(gradient) for name, gradient in zip(leaves, gradients, strict=True)}
 
 
 def _by_torch(
-    forward: Callable[..., Any],
-    leaves: dict[str, Any],
-    asked: dict[str, Any],
-    seed: Any,
-    transposed: bool,
-    seconds: float,
+    kernel: Kernel, forward: Callable[..., Any], leaves: Leaves, asked: Leaves, seed: Any, *, transposed: bool
 ) -> tuple[FrameworkArray, ...]:
     """Derivatives by `asked` of the `leaves` that autograd computes from a cotangent, which it must leave as it is."""
     torch = importlib.import_module("torch")
@@ -318,7 +316,7 @@ def _by_torch(
     seed = seed.to(output.dtype).expand(output.shape)
     seed = seed.T.contiguous().T if transposed else seed
     before = seed.clone()
-    with limited("the backward pass", seconds):
+    with limited("the backward pass", kernel.asked.seconds):
         gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
     if not torch.equal(seed, before):
         raise ValueError("the cotangent is overwritten in place")

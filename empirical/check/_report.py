@@ -79,12 +79,9 @@ def annotations(outcomes: list[Outcome]) -> str:
 
 def write_junit(outcomes: list[Outcome], path: Path) -> None:
     """JUnit's XML: a case for each kernel, with a failure, or an error where the check could not run."""
-    counts = {
-        "failures": [o for o in outcomes if o.finding and not o.passed],
-        "errors": [o for o in outcomes if o.error],
-    }
-    numbers = {name: str(len(of)) for name, of in counts.items()}
-    suite = ElementTree.Element("testsuite", {"name": "lngeom check", "tests": str(len(outcomes)), **numbers})
+    failures, errors = sum(bool(o.finding) and not o.passed for o in outcomes), sum(bool(o.error) for o in outcomes)
+    counts = {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors)}
+    suite = ElementTree.Element("testsuite", {"name": "lngeom check", **counts})
     for one in outcomes:
         case = ElementTree.SubElement(suite, "testcase", classname="lngeom.check", name=one.name)
         if not one.passed:

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from ._arrays import Arr, Axis, chosen, dims, einsum, filled, given
 from ._components import components
-from ._sizes import Num
+from ._sizes import Num, plain
 from ._trace import Refusal, Trace
 
 Value = Any
@@ -277,9 +277,7 @@ def arbitrary(function: object, trace: Trace, dtype: str) -> None:
 
 
 def _lowered(value: object) -> object:
-    if isinstance(value, NumpyArray):
-        return value.arr
-    return value.item() if isinstance(value, numpy.generic | numpy.ndarray) and value.size == 1 else value
+    return value.arr if isinstance(value, NumpyArray) else plain(value)
 
 
 def _promoted(arrays: Sequence[Arr]) -> str:

@@ -35,6 +35,6 @@ def kernel(
             n, r, gain = ctx.saved_tensors
             y, axes = grads[0].float(), tuple(range(n.dim() - 1))
             derivatives = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), of_bias(y, n, axes)
-            return tuple(value.to(grads[0].dtype) for value in derivatives)
+            return tuple(value if value is None else value.to(grads[0].dtype) for value in derivatives)
 
     return lambda x, gain, bias: Layer.apply(x, gain, bias)

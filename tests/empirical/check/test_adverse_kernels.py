@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from empirical.check import check
 from experiments.attack.scene import said
 from experiments.attack.texts import onnx_norm
 from lngeom.errors import LngeomError
+from tests.kernels.derived import kernel, plain
 from tests.support import refused
 
 
@@ -55,34 +55,13 @@ class _Trained(nn.LayerNorm):
         return super().forward(input) * (1 + self.training)
 
 
-class Backward(torch.autograd.Function):
-    """A norm whose backward pass is wrong in some way."""
-
-    mode = ""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, gain: Any) -> Any:
-        ctx.save_for_backward(x, gain)
-        return _norm(x, gain)
-
-    @staticmethod
-    def backward(ctx: Any, *given: Any) -> Any:
-        if Backward.mode == "raises":
-            raise ValueError("no derivative")
-        x, gain = (part.detach().requires_grad_() for part in ctx.saved_tensors)
-        with torch.enable_grad():
-            of_x, of_gain = torch.autograd.grad(_norm(x, gain), (x, gain), given[0].contiguous())
-        if Backward.mode == "writes":
-            given[0].mul_(2)
-        return of_x, None if Backward.mode == "no gain" else of_gain[:3] if Backward.mode == "short" else of_gain
+def _raised(*_: Any) -> Any:
+    raise ValueError("no derivative")
 
 
-def _differentiated(mode: str) -> Callable[..., Any]:
-    def norm(x: torch.Tensor, gain: torch.Tensor) -> Any:
-        Backward.mode = mode
-        return Backward.apply(x, gain)
-
-    return norm
+def _written(h: Any, y: Any, *others: Any) -> Any:
+    y.mul_(2)
+    return plain(h, y, *others)
 
 
 def _one_step(x: np.ndarray) -> Any:
@@ -109,9 +88,12 @@ KERNELS: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "70,000 rows": (lambda: _doubled(lambda x, _: len(x) > 65_535), {"d": 8}, "only for rows of a batch of 70000"),
     "d > 4096": (lambda: _doubled(lambda x, _: x.shape[-1] > 4096), {}, "only at d > 4096"),
     "training": (lambda: _Trained(8), {"kind": "layernorm"}, "only for training mode"),
-    **{f"backward {mode}": (partial(_differentiated, mode), {"d": 8, "backward": True}, line) for mode, line in {
-        "raises": "backward pass wrong: ValueError: no derivative", "no gain": "backward pass wrong: .*no d/dgain",
-        "writes": "backward pass wrong: .*(cotangent is overwritten|single memory location)", "short": "backward pass",
+    **{f"backward: {line}": (lambda norm=norm: norm, {"d": 8, "backward": True}, f"backward pass wrong: .*{line}")
+       for line, norm in {
+        "ValueError: no derivative": kernel(_raised),
+        "no d/dgain": kernel(plain, lambda y, n, axes: None),
+        "(cotangent is overwritten|single memory location)": kernel(_written),
+        "Error": kernel(plain, lambda y, n, axes: (y * n).sum(axes)[:3]),
     }.items()},
 }  # fmt: skip
 """What makes a kernel, how it is checked, and what its verdict, a bug, or the refusal says."""
