@@ -33,12 +33,3 @@ def same_radicand(a: sy.Proved, b: sy.Proved, divisors: sy.Proved) -> sy.Proved:
     roots = sy.congruence("inv", 1 / sy.root(p), 1 / sy.root(q), divisors)
     parts = [(sy.root(p) + sy.root(q), None, roots), (-1, None, sy.square_of_root(a)), (1, None, sy.square_of_root(b))]
     return sy.combine(p - q, parts)
-
-
-def divisor_of_multiple(goal: sy.Formula, given: list[sy.Proved], moment: Scalar, a: Scalar, eps: Scalar) -> sy.Proved:
-    """A goal by √(a²m + ε) = a√(m + ε/a²), from a > 0 and ε ≥ 0 for a moment m that is not negative."""
-    positive, nonnegative = given
-    square, u = a * a * moment + eps, a * sy.root(moment + eps / (a * a))
-    squared = sy.prove(sy.equal(u * u, square), positive, nonnegative)
-    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
-    return sy.prove(goal, (same, sy.root(square)), positive, nonnegative)

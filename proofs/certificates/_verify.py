@@ -24,7 +24,7 @@ RESULTS = SOURCES / "results.json"
 """The record of the last run of ``lngeom verify``."""
 
 LIBRARY = ("Base", "Terms", "Values", "Source", "Checker", "Decode", "Readable")
-LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Stream", "Orders", "Bounds")
+LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Stream", "Bounds")
 
 _LAST_STEP = re.compile(
     r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL

@@ -136,14 +136,6 @@ def test_mean_angle(x: Vector, x_: Vector):
     wrong("a mean angle of 90° means no component along 1", lambda: along == 0, at={"x": (1, 1), "x_": (-1, -1)})
 
 
-@test_mean_angle.proof
-def _(goal, given, x, x_):
-    """‖x‖² − (1·x)²/d = ‖Πx‖² = 0, and the other vector is −x."""
-    constant, opposite = given
-    energy = sy.combine(square_norm(x) - dot(ones(x), x) ** 2 / dim(x), [(1, x, constant)])
-    return sy.prove(goal, (opposite, x_), (energy, square_norm(x)))
-
-
 @theorem(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included")
 def test_rotation_by_layer_norm(x: Vector, eps: Epsilon):
     """Before the affine step the cosine between x and LayerNorm's output is ‖Πx‖/‖x‖.
@@ -169,39 +161,6 @@ def test_rotation_by_rms_norm(x: Vector, eps: Epsilon):
     y, z = lg.rms_norm(x, eps=eps), lg.rms_norm(x, x, eps=eps)
     assert dot(x, y) == norm(x) * norm(y)
     wrong("with a gain, here x itself, either", lambda: dot(x, z) == norm(x) * norm(z))
-
-
-@st.composite
-def masked(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """A mask, and a vector that is 0 outside of it."""
-    m = draw(masks(d))
-    return {"m": m, "x": [a * b for a, b in zip(m, draw(vectors(d)), strict=True)]}
-
-
-@theorem(GUPTA, "section 3.2", "finds hidden states of Llama models orthogonal to 1", models=masked)
-def test_massive_activations(x: Vector, m: Vector):
-    """Vectors carried by k of the d coordinates are nearly orthogonal to 1.
-
-    (1·x)² ≤ k‖x‖² for x supported on k coordinates
-
-    Remark: Divided by d‖x‖²: |cos θ| ≤ √(k/d) for the angle θ of x ≠ 0 to 1.
-    """
-    assume(m * m == m, "m∘m = m")
-    assume(m * x == x, "m∘x = x")
-    assume(dot(m, ones(x)) > 0, "k > 0", redundant="for the empty mask x = 0 and both sides are 0")
-    k, along = dot(m, ones(x)), dot(ones(x), x) ** 2
-    assert along <= k * square_norm(x)
-    wrong("k − 1 in place of k", lambda: along <= (k - 1) * square_norm(x))
-
-
-@test_massive_activations.proof
-def _(goal, given, x, m):
-    """k(k‖x‖² − (1·x)²) = ‖kx − (1·x)m‖²."""
-    mask, support, count = given
-    k = dot(m, ones(x))
-    squares = sum_of_squares(k * x - dot(ones(x), x) * m)
-    parts = [product(squares, sy.prove(sy.greater(1 / k), count))]
-    return as_sum(goal, parts, count, (mask, m * m), (support, m * x))
 
 
 def bound(m: Vector, x: Vector) -> Scalar:
@@ -231,7 +190,7 @@ def divided(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(OWN, "angles", "|cos θ| ≤ √(k/d)√(1 − δ) + √(1 − k/d)√δ, δ = ‖(1 − m)x‖²/‖x‖²", models=divided)
 def test_massive_activation_bound(x: Vector, m: Vector):
-    """The same with a rest outside the k coordinates.
+    """Vectors carried by k of the d coordinates, up to a rest, are nearly orthogonal to 1.
 
     1·x ≤ √k‖mx‖ + √(d − k)‖(1 − m)x‖
 
@@ -241,7 +200,11 @@ def test_massive_activation_bound(x: Vector, m: Vector):
     assume(dot(m, ones(x)) > 0, "k > 0", redundant="mx ≠ 0 implies it")
     assume(dot(m, x * x) > 0, "mx ≠ 0", redundant="for mx = 0 the bound is Cauchy-Schwarz on the rest")
     assume(dot(1 - m, ones(x)) > 0, "k < d", redundant="(1 − m)x ≠ 0 implies it")
-    assume(dot(1 - m, x * x) > 0, "(1 − m)x ≠ 0", redundant="for (1 − m)x = 0 it is angles.massive_activations")
+    assume(
+        dot(1 - m, x * x) > 0,
+        "(1 − m)x ≠ 0",
+        redundant="for (1 − m)x = 0 it is 1·x ≤ √k‖x‖, Cauchy-Schwarz on the k coordinates",
+    )
     assert dot(ones(x), x) <= bound(m, x) + bound(1 - m, x)
     wrong("without the rest", lambda: dot(ones(x), x) <= bound(m, x))
     k, rest = root(dot(m, ones(x))), root(dot(1 - m, ones(x)))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import lngeom as lg
 from lngeom import kernel as sy
-from lngeom.kernel import dim, dot, ones, square_norm
+from lngeom.kernel import dim, dot, square_norm
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
 from .._shared import mean_square
@@ -68,31 +68,6 @@ def test_selectable(x: Vector, z: Vector, g: Vector, b: Vector):
     assert dot(y / g, lg.rms_norm(x, g, b, eps=0)) > dot(y / g, lg.rms_norm(z, g, b, eps=0))
     q = lg.rms_norm(x, eps=1) / g
     wrong("the same at ε = 1", lambda: dot(q, lg.rms_norm(x, g, b, eps=1)) > dot(q, lg.rms_norm(z, g, b, eps=1)))
-
-
-@test_selectable.proof
-def _(goal, given, g):
-    """q·(k − k′) = y·(y − y′) = ‖y − y′‖²/2 for q = y/g, k = g∘y + b and ‖y‖ = ‖y′‖."""
-    apart = product(sy.prove(sy.greater(dim(g) / dim(g) / 2)), given[0])
-    return as_sum(goal, [apart], *given[1:])
-
-
-@theorem(BRODY, "section 3.2", "scaling to one norm, which ε prevents")
-def test_unselectable(x: Vector, q: Vector, g: Vector, b: Vector, c: Scalar, m: Scalar, eps: Epsilon):
-    """No query prefers the key of a constant vector to both that of a vector and that of its opposite.
-
-    q·LN_ε(c1) ≤ m wherever q·LN_ε(x) ≤ m and q·LN_ε(−x) ≤ m
-    """
-    assume(dot(q, lg.layer_norm(x, g, b, eps=eps)) <= m, "q·LN_ε(x) ≤ m")
-    assume(dot(q, lg.layer_norm(-x, g, b, eps=eps)) <= m, "q·LN_ε(−x) ≤ m")
-    logit = dot(q, lg.layer_norm(c * ones(x), g, b, eps=eps))
-    assert logit <= m
-    wrong("strictly less", lambda: logit < m)
-
-
-@test_unselectable.proof
-def _(goal, given):
-    return as_sum(goal, [product(sy.constant(Fraction(1, 2), ">"), sign) for sign in given])
 
 
 @theorem(BRODY, "section 3.2", "a key in the convex hull of the others is unselectable", kind="lemma")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.fibers import invert
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed, trace
+from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.strategies import ball, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
@@ -97,23 +97,6 @@ def test_image(g: Vector, b: Vector, z: Vector, eps: Epsilon):
     wrong("points on the surface are reached too", lambda: lg.layer_norm(y, g, b, eps=eps) == z)
 
 
-@theorem(OWN, "volume", "product of the semi-axes")
-def test_volume(g: Vector):
-    """The gain changes volumes in the hyperplane by |det G|‖α‖/√d.
-
-    (α/‖α‖)·(G1̂) ‖α‖ = √d
-
-    Last step: The square of the factor is a Gram determinant: det((GB)ᵀGB) = (det G)²‖α‖²/d for every matrix B whose
-    columns are an orthonormal basis of 1^⊥.
-
-    Remark: G maps 1^⊥ to α^⊥ and the unit normal 1̂ to height √d/‖α‖ over it.
-    """
-    assume(nonzero(g))
-    moved = g * ones(g) / root(dim(g))
-    assert dot(1 / g / norm(1 / g), moved) * norm(1 / g) == root(dim(g))
-    wrong("the height over g^⊥", lambda: dot(g / norm(g), moved) * norm(1 / g) == root(dim(g)))
-
-
 @theorem(BLOG, "on h", "the bias moves the ellipsoid and is its center", kind="lemma")
 def test_center(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """The bias is the center of the set of outputs.
@@ -168,11 +151,6 @@ def test_form_positive(v: Vector, g: Vector):
     wrong("at least the form with the projector off 1", lambda: form >= dot(v, untilted(g, v)))
 
 
-@test_form_positive.proof
-def _(goal, v, g):
-    return as_sum(goal, [sum_of_squares(off_alpha(g, v) / g)])
-
-
 def alpha_varies(given: list[sy.Proved], g: Vector) -> tuple[sy.Proved, ...]:
     """‖α‖² > 0."""
     return (sy.prove(sy.greater(square_norm(1 / g)), *given),)
@@ -183,12 +161,7 @@ def spread(g: Vector, v: Vector) -> Vector:
     return g * lg.project(g * v)
 
 
-@theorem(
-    RIECHERS,
-    "axes of the hyperellipsoid",
-    "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺",
-    lemmas=alpha_varies,
-)
+@theorem(RIECHERS, "axes of the hyperellipsoid", "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺")
 def test_penrose(v: Vector, w: Vector, g: Vector):
     """The four Penrose equations: Π₂G⁻²Π₂ is the pseudo-inverse of GΠG.
 
@@ -212,7 +185,7 @@ def test_penrose(v: Vector, w: Vector, g: Vector):
     wrong("G⁻¹ΠG⁻¹", lambda: dot(w, spread(g, lg.project(v / g) / g)) == dot(v, spread(g, lg.project(w / g) / g)))
 
 
-@theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "the hyperplane of the outputs", lemmas=alpha_varies)
+@theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "the hyperplane of the outputs")
 def test_inverse_product(v: Vector, g: Vector):
     """The product of GΠG and its pseudo-inverse is the projector off G⁻¹1.
 
@@ -310,25 +283,6 @@ def test_directions(g: Vector, u: Vector, lam: Scalar):
     centre = lg.project(u)
     assert spread(g, g * centre) == lam * g * centre
     wrong("the direction Πu itself", lambda: spread(g, centre) == lam * centre)
-
-
-@test_directions.proof
-def _(goal, given, g, u, lam):
-    (eigen,) = given
-    return sy.prove(goal, (eigen, lam * u), sy.combine(lam * summed(u), [(-1, ones(u), eigen)]))
-
-
-@theorem(OWN, "principal axes", "first elementary symmetric function of the eigenvalues", kind="lemma")
-def test_trace(g: Vector):
-    """The trace of GΠG is the share 1 − 1/d of the squared gains.
-
-    tr GΠG = (1 − 1/d)‖g‖²
-
-    Remark: A trace is the sum of the eigenvalues, so that the squared semi-axes sum to (d − 1)‖g‖².
-    """
-    total = trace(lambda v: spread(g, v), g)
-    assert total == (1 - 1 / dim(g)) * square_norm(g)
-    wrong("‖g‖²", lambda: total == square_norm(g))
 
 
 @st.composite
@@ -429,22 +383,6 @@ def _(goal, given, g, v, w, lam, mu):
     return sy.prove(goal, sy.cancel(dot(v, w), vanishes, apart))
 
 
-@theorem(OWN, "principal axes", "det(λ − GΠG) = λp′(λ)/d with p = ∏(λ − g_i²)")
-def test_characteristic_polynomial(g: Vector, lam: Scalar):
-    """The characteristic polynomial of GΠG is, up to λ/d, the derivative of the polynomial of the squared gains.
-
-    1 + Σ g_i²/(λ − g_i²)/d = (λ/d) Σ 1/(λ − g_i²)
-
-    Last step: With ellipsoid.secular and its converse: a λ ≠ 0 that is not a squared gain is an eigenvalue of GΠG if
-    and only if p′(λ) = 0, where p(λ) = Π(λ − g_i²).
-    """
-    assume(nonzero(g * g - lam), "g_i² ≠ λ")
-    d, poles = dim(g), summed(1 / (lam - g * g))
-    determinant = 1 + summed(g * g / (lam - g * g)) / d
-    assert determinant == lam / d * poles
-    wrong("p′(λ)/d, without the factor λ", lambda: determinant == poles / d)
-
-
 @st.composite
 def zero_gains(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Gains of which one at least is 0, and their inverses on the support."""
@@ -526,50 +464,3 @@ def _(goal, given, x, g, h, eps):
         sum_of_squares(hidden * (y - dot(hidden, y) / k)),
     ]
     return as_sum(goal, parts, positive, defined, k_positive, (first, g * g * h), (idempotent, g**2 * h**2))
-
-
-@st.composite
-def one_gap(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """Poles, and two numbers between the same two of them."""
-    a = draw(vectors(d))
-    low = draw(st.sampled_from([*a, min(a) - 1]))
-    width = min((pole for pole in a if pole > low), default=low + 1) - low
-    return {"a": a, "lam": low + width / 3, "mu": low + width / 2}
-
-
-@theorem(
-    OWN, "principal axes", "roots of the secular equation lie one between each two neighbouring poles", models=one_gap
-)
-def test_interlacing(a: Vector, lam: Scalar, mu: Scalar):
-    """Between two neighbouring squared gains there is one squared semi-axis over d, and it keeps a distance from both.
-
-    Σ 1/(a_i − λ) < Σ 1/(a_i − μ) for λ < μ with no a_i between or at them
-
-    Last step: If p < q are two components of a with none between them, then there is one λ with p < λ < q and
-    Σ 1/(a_i − λ) = 0, and (q − p)/d ≤ λ − p and (q − p)/d ≤ q − λ hold of it.
-
-    Remark: By ellipsoid.secular, with a = g² and gains that are not 0: m distinct squared gains give m − 1 axes of this
-    kind, and of k equal ones come k − 1 more, those of ellipsoid.secular_converse.
-    """
-    assume((a - lam) * (a - mu) > 0, "(a_i − λ)(a_i − μ) > 0")
-    assume(mu - lam > 0, "λ < μ")
-    assert summed(1 / (a - lam)) < summed(1 / (a - mu))
-    wrong("Σ a_i/(a_i − λ) decreases", lambda: summed(a / (a - lam)) > summed(a / (a - mu)))
-
-
-@test_interlacing.proof
-def _(goal, given, a, lam, mu):
-    """Σ1/(a − μ) − Σ1/(a − λ) = (μ − λ)Σ1/((a − λ)(a − μ))."""
-    same_side, apart = given
-    k = sy.inverse_sign(same_side)
-    whole = sy.inverse(same_side)
-
-    def split(t: Vector, other: Vector) -> sy.Proved:
-        """1/t = u/(tu) for tu > 0, u the other: t·(1/t) = 1, because t²·(1/t) = t and tu·(1/(tu)) = 1."""
-        share = other * k.conclusion.term
-        unit = sy.combine(t / t - 1, [(share, None, sy.inverse_total(t)), (1 - t / t, None, whole)])
-        return sy.combine(1 / t - share, [(-1 / t, None, whole), (share, None, unit)])
-
-    steps = [(1, 1, split(a - mu, a - lam)), (-1, 1, split(a - lam, a - mu))]
-    scaled = sy.multiply(apart, sy.total(k))
-    return sy.transport(goal.term, sy.combine(goal.term - scaled.conclusion.term, steps), scaled)

@@ -15,7 +15,6 @@ from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import assuming, deviation, variance
-from .._steps import divisor_of_multiple
 from ..works import BLOG, GUPTA, OWN, RIECHERS
 
 
@@ -129,11 +128,6 @@ def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
     wrong("ε/a", lambda: lg.standardize(a * x, eps=eps) == lg.standardize(x, eps=eps / a))
 
 
-@test_scaling.proof
-def _(goal, given, x, a, eps):
-    return divisor_of_multiple(goal, given, variance(x), a, eps)
-
-
 @theorem(GUPTA, "after eq. 4", "for σ = 0 LayerNorm outputs zeros", kind="lemma")
 def test_constant(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
     """A constant vector becomes the bias.
@@ -165,34 +159,6 @@ def test_placements(x: Vector, eps: Epsilon):
     assert outside == scale(variance(x), eps=matching_eps(x, eps=eps, placement="outside"))
     wrong("the same ε", lambda: outside == scale(variance(x), eps=eps), at={"x": (1, -1), "eps": 1})
     wrong("ε² inside", lambda: outside == scale(variance(x), eps=eps * eps))
-
-
-@test_placements.proof
-def _(goal, given, x, eps):
-    outside, square = deviation(x) + eps, variance(x) + 2 * deviation(x) * eps + eps * eps
-    positive, squared = sy.prove(sy.at_least(outside), *given), sy.prove(sy.equal(outside**2, square))
-    return sy.prove(goal, *given, sy.root_of_square(square, positive, squared))
-
-
-@theorem(OWN, "epsilon", "the other direction of the conversion")
-def test_placements_back(x: Vector, eps: Epsilon):
-    """For one vector ε inside the root equals another ε outside it.
-
-    √(σ² + ε) = σ + ε′ for ε′ = ε/(√(σ² + ε) + σ)
-    """
-    assume(eps > 0, redundant="at ε = 0 both sides are σ, where the kernel reads 0/0 as 0")
-    inside = scale(variance(x), eps=eps)
-    assert inside == scale(variance(x), eps=matching_eps(x, eps=eps), placement="outside")
-    wrong("ε′ = √ε", lambda: inside == scale(variance(x), eps=root(eps), placement="outside"))
-
-
-@test_placements_back.proof
-def _(goal, given, x, eps):
-    """(s − σ)(s + σ) = ε for s = √(σ² + ε), divided by s + σ."""
-    sigma, s = deviation(x), root(variance(x) + eps)
-    one = sy.inverse(sy.prove(sy.greater(s + sigma), *given))
-    difference = sy.prove(sy.equal((s - sigma) * (s + sigma), eps), *given)
-    return sy.combine(goal.term, [(1 / (s + sigma), None, difference), (sigma - s, None, one)])
 
 
 def mismatch(x: Vector, outside: Scalar, inside: Scalar) -> Scalar:
@@ -227,15 +193,6 @@ def _(goal, given, x, x2, eps, c):
     return sy.transport(goal.term, sy.prove(sy.equal(goal.term, apart.conclusion.term), inside), apart)
 
 
-def quotient(v: Vector, given: list[sy.Proved], eps: Scalar) -> sy.Proved:
-    """(‖v‖ + ε√d)/(‖v‖/√d + ε) = √d, where ‖v‖/√d is written √(‖v‖²/d)."""
-    radius, mean_root = root(dim(v)), root(square_norm(v) / dim(v))
-    law = sy.inverse(sy.prove(sy.greater(mean_root + eps), *given))
-    same = sy.prove(sy.equal(norm(v), radius * mean_root), *given)
-    share = 1 / (mean_root + eps)
-    return sy.combine((norm(v) + eps * radius) * share - radius, [(share, None, same), (radius, None, law)])
-
-
 @theorem(BLOG, "definition", "lnorm = h∘g∘f with f = Π and g(x) = √n x/(‖x‖ + ε√n)")
 def test_outside_steps(x: Vector, eps: Epsilon):
     """With ε outside the root too, LayerNorm projects and then divides by a norm.
@@ -248,11 +205,6 @@ def test_outside_steps(x: Vector, eps: Epsilon):
     wrong("ε without √d", lambda: (norm(centred) + eps) * y == radius * centred)
     inside = lg.standardize(x, eps=eps)
     wrong("ε inside the root", lambda: (norm(centred) + eps * radius) * inside == radius * centred)
-
-
-@test_outside_steps.proof
-def _(goal, given, x, eps):
-    return sy.combine(goal.term, [(lg.project(x), None, quotient(lg.project(x), given, eps))])
 
 
 @theorem(BLOG, "on g", "only vectors very close to the origin miss the sphere")
@@ -278,14 +230,6 @@ def test_outside_rms_length(x: Vector, eps: Epsilon):
     d, square = dim(x), square_norm(lg.rms_norm(x, eps=eps, placement="outside"))
     assert square * (norm(x) + eps * root(d)) ** 2 == d * square_norm(x)
     wrong("ε without √d", lambda: square * (norm(x) + eps) ** 2 == d * square_norm(x))
-
-
-@test_outside_rms_length.proof
-def _(goal, given, x, eps):
-    share, square = quotient(x, given, eps), square_norm(x)
-    radius = sy.square_of_root(sy.prove(sy.greater(dim(x))))
-    factor = share.conclusion.term + 2 * root(dim(x))
-    return sy.combine(goal.term, [(square * factor, None, share), (square, None, radius)])
 
 
 @theorem(OWN, "epsilon", "dynamics of repeated normalization")
@@ -351,8 +295,3 @@ def test_concentration_below(x: Vector, eps: Epsilon):
         lambda: depth >= eps / (2 * variance(x)),
         given=lambda: [("x is not constant", varies(x)), eps > 0],
     )
-
-
-@test_concentration_below.proof
-def _(goal, given, x, eps):
-    return scaled_square(goal, given, x, eps, lambda sigma, s: 1 / (2 * s * s))

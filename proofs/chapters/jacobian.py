@@ -10,13 +10,12 @@ from lngeom import kernel as sy
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential, secant_product
 from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
 from lngeom.norms import scale
-from lngeom.projection import mean_vector
 from lngeom.strategies import centred, vectors
-from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import assuming, variance
 from .._steps import as_sum, product, sum_of_squares
-from ..works import BLOG, DIGEST, OWN, RIECHERS, XIONG
+from ..works import DIGEST, OWN, XIONG
 
 
 def denominator(x: Vector, eps: Scalar) -> Scalar:
@@ -40,23 +39,6 @@ def test_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("projection of the tangent dropped", lambda: moved == g * (v - y * dot(y, v) / dim(x)) / s)
 
 
-@theorem(BLOG, "definition of the norm", "divides by σ + ε and does not differentiate")
-def test_outside(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """With ε outside the root the radial term gets the factor (σ + ε)/σ.
-
-    D LN(x)·v = g∘(Πv − y(y·v)(σ + ε)/(σd))/(σ + ε), y = Πx/(σ + ε), for σ > 0
-
-    Last step: Where σ > 0 the formal derivative is the derivative of the function.
-    """
-    assume(varies(x), "x is not constant", redundant="at σ = 0 the total root and inverse make both sides agree")
-    assume(eps >= 0, redundant="only needed for σ + ε ≠ 0, which may hold for negative ε too")
-    moved = derivative(lambda t: lg.layer_norm(t, g, b, eps=eps, placement="outside"), x, v)
-    assert moved == jacobian_product(x, v, g, eps=eps, placement="outside")
-    y, s = lg.standardize(x, eps=eps, placement="outside"), scale(variance(x), eps=eps, placement="outside")
-    inside = g * (lg.project(v) - y * dot(y, v) / dim(x)) / s
-    wrong("the radial term of ε inside the root", lambda: moved == inside)
-
-
 @theorem(XIONG, "proof of Lemma 3", "its Jacobian contains the factor I − 11ᵀ/d", kind="lemma")
 def test_uniform_input(x: Vector, g: Vector, eps: Epsilon):
     """Shifts along 1 do not change the output.
@@ -66,18 +48,6 @@ def test_uniform_input(x: Vector, g: Vector, eps: Epsilon):
     assert jacobian_product(x, ones(x), g, eps=eps) == 0
     wrong("the same for RMSNorm", lambda: jacobian_product(x, ones(x), g, eps=eps, centered=False) == 0)
     wrong("the same for the input itself, which only ε = 0 makes true", lambda: jacobian_product(x, x, g, eps=eps) == 0)
-
-
-@theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "outputs lie in the hyperplane α·(z − b) = 0")
-def test_dead_output(x: Vector, v: Vector, g: Vector, eps: Epsilon):
-    """No gradient reaches the output direction α = G⁻¹1.
-
-    αᵀJ = 0 for g_i ≠ 0
-    """
-    assume(nonzero(g))
-    moved = jacobian_product(x, v, g, eps=eps)
-    assert dot(1 / g, moved) == 0
-    wrong("1ᵀJ = 0, true for constant gain only", lambda: dot(ones(x), moved) == 0)
 
 
 @theorem(OWN, "Jacobian", "vector-Jacobian product in O(d)")
@@ -91,31 +61,6 @@ def test_transpose(x: Vector, v: Vector, w: Vector, g: Vector, eps: Epsilon):
     forward = dot(w, jacobian_product(x, v, g, eps=eps))
     assert forward == dot(jacobian_transpose_product(x, w, g, eps=eps), v)
     wrong("symmetric with a gain too", lambda: forward == dot(jacobian_product(x, w, g, eps=eps), v))
-
-
-@theorem(OWN, "Jacobian", "LayerNorm without gain is monotone")
-def test_positive(x: Vector, v: Vector, eps: Epsilon):
-    """Without gain the Jacobian is positive semidefinite.
-
-    v·(J₀v) ≥ 0 for ε ≥ 0 and σ² + ε > 0
-    """
-    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the total inverse makes the form 0")
-    assume(eps >= 0, redundant="the library takes no ε < 0")
-    form = dot(v, jacobian_product(x, v, eps=eps))
-    assert form >= 0
-    wrong("positive definite: strictly on all v", lambda: form > 0)
-    wrong("the same with a gain, here v itself", lambda: dot(v, jacobian_product(x, v, v, eps=eps)) >= 0)
-
-
-@test_positive.proof
-def _(goal, given, x, v, eps):
-    """v·Jv = ‖Πv − y(y·v)/d‖²/s + ε(y·v)²/(d s³), because ‖y‖²/d = 1 − ε/s²."""
-    defined, not_negative = given
-    y, inverse = lg.standardize(x, eps=eps), sy.prove(sy.greater(1 / denominator(x, eps)), defined)
-    tangential = sum_of_squares(lg.project(v) - y * dot(y, v) / dim(x))
-    along = product(not_negative, sy.square(dot(y, v)), inverse, inverse, inverse)
-    parts = [product(tangential, inverse), product(along, sy.prove(sy.greater(1 / dim(x))))]
-    return as_sum(goal, parts, defined)
 
 
 @theorem(OWN, "Jacobian", "the standardized vector is a gradient")
@@ -142,17 +87,6 @@ def test_potential(x: Vector, v: Vector, eps: Epsilon):
 @test_potential.proof
 def _(goal, given):
     return assuming(sy.prove(goal), given)
-
-
-@theorem(OWN, "Jacobian", "hence ‖J‖₂ ≤ ‖GΠ‖₂‖J₀‖₂", kind="lemma")
-def test_gain_factors(x: Vector, v: Vector, g: Vector, eps: Epsilon):
-    """The gain enters the Jacobian through GΠ alone.
-
-    Jv = GΠ(J₀v)
-    """
-    moved, plain = jacobian_product(x, v, g, eps=eps), jacobian_product(x, v, eps=eps)
-    assert moved == g * lg.project(plain)
-    wrong("gain before the projection", lambda: moved == lg.project(g * plain))
 
 
 @st.composite
@@ -222,18 +156,6 @@ def test_lipschitz_attained(x: Vector, v: Vector, g: Vector, eps: Epsilon):
     moved = jacobian_product(x, v, g, eps=eps)
     assert moved == g * lg.project(v) / root(eps)
     wrong("max|g|/√ε in place of GΠ/√ε: the projection dropped", lambda: moved == g * v / root(eps))
-
-
-@test_lipschitz_attained.proof
-def _(goal, given, x, v, g, eps):
-    """With Πx = 0 the variance vanishes, and √(σ² + ε) = √ε as functions of equal arguments."""
-    (constant,) = given
-    y, s = lg.standardize(x, eps=eps), denominator(x, eps)
-    vanishes = sy.combine(variance(x), [(1 / dim(x), x, constant)])
-    inverses = sy.congruence("inv", s, root(eps), sy.congruence("sqrt", variance(x) + eps, eps, vanishes))
-    # y = Πx/s, and Πx = 0.
-    no_output = sy.combine(y, [(1 / s, None, constant)])
-    return sy.combine(goal.term, [(g * lg.project(v), None, inverses), (-g * dot(y, v) / dim(x) / s, None, no_output)])
 
 
 @theorem(DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)")
@@ -433,19 +355,6 @@ def inside(facts: list[sy.Proved], a: Vector, b: Vector) -> sy.Proved:
     return sy.transport(radius, same, product(sy.square(k), positive))
 
 
-@theorem(OWN, "Jacobian", "the secant treats two vectors alike")
-def test_secant_symmetric(x: Vector, z: Vector, v: Vector, w: Vector, eps: Epsilon):
-    """The secant matrix of LayerNorm is symmetric, and sends the uniform vector to 0.
-
-    w·Mv = v·Mw, and M1 = 0
-    """
-    assert dot(w, secant_product(x, z, v, eps=eps)) == dot(v, secant_product(x, z, w, eps=eps))
-    assert secant_product(x, z, ones(x), eps=eps) == 0
-    other = dot(v, secant_product(x, z, w, x, eps=eps))
-    wrong("with a gain, here x", lambda: dot(w, secant_product(x, z, v, x, eps=eps)) == other)
-    wrong("it sends x to 0, as the Jacobian at ε = 0", lambda: secant_product(x, z, x, eps=eps) == 0)
-
-
 @theorem(OWN, "Jacobian", "the Lipschitz constant, attained by jacobian.lipschitz_attained")
 def test_lipschitz(x: Vector, z: Vector, g: Vector, c: Scalar, eps: Epsilon):
     """The distance of two outputs is at most c/√ε times that of the inputs, c the norm of the gain on what differs.
@@ -489,63 +398,3 @@ def _(goal, given, x, z, g, c, eps):
     ]
     bare = as_sum(sy.at_least(square_norm(x - z) - eps * square_norm(v)), parts)
     return as_sum(goal, [sy.multiply(sy.square(c), bare), product(positive, bounded)])
-
-
-@theorem(OWN, "Jacobian", "exact Lipschitz constant with ε outside the root")
-def test_lipschitz_outside(x: Vector, z: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """With ε outside the root the distance of two outputs is at most c/ε times that of the inputs.
-
-    ε²‖LN_ε(x; g) − LN_ε(z; g)‖² ≤ c²‖x − z‖² for ε > 0 and ‖g∘v‖ ≤ c‖v‖ at v = LN_ε(x) − LN_ε(z), LN = Πx/(σ + ε)
-
-    Last step: For ε > 0 and L ≥ 0: ‖LN_ε(x; g) − LN_ε(x′; g)‖ ≤ L‖x − x′‖ for all x and x′ if and only if
-    ‖g∘Πv‖ ≤ Lε‖v‖ for all v; so the Lipschitz constant is ‖GΠ‖₂/ε.
-    """
-    assume(eps > 0, redundant="at ε = 0 the left side is 0, and the library takes no ε < 0")
-    moved = lg.standardize(x, eps=eps, placement="outside") - lg.standardize(z, eps=eps, placement="outside")
-    assume(c**2 * square_norm(moved) >= square_norm(g * moved), "‖g∘v‖ ≤ c‖v‖")
-    written = g * moved
-    assert eps**2 * square_norm(written) <= c**2 * square_norm(x - z)
-    wrong(
-        "ε as if it were inside the root",
-        lambda: eps * square_norm(written) <= c**2 * square_norm(x - z),
-        at={"x": (Fraction(1, 8), Fraction(-1, 8)), "g": (1, 1), "c": 1, "eps": Fraction(1, 4)},
-    )
-
-
-@test_lipschitz_outside.proof
-def _(goal, given, x, z, g, c, eps):
-    """‖x − x′‖² = ‖Πx − Πx′‖² + d(μ − μ′)²."""
-    positive, bounded = given
-    a, b, s, t, e = *map(sy.vector, "ab"), *map(sy.scalar, "ste")
-    law = sy.instantiate(outside_law(), {a: lg.project(x), b: lg.project(z)})
-    for scalar, u in ((s, x), (t, z)):
-        law = sy.instantiate(law, {scalar: root(variance(u)) + e})
-    law = sy.instantiate(law, {e: eps})
-    for u in (x, z):
-        share = product(sum_of_squares(lg.project(u)), sy.prove(sy.greater(1 / dim(u))))
-        size = sy.square_of_root(as_sum(sy.at_least(variance(u)), [share]))
-        law = sy.cut(sy.root_nonnegative(variance(u)), sy.cut(size, law))
-    bare = sy.add(sy.cut(positive, law), sum_of_squares(mean_vector(x - z)))
-    return as_sum(goal, [sy.multiply(sy.square(c), bare), product(sy.square(eps), bounded)])
-
-
-def outside_law() -> sy.Proved:
-    """‖a − b‖² ≥ e²‖v‖² for v = a/s − b/t, (s − e)² = ‖a‖²/d, (t − e)² = ‖b‖²/d, s ≥ e and t ≥ e > 0.
-
-    The difference is (st − e²)(‖v‖² + d(s − t)²/(st)).
-    """
-    a, b, s, t, e = *map(sy.vector, "ab"), *map(sy.scalar, "ste")
-    sizes = [sy.assume(sy.equal((r - e) ** 2, square_norm(u) / dim(u))) for r, u in ((s, a), (t, b))]
-    first, second, positive = *(sy.assume(sy.at_least(r - e)) for r in (s, t)), sy.assume(sy.greater(e))
-    own, other = (sy.transport(r, sy.combine(0, []), sy.add(one, positive)) for r, one in ((s, first), (t, second)))
-    slack = as_sum(sy.at_least(s * t - e * e), [product(first, second), product(positive, sy.add(first, second))])
-    apart = product(slack, sy.prove(sy.greater(dim(a))), sy.square(s - t), sy.inverse_sign(own), sy.inverse_sign(other))
-    v = a / s - b / t
-    known = [(one, square_norm(u)) for one, u in zip(sizes, (a, b), strict=True)]
-    units = [(sy.inverse(own), s / s), (sy.inverse(other), t / t)]
-    return as_sum(
-        sy.at_least(square_norm(a - b) - e * e * square_norm(v)),
-        [product(slack, sum_of_squares(v)), apart],
-        *known,
-        *units,
-    )

@@ -6,7 +6,7 @@ from lngeom.kernel import dim, dot, norm, ones, root, square_norm
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
 from .._shared import variance
-from .._steps import as_sum, product, same_divisor, sum_of_squares
+from .._steps import same_divisor
 from ..works import DIGEST, GUPTA, JIANG, OWN
 from . import irreversibility
 
@@ -50,14 +50,6 @@ def test_worst_growth(h: Vector, a: Vector):
     assume(square_norm(a) > 0, "a ≠ 0", redundant="for a = 0 both sides are ‖h‖²")
     assert square_norm(h + a) <= (norm(h) + norm(a)) ** 2
     wrong("‖h‖² + ‖a‖² as the bound", lambda: square_norm(h + a) <= square_norm(h) + square_norm(a))
-
-
-@test_worst_growth.proof
-def _(goal, given, h, a):
-    """(‖h‖ + ‖a‖)² − ‖h + a‖² = ‖ ‖a‖h − ‖h‖a ‖²/(‖h‖‖a‖)."""
-    first, second = given
-    inverse = product(sy.prove(sy.greater(1 / norm(h)), first), sy.prove(sy.greater(1 / norm(a)), second))
-    return as_sum(goal, [product(sum_of_squares(norm(a) * h - norm(h) * a), inverse)], first, second)
 
 
 @theorem(GUPTA, "appendix A.1", "continuous summation leads to an increasing norm", kind="lemma")
@@ -128,7 +120,7 @@ def test_shift_seen(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
     RMS_ε(x + c1; g, b) = RMS_ε(x; g, b) implies c = 0, for ε > 0 and nonzero gains
 
     Remark: The first norm of a network of RMSNorms therefore puts out something else when c1 is added to the stream. Of
-    the network's output nothing follows: see residual.shift_erased.
+    the network's output nothing follows: a later branch can undo what an earlier one lets through.
     """
     assume(nonzero(g))
     assume(eps > 0)
@@ -153,23 +145,3 @@ def _(goal, given, x, g, b, c, eps):
     # ((g∘y′ + b) − (g∘y + b))/g = y′ − y
     outputs = sy.combine(after - before, [(-1, None, undone), (1 / g, None, same)])
     return sy.prove(goal, sy.cut(positive, sy.cut(outputs, injective)))
-
-
-def opened(y: Vector, eps: Scalar) -> Vector:
-    """The inverse of RMSNorm, √ε y/√(1 − ‖y‖²/d)."""
-    return root(eps) * y / root(1 - square_norm(y) / dim(y))
-
-
-@theorem(OWN, "residual stream", "that every RMSNorm network depends on the shift is not a theorem")
-def test_shift_erased(x: Vector, eps: Epsilon):
-    """A branch behind an RMSNorm can erase the stream, and any shift with it.
-
-    x + f(RMS_ε(x)) = 0 for f(y) = −√ε y/√(1 − ‖y‖²/d) and ε > 0
-
-    Remark: After this branch the stream is 0 for every x, so that the network's output does not depend on what was
-    added before: whether a given network does is a question for a measurement.
-    """
-    assume(eps > 0)
-    assert x - opened(lg.rms_norm(x, eps=eps), eps) == 0
-    wrong("the same behind a LayerNorm", lambda: x - opened(lg.standardize(x, eps=eps), eps) == 0)
-    wrong("f(y) = −y", lambda: x - lg.rms_norm(x, eps=eps) == 0)

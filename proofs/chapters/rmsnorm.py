@@ -1,18 +1,15 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
-from hypothesis import strategies as st
-
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.epsilon import relative_radius, relative_radius_from_mean_square
 from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.norms import layer_rms_distance, scale
-from lngeom.strategies import centred, rational_root, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import mean, mean_square, variance
-from .._steps import as_sum, divisor_of_multiple, product, sum_of_squares
-from ..works import ASHKBOOS, BLOG, DIGEST, GRAEF, GUPTA, JIANG, OWN, RIECHERS, SHIRODKAR, ZHANG
+from .._steps import as_sum, product, sum_of_squares
+from ..works import ASHKBOOS, BLOG, GRAEF, GUPTA, JIANG, OWN, RIECHERS, SHIRODKAR, ZHANG
 from .ellipsoid import zero_gains
 
 
@@ -61,38 +58,6 @@ def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("orthogonal to the gain in place of 1", instead={"1·x = 0": lambda: dot(g, x) == 0})
 
 
-@st.composite
-def balanced(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """A vector orthogonal to 1, and an ε for which √(‖x‖²/d + ε) is rational."""
-    x = draw(centred(d))
-    return {"x": x, "eps": draw(rational_root(x))}
-
-
-@theorem(DIGEST, "adoption", "calls RMSNorm a drop-in replacement", models=balanced)
-def test_only_balanced_input(x: Vector, eps: Epsilon):
-    """They agree on no other vectors.
-
-    RMS_ε(x) = LN_ε(x) without gain implies 1·x = 0
-    """
-    assume(lg.rms_norm(x, eps=eps) == lg.standardize(x, eps=eps), "RMS_ε(x) = LN_ε(x)")
-    assume(
-        mean_square(x) + eps > 0,
-        "‖x‖²/d + ε > 0",
-        redundant="it fails only for x = 0 and ε = 0, where 1·x = 0: the library takes no ε < 0",
-    )
-    assert dot(ones(x), x) == 0
-    wrong("they agree for constant vectors only", lambda: lg.project(x) == 0)
-
-
-@test_only_balanced_input.proof
-def _(goal, given, x, eps):
-    """Sum both sides: 0 = S(x)/√(‖x‖²/d + ε), and the root is not 0."""
-    same, defined = given
-    inverse = sy.weaken(sy.prove(sy.greater(1 / scale(mean_square(x), eps=eps)), defined), "!=")
-    summed_up = sy.combine(summed(x) * inverse.conclusion.term, [(1, ones(x), same)])
-    return sy.prove(goal, sy.cancel(summed(x), summed_up, inverse))
-
-
 def longer_than_zero(x: Vector, given: list[sy.Proved]) -> tuple[sy.Proved, ...]:
     """‖x‖² = dσ² + (1·x)²/d > 0."""
     share = sy.prove(sy.greater(1 / dim(x)))
@@ -112,19 +77,6 @@ def test_angle(x: Vector):
     y, z, size = lg.standardize(x, eps=0), lg.rms_norm(x, eps=0), root(mean_square(x))
     assert dot(y, z) == norm(y) * norm(z) * root(variance(x)) / size
     wrong("d cos θ", lambda: dot(y, z) == dim(x) * mean(x) / size)
-
-
-@test_angle.proof
-def _(goal, given, x):
-    """LN(x)·RMS(x) = d sin θ, and both outputs have the norm √d."""
-    (length,) = longer_than_zero(x, given)
-    y, z, width = lg.standardize(x, eps=0), lg.rms_norm(x, eps=0), root(dim(x))
-    sine = root(variance(x)) / root(mean_square(x))
-    inner = sy.prove(sy.equal(dot(y, z), dim(x) * sine), *given)
-    first, second = (sy.prove(sy.equal(norm(v), width), *given, length) for v in (y, z))
-    square = sy.square_of_root(sy.prove(sy.greater(dim(x))))
-    lengths = [(-sine * norm(z), None, first), (-sine * width, None, second), (-sine, None, square)]
-    return sy.combine(goal.term, [(1, None, inner), *lengths])
 
 
 def square_distance(x: Vector, eps: Scalar) -> Scalar:
@@ -268,11 +220,6 @@ def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
     wrong("for a < 0 too", instead={"a > 0": lambda: a < 0})
 
 
-@test_scaling.proof
-def _(goal, given, x, a, eps):
-    return divisor_of_multiple(goal, given, mean_square(x), a, eps)
-
-
 @theorem(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")
 def test_fold_write(h: Vector, w: Vector, v: Vector, b: Vector, s: Scalar, t: Scalar):
     """Centring every writer centres the stream.
@@ -303,62 +250,6 @@ def test_fold_gain(x: Vector, w: Vector, g: Vector, b: Vector, c: Scalar, eps: E
     wrong("tied weights: the map is shared and keeps its old values", lambda: read == dot(w, y) + offset)
 
 
-@theorem(OWN, "folding", "the stream after a Post-LN layer is its output")
-def test_post_norm(x: Vector, b: Vector, c: Scalar, eps: Epsilon):
-    """With constant gains and a bias of mean zero a Post-LN stream stays centred by itself.
-
-    ΠLN_ε(x) = LN_ε(x) for g = c1 and 1·b = 0
-    """
-    assume(dot(ones(b), b) == 0, "1·b = 0")
-    z, stretched = lg.layer_norm(x, c * ones(x), b, eps=eps), lg.layer_norm(x, b, b, eps=eps)
-    assert lg.project(z) == z
-    wrong("the same for every gain, here b itself", lambda: lg.project(stretched) == stretched)
-
-
-@theorem(
-    OWN,
-    "folding",
-    "the stream after a Post-LN layer is its output",
-    models=lambda d: {"g": vectors(d, kind="constant"), "b": centred(d)},
-)
-def test_post_norm_gain(g: Vector, b: Vector, eps: Epsilon):
-    """Only a constant gain keeps the outputs of a LayerNorm centred.
-
-    1·LN_ε(g; g, b) = 0 and 1·LN_ε(0; g, b) = 0 imply Πg = 0, for ε > 0
-
-    Remark: The second hypothesis is 1·b = 0, since LN_ε(0; g, b) = b.
-    """
-    assume(summed(lg.layer_norm(g, g, b, eps=eps)) == 0, "1·LN_ε(g) = 0")
-    assume(summed(lg.layer_norm(0 * g, g, b, eps=eps)) == 0, "1·LN_ε(0) = 0")
-    assume(eps > 0, redundant="at ε = 0 the first alone implies it where g varies, and the library takes no ε < 0")
-    assert lg.project(g) == 0
-    wrong("b = 0 follows", lambda: b == 0)
-
-
-@test_post_norm_gain.proof
-def _(goal, given, g, b, eps):
-    """The difference: 1·LN_ε(g; g, b) − 1·LN_ε(0; g, b) = ‖Πg‖²/√(σ² + ε)."""
-    at_gain, at_zero, positive = given
-    inverted = 1 / scale(variance(g), eps=eps)
-    difference = sy.combine(square_norm(lg.project(g)) * inverted, [(1, None, at_gain), (-1, None, at_zero)])
-    vanishes = sy.cancel(square_norm(lg.project(g)), difference, sy.prove(sy.greater(inverted), positive))
-    return sy.prove(goal, sy.definite(lg.project(g), vanishes))
-
-
-@theorem(OWN, "folding", "the stream after a Post-LN layer is its output")
-def test_post_norm_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """A linear reader gets back what centring took from a Post-LN stream, unless Σ1/g_i = 0.
-
-    z = Πz + ((α·b − α·Πz)/Σα_i)1 for z = LN_ε(x; g, b), α = 1/g and Σα_i ≠ 0
-    """
-    assume(nonzero(g))
-    assume(summed(1 / g) != 0, "Σ1/g_i ≠ 0")
-    z, plain = lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(x, g, eps=eps)
-    centre, without_mean = lg.project(z), lg.project(plain)
-    assert z == centre + (dot(1 / g, b) - dot(1 / g, centre)) / summed(1 / g)
-    wrong("for RMSNorm", lambda: plain == without_mean - dot(1 / g, without_mean) / summed(1 / g))
-
-
 @theorem(ASHKBOOS, "section 3.2", "the embeddings are centred, the head is another matrix", kind="lemma")
 def test_fold_tied(e: Vector, f: Vector, z: Vector):
     """Centring a tied embedding moves logits by its means times the sum of what the head reads.
@@ -368,22 +259,6 @@ def test_fold_tied(e: Vector, f: Vector, z: Vector):
     after = dot(lg.project(e), z) - dot(lg.project(f), z)
     assert after == dot(e, z) - dot(f, z) - (mean(e) - mean(f)) * summed(z)
     wrong("nothing changes: the head may stay tied", lambda: after == dot(e, z) - dot(f, z))
-
-
-@theorem(OWN, "folding", "an encoder whose stream begins with an activation function")
-def test_fold_entry(h: Vector, a: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """One mean subtraction where the stream begins is enough if the sum of all later writes is centred.
-
-    RMS_ε(Πφ + a) = LN_ε(φ + a) for 1·a = 0, whatever φ: a nonlinear entry needs no other fold
-    """
-    assume(summed(a) == 0, "1·a = 0")
-    z, entered = lg.layer_norm(h + a, g, b, eps=eps), lg.project(h)
-    assert lg.rms_norm(entered + a, g, b, eps=eps) == z
-    wrong(
-        "condition dropped: dropout, here a mask g, between the writer and the stream",
-        lambda: lg.rms_norm(entered + g * a, eps=eps) == lg.layer_norm(h + g * a, eps=eps),
-    )
-    wrong("no mean subtraction at all: the entry as it is", lambda: lg.rms_norm(h + a, g, b, eps=eps) == z)
 
 
 @theorem(GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias", kind="lemma")
@@ -415,16 +290,6 @@ def test_no_dead_direction(w: Vector, g: Vector, eps: Epsilon):
     wrong(
         "the same for LayerNorm", instead={"w·RMS_ε(g∘w; g) = 0": lambda: dot(w, lg.layer_norm(g * w, g, eps=eps)) == 0}
     )
-
-
-@test_no_dead_direction.proof
-def _(goal, given, w, g, eps):
-    """The product is w·RMS(g∘w; g) = ‖g∘w‖²/√(m + ε), and g∘w = 0 leaves w = 0."""
-    equation, gains, positive = given
-    divisor = scale(mean_square(g * w), eps=eps)
-    length = sy.combine(square_norm(g * w) / divisor, [(1, None, equation)])
-    gone = sy.cancel(square_norm(g * w), length, sy.prove(sy.greater(1 / divisor), positive))
-    return sy.prove(goal, sy.cancel(w, sy.definite(g * w, gone), gains))
 
 
 @theorem(OWN, "RMSNorm", "a bound by the scales of the two vectors, where 1/√ε bounds all")

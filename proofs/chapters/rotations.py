@@ -12,10 +12,8 @@ from lngeom.strategies import centred, isometries, rational_root, scalars, spher
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean_square, variance
-from .._steps import as_sum, same_divisor, same_radicand
-from ..works import ASHKBOOS, GUPTA, OWN, QUAROT
-
-HALF = Fraction(1, 2)
+from .._steps import same_divisor, same_radicand
+from ..works import ASHKBOOS, GUPTA, QUAROT
 
 
 def mirror_laws(given: list[sy.Proved], u: Vector) -> list[tuple[sy.Proved, object]]:
@@ -32,36 +30,6 @@ def reflected(u: Vector, x: Vector) -> Vector:
     """The vector Hx = x − 2w(w·x)/‖w‖² with w = u − 1, the Householder reflection that exchanges 1 and u."""
     w = u - ones(x)
     return x - 2 * w * dot(w, x) / square_norm(w)
-
-
-@theorem(OWN, "rotations", "Hx = x − 2w(w·x)/‖w‖² with w = u − 1", models=lambda d: {"u": sphere(d)}, kind="lemma")
-def test_exchange(u: Vector, x: Vector):
-    """The reflection along u − 1 takes 1 to u.
-
-    H1 = u for ‖u‖² = d, u ≠ 1
-    """
-    assume(square_norm(u) == dim(u), "‖u‖² = d")
-    assume(
-        square_norm(u - ones(u)) > 0, "u ≠ 1", redundant="for u = 1 the kernel, which reads 1/0 as 0, has H1 = 1 = u"
-    )
-    assert reflected(u, ones(u)) == u
-    wrong("a projection in place of the reflection", lambda: lg.project(ones(u), u) == u)
-
-
-@test_exchange.proof
-def _(goal, given, u):
-    return sy.prove(goal, *mirror_laws(given, u))
-
-
-@theorem(OWN, "rotations", "H is orthogonal", kind="lemma")
-def test_reflection(u: Vector, x: Vector, y: Vector):
-    """The reflection keeps all inner products.
-
-    Hx·Hy = x·y
-    """
-    assume(square_norm(u - ones(u)) > 0, "u ≠ 1", redundant="for u = 1 the kernel, which reads 1/0 as 0, has Hx = x")
-    assert dot(reflected(u, x), reflected(u, y)) == dot(x, y)
-    wrong("x − w(w·x)/‖w‖², without the 2", lambda: dot(lg.project(x, u - 1), lg.project(y, u - 1)) == dot(x, y))
 
 
 @theorem(GUPTA, "section 3", "1 is an arbitrarily chosen direction", models=lambda d: {"u": sphere(d)})
@@ -114,8 +82,6 @@ def test_rms_commutes(p: Vector, x: Vector, eps: Epsilon):
     """RMSNorm without gain divides vectors of one length by one number.
 
     RMS_ε(p) = p/√(‖x‖²/d + ε) for ‖p‖² = ‖x‖²
-
-    Last step: For ε > 0 a linear map A commutes with RMSNorm if and only if A = 0 or AᵀA = I.
     """
     assume(square_norm(p) == square_norm(x), "‖p‖² = ‖x‖²")
     divisor = scale(mean_square(x), eps=eps)
@@ -161,60 +127,6 @@ def _(goal, given, p, x, eps):
     return same_size(goal, given, p, mean_square(p), mean_square(x), eps)
 
 
-def along(d: int, c: int) -> st.SearchStrategy[dict[str, object]]:
-    """One vector twice, and c times the vector."""
-    return vectors(d).map(lambda v: {"p": v, "y": v, "x": [c * value for value in v]})
-
-
-@theorem(
-    OWN,
-    "rotations",
-    "A(y ± x) = Ay where Ax = 0",
-    models=lambda d: images(d).map(lambda values: {"p": values["p"], "y": values["x"], "x": [0] * d}),
-    kind="lemma",
-)
-def test_no_kernel(p: Vector, x: Vector, y: Vector):
-    """What can be added to a vector and taken away from it without a change of length is 0.
-
-    ‖p‖² = ‖y‖², ‖p‖² = ‖y + x‖² and ‖p‖² = ‖y − x‖² imply x = 0
-
-    Remark: With p = Ay and Ax = 0: a linear map that keeps the length of all it does not send to 0 is 0 or sends
-    nothing else to 0.
-    """
-    assume(square_norm(p) == square_norm(y), "‖p‖² = ‖y‖²")
-    assume(square_norm(p) == square_norm(y + x), "‖p‖² = ‖y + x‖²")
-    assume(square_norm(p) == square_norm(y - x), "‖p‖² = ‖y − x‖²")
-    assert x == 0
-    wrong("y = 0", lambda: y == 0)
-
-
-@test_no_kernel.proof
-def _(given, x):
-    same, plus, minus = given
-    return sy.definite(x, sy.combine(square_norm(x), [(1, None, same), (-HALF, None, plus), (-HALF, None, minus)]))
-
-
-@theorem(OWN, "rotations", "AᵀA = I, from lengths alone", models=images, kind="lemma")
-def test_orthogonal(p: Vector, q: Vector, x: Vector, y: Vector):
-    """Where two vectors and their sum have the lengths of two others and theirs, the inner products are equal.
-
-    ‖p‖² = ‖x‖², ‖q‖² = ‖y‖² and ‖p + q‖² = ‖x + y‖² imply p·q = x·y
-
-    Remark: With p = Ax and q = Ay: a linear map that keeps all lengths keeps all inner products.
-    """
-    assume(square_norm(p) == square_norm(x), "‖p‖² = ‖x‖²")
-    assume(square_norm(q) == square_norm(y), "‖q‖² = ‖y‖²")
-    assume(square_norm(p + q) == square_norm(x + y), "‖p + q‖² = ‖x + y‖²")
-    assert dot(p, q) == dot(x, y)
-    wrong("componentwise products", lambda: p * q == x * y)
-
-
-@test_orthogonal.proof
-def _(goal, given):
-    first, second, both = given
-    return sy.combine(goal.term, [(-HALF, None, first), (-HALF, None, second), (HALF, None, both)])
-
-
 BEFORE_ROTATION = ASHKBOOS, "section 3.2", "LayerNorm is turned into RMSNorm before the stream is rotated"
 
 
@@ -223,25 +135,6 @@ def centred_images(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A vector, the image of its centred part under a map that fixes 1, and an ε for which √(σ² + ε) is rational."""
     x, shift, move = draw(centred(d)), draw(scalars()), draw(isometries(d, fix_mean=True))
     return {"x": [value + shift for value in x], "q": move(x), "eps": draw(rational_root(x))}
-
-
-@theorem(*BEFORE_ROTATION, models=centred_images)
-def test_layer_commutes(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
-    """LayerNorm without gain centres vectors, and divides those whose centred parts have one length by one number.
-
-    LN_ε(q + c1) = q/√(σ² + ε) for 1·q = 0 and ‖q‖² = ‖Πx‖²
-
-    Last step: For ε > 0 a linear map A commutes with LayerNorm if and only if AΠ = ΠA and AΠ = 0 or (AΠ)ᵀAΠ = Π; an
-    orthogonal one if and only if it sends 1 to a multiple of 1.
-    """
-    assume(summed(q) == 0, "1·q = 0")
-    assume(square_norm(q) == square_norm(lg.project(x)), "‖q‖² = ‖Πx‖²")
-    divisor = scale(variance(x), eps=eps)
-    assert lg.layer_norm(q + c * ones(q), eps=eps) == q / divisor
-    wrong(
-        "every orthogonal map: p = Ax with ‖p‖² = ‖x‖² alone, here Πp for q",
-        lambda: lg.layer_norm(q + x, eps=eps) == lg.project(q + x) / divisor,
-    )
 
 
 @theorem(*BEFORE_ROTATION, models=centred_images)
@@ -293,32 +186,3 @@ def _(goal, given, x, q, c, eps):
     swapped = same_divisor(size + eps, variance(q) + eps, sizes)
     own = sy.combine(q / scale(size, eps=eps) - q / divisor, [(1, None, plain), (q, None, swapped)])
     return same_size(goal, [own, not_zero, positive], q, size, variance(x), eps)
-
-
-@st.composite
-def rounded(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """A size m, a number c of levels, and errors of at most m/c."""
-    m, c = draw(scalars(">")), draw(scalars(">"))
-    return {"m": m, "c": c, "e": [m / c * draw(st.sampled_from((1, -1, HALF))) for _ in range(d)]}
-
-
-@theorem(QUAROT, "section 1", "outliers make quantization hard, and rotations remove them", models=rounded)
-def test_quantization(e: Vector, m: Scalar, c: Scalar):
-    """Rounding to a number of levels costs least where all components have one size.
-
-    c²‖e‖² ≤ dm² for c|e_i| ≤ m
-
-    Last step: Whatever the vector y and the orthogonal Q, (Qy)_i² ≤ m² for all i implies ‖y‖² ≤ dm²; and for every y
-    there is an orthogonal Q with (Qy)_i² = ‖y‖²/d for all i.
-
-    Remark: So with m the largest |y_i| the bound √d m/c on the error lies between ‖y‖/c and √d‖y‖/c; a rotation can
-    make it the first, and the second is that of a vector with one component that is not 0.
-    """
-    assume(m * m - c * c * e * e >= 0, "c|e_i| ≤ m")
-    assert c * c * square_norm(e) <= dim(e) * m * m
-    wrong("m², without the dimension", lambda: c * c * square_norm(e) <= m * m)
-
-
-@test_quantization.proof
-def _(goal, given):
-    return as_sum(goal, [sy.total(given[0])])

@@ -9,8 +9,8 @@ from lngeom.projection import mean_vector
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean, variance
-from .._steps import as_sum, product, same_divisor, sum_of_squares
-from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG, ZHU
+from .._steps import as_sum, product, sum_of_squares
+from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG
 
 
 @theorem(VANLAARHOVEN, "section 2.1", "the effective learning rate is η/‖w‖²")
@@ -29,24 +29,6 @@ def test_effective_rate(x: Vector, p: Vector, q: Vector, a: Scalar, eta: Scalar)
     assert lg.standardize(longer, eps=0) == y
     wrong("a step of aη", lambda: lg.standardize(a * x - a * eta * q, eps=0) == y)
     wrong("the same at ε = 1", lambda: lg.standardize(longer, eps=1) == lg.standardize(step, eps=1))
-
-
-@test_effective_rate.proof
-def _(goal, given, x, p, q, a, eta):
-    """Both sides see a(x − ηp): ax − a²ηq is that, and LN₀(az) = LN₀(z) for z = x − ηp."""
-    positive, gradients = given
-    step, d = x - eta * p, dot(ones(x), ones(x))
-    u, v = a * x - a * a * eta * q, a * step
-    same = sy.combine(u - v, [(a * eta, None, gradients)])
-    # σ²(u) − σ²(v) = (Πu + Πv)·(u − v)/d
-    variances = sy.combine(variance(u) - variance(v), [(1 / d, lg.project(u + v), same)])
-    divisors = same_divisor(variance(u), variance(v), variances)
-    centres = sy.combine(lg.project(u) - lg.project(v), [(1, None, same), (-1 / d, 1, same)])
-    parts = [(lg.project(u), None, divisors), (1 / scale(variance(v), eps=0), None, centres)]
-    equals = sy.combine(lg.standardize(u, eps=0) - lg.standardize(v, eps=0), parts)
-    z = sy.vector("z")
-    scaled = sy.prove(sy.equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
-    return sy.combine(goal.term, [(1, None, equals), (1, None, sy.instantiate(scaled, {z: step}))])
 
 
 def sgd_step(w: Vector, m: Vector, p: Vector, eta: Scalar, beta: Scalar, lam: Scalar) -> Vector:
@@ -147,26 +129,6 @@ def _(goal, given, p, v):
     return as_sum(goal, [whole], flat, sy.inverse(long))
 
 
-@theorem(OWN, "training", "the bound is met")
-def test_adam_extreme(p: Vector, v: Vector, c: Scalar):
-    """The bound on the step of AdamW is attained where the momentum is proportional to the deviations of the scales.
-
-    (1·(D∘p))² = d sd(D)² ‖p‖² for p = c(D − D̄1), here v for D
-    """
-    assume(p == c * lg.project(v), "p = c(D − D̄1)")
-    assert summed(v * p) ** 2 == dim(v) * variance(v) * square_norm(p)
-    wrong("for p = cD", lambda: summed(v * (c * v)) ** 2 == dim(v) * variance(v) * square_norm(c * v))
-
-
-@test_adam_extreme.proof
-def _(goal, given, p, v, c):
-    a = c * lg.project(v)
-    first = sy.combine(summed(v * p) - summed(v * a), [(1, v, given[0])])
-    second = sy.combine(square_norm(p) - square_norm(a), [(1, p + a, given[0])])
-    parts = [(summed(v * p) + summed(v * a), None, first), (-dim(v) * variance(v), None, second)]
-    return sy.combine(goal.term, parts)
-
-
 @theorem(OWN, "training", "a momentum that knows nothing of the scales")
 def test_adam_energy(v: Vector):
     """For a momentum of covariance Π the step of AdamW has along 1 the energy that the spread of its scales has.
@@ -228,38 +190,6 @@ def _(goal, given, x, v, g, c, eps):
     return as_sum(goal, parts, defined)
 
 
-@theorem(XIONG, "Theorem 1", "gradients of Post-LN grow towards the output, by estimates")
-def test_gradient_factor(x: Vector, p: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """Backwards too a LayerNorm magnifies by at most its largest gain over √(σ² + ε).
-
-    (σ² + ε)‖Jᵀp‖² ≤ c²‖p‖² for |g_i| ≤ c, ε > 0
-
-    Last step: Let ‖E‖ be the sum of the lengths of the errors E_t at all positions; let the k-th branch from the end
-    hand back at most b_k ≥ 0 times what it is given, and at the k-th norm let |g_i| ≤ c_k and √(σ² + ε) ≥ s_k > 0 at
-    all positions. Through l blocks x + f(LN(x)) the error grows at most by Π(1 + b_kc_k/s_k), and is at least
-    Π(1 − b_kc_k/s_k) times what it was if all b_kc_k ≤ s_k; through l blocks LN(x + f(x)) it grows at most by
-    Π(1 + b_k)c_k/s_k.
-
-    Remark: Behind the stream each block of the second kind has the factor c_k/s_k, also where its branch hands back
-    nothing; without a gain it is met exactly, by jacobian.tangential, by errors orthogonal to 1 and x.
-    """
-    assume(c * c - g * g >= 0, "|g_i| ≤ c")
-    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
-    after = square_norm(jacobian_transpose_product(x, p, g, eps=eps))
-    assert (variance(x) + eps) * after <= c * c * square_norm(p)
-    wrong("without the gain", lambda: (variance(x) + eps) * after <= square_norm(p))
-
-
-@test_gradient_factor.proof
-def _(goal, given, x, p, g, c, eps):
-    """By training.pre_norm_factor without a gain, for Jᵀp = J₀(g∘p), and Σ(c² − g²)p² ≥ 0."""
-    within, positive = given
-    (law,) = test_pre_norm_factor.prove()
-    ungained = sy.instantiate(law, {sy.vector("v"): g * p, sy.vector("g"): 1, sy.scalar("c"): 1})
-    plain = sy.cut(positive, sy.cut(sy.prove(sy.at_least(0 * c)), ungained))
-    return as_sum(goal, [plain, sy.total(product(within, sy.square(p)))])
-
-
 @theorem(KIM, "section 3", "Peri-LN keeps the variance of the stream from growing exponentially")
 def test_peri_norm_bound(z: Vector, g: Vector, c: Scalar, eps: Epsilon):
     """A norm behind the branch bounds what it can add to the stream, whatever its weights.
@@ -284,21 +214,6 @@ def _(goal, given, z, g, c, eps):
         product(sy.square(c), sy.prove(sy.greater(dim(z))), positive, inverse),
     ]
     return as_sum(goal, parts, defined)
-
-
-@theorem(ZHU, "section 4", "DyT, g∘tanh(αx) + b, replaces LayerNorm", kind="lemma")
-def test_elementwise_uniform(s: Vector, g: Vector):
-    """Slopes and gains that are positive, as DyT and Derf can have, do not take the direction of 1 away.
-
-    1·(g∘s) > 0 for slopes s_i > 0 and gains g_i > 0
-
-    Remark: That is what 1 becomes, summed; a LayerNorm has J1 = 0, by jacobian.uniform_input.
-    """
-    assume(s > 0, "s_i > 0")
-    assume(g > 0, "g_i > 0")
-    along = dot(ones(s), g * s)
-    assert along > 0
-    wrong("no part along 1, as behind LayerNorm", lambda: along == 0)
 
 
 @theorem(CHEN, "section 3", "Derf, g∘erf(αx + c) + b, replaces LayerNorm")

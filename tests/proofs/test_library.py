@@ -29,7 +29,7 @@ BROKEN = {
     "no mean": (changed(centre=0), "standardization.mean_zero standardization.geometric irreversibility.shift"),
     "part of the mean": (changed(centre=2), "irreversibility.no_affine_recovery epsilon.constant"),
     "eps outside": (changed(place="outside"), "epsilon.norm epsilon.gauge epsilon.scaling irreversibility.inverse"),
-    "gain squared": (changed(power=2), "standardization.affine irreversibility.shared_statistics"),
+    "gain squared": (changed(power=2), "standardization.affine standardization.recovered"),
 }
 
 

@@ -1,4 +1,4 @@
-(** Last steps about best constants, multiplicities, errors on their way back, keys and roundings. *)
+(** Last steps about best constants, multiplicities and keys. *)
 
 From LnGeom Require Export Networks.
 
@@ -77,8 +77,6 @@ rewrite -!size_sqr -exprMn ler_pexpn2r ?nnegrE ?mulr_ge0 ?size_ge0 ?(ltW D00) //
 by have := bound w; rewrite (@eq_size _ _ _ (fun i => g i * w i)) // => i; rewrite flat.
 Qed.
 
-Definition LN_outside eps x : V := fun i => centre x i / (Num.sqrt (variance x) + eps).
-
 (** jacobian.lipschitz: For ε > 0 and L ≥ 0: ‖LN_ε(x; g) − LN_ε(x′; g)‖ ≤ L‖x − x′‖ for all x and x′ if and only if
     ‖g∘Πv‖ ≤ L√ε‖v‖ for all v; so the Lipschitz constant is ‖GΠ‖₂/√ε. *)
 Theorem jacobian__lipschitz__last_step eps g L : 0 < eps -> 0 <= L ->
@@ -94,18 +92,6 @@ move=> e0 L0; apply: (@best_constant (fun x => Num.sqrt (variance x + eps))) => 
 move=> c x z w within; rewrite sqr_sqrtr ?(ltW e0) //.
 apply: le_trans (jacobian__lipschitz e0 within); rewrite le_eqVlt; apply/orP; left; apply/eqP; congr (_ * _).
 by apply: eq_bigr => i _; rewrite -!mulrBl ![_ * g i]mulrC.
-Qed.
-
-(** jacobian.lipschitz_outside: For ε > 0 and L ≥ 0: ‖LN_ε(x; g) − LN_ε(x′; g)‖ ≤ L‖x − x′‖ for all x and x′ if and
-    only if ‖g∘Πv‖ ≤ Lε‖v‖ for all v; so the Lipschitz constant is ‖GΠ‖₂/ε. *)
-Theorem jacobian__lipschitz_outside__last_step eps g L : 0 < eps -> 0 <= L ->
-  (forall x z, size (fun i => g i * (LN_outside eps x i - LN_outside eps z i)) <= L * size (fun i => x i - z i))
-  <-> (forall v, size (fun i => g i * centre v i) <= L * eps * size v).
-Proof.
-move=> e0 L0; apply: (@best_constant (fun x => Num.sqrt (variance x) + eps)) => //.
-- by move=> x; rewrite ltr_paddl ?sqrtr_ge0.
-- move=> h v h0; rewrite variance_scale addrC ler_add2l sqrtrM ?sqr_ge0 // sqrtr_sqr ger0_norm ?(ltW h0) //.
-by move=> c x z w within; apply: (@jacobian__lipschitz_outside R n x z g x x c eps 0 0 0).
 Qed.
 
 End Lipschitz.
@@ -215,101 +201,13 @@ Qed.
 
 End Spectrum.
 
-(** ** Errors on their way back *)
-
-Section Backwards.
-
-Variables (R : rcfType) (n p : nat).
-Local Notation V := ('I_n.+1 -> R).
-Local Notation stream := ('I_p -> V).
-Variables (eps s b c : nat -> R) (g : nat -> V) (x : nat -> stream) (F : nat -> stream -> stream).
-Implicit Types (E : stream) (k l : nat) (t : 'I_p).
-
-Definition length E : R := \sum_t size (E t).
-
-(** What a LayerNorm hands back at all positions, and what a block does that adds a branch behind or before its norm. *)
-Definition handed k E : stream := fun t => tangent (eps k) (x k t) (fun i => E t i * g k i).
-Definition added E E' : stream := fun t i => E t i + E' t i.
-
-Hypothesis positive : forall k, [/\ 0 < eps k, 0 < s k & 0 <= c k].
-Hypothesis gains : forall k i, g k i * g k i <= c k * c k.
-Hypothesis scales : forall k t, s k <= Num.sqrt (variance (x k t) + eps k).
-Hypothesis branches : forall k E, length (F k E) <= b k * length E.
-
-Lemma length_added E E' : length (added E E') <= length E + length E'.
-Proof. by rewrite -big_split; apply: ler_sum => t _; apply: size_add. Qed.
-
-Lemma length_left E E' : length E <= length (added E E') + length E'.
-Proof.
-rewrite -big_split; apply: ler_sum => t _; rewrite (@eq_size _ _ (E t) (fun i => added E E' t i + -1 * E' t i)).
-  by apply: le_trans (size_add _ _) _; rewrite size_scale normrN1 mul1r.
-by move=> i; rewrite mulN1r addrK.
-Qed.
-
-Lemma length_handed k E : length (handed k E) <= c k / s k * length E.
-Proof.
-have [e0 s0 c0] := positive k; rewrite mulr_sumr; apply: ler_sum => t _.
-apply: squares_le; rewrite ?size_ge0 ?mulr_ge0 ?invr_ge0 ?size_ge0 ?(ltW s0) // exprMn !size_sqr expr_div_n mulrAC.
-rewrite ler_pdivl_mulr ?exprn_gt0 // mulrC.
-have within i : 0 <= c k * c k - g k i * g k i by rewrite subr_ge0 gains.
-have le : (variance (x k t) + eps k) * square_norm (handed k E t) <= c k * c k * square_norm (E t).
-  exact: (@training__gradient_factor R n (x k t) (E t) (g k) (x k t) (c k) (eps k)).
-rewrite [X in _ <= X]mulrC [c k ^+ 2]expr2; apply: le_trans le; rewrite mulrC.
-apply: ler_wpmul2r; first exact: square_norm_ge0.
-have p0 : 0 <= variance (x k t) + eps k by rewrite addr_ge0 ?variance_ge0 ?(ltW e0).
-by rewrite -[X in _ <= X](sqr_sqrtr p0) ler_pexpn2r ?nnegrE ?sqrtr_ge0 ?(ltW s0).
-Qed.
-
-(** training.gradient_factor: Let ‖E‖ be the sum of the lengths of the errors E_t at all positions; let the k-th branch
-    from the end hand back at most b_k ≥ 0 times what it is given, and at the k-th norm let |g_i| ≤ c_k and
-    √(σ² + ε) ≥ s_k > 0 at all positions. Through l blocks x + f(LN(x)) the error grows at most by Π(1 + b_kc_k/s_k),
-    and is at least Π(1 − b_kc_k/s_k) times what it was if all b_kc_k ≤ s_k; through l blocks LN(x + f(x)) it grows
-    at most by Π(1 + b_k)c_k/s_k. *)
-Theorem training__gradient_factor__last_step (E : nat -> stream) l : (forall k, 0 <= b k) ->
-  ((forall k, E k.+1 = added (E k) (handed k (F k (E k)))) ->
-     length (E l) <= \prod_(k < l) (1 + b k * c k / s k) * length (E 0%N)
-     /\ ((forall k, b k * c k <= s k) -> \prod_(k < l) (1 - b k * c k / s k) * length (E 0%N) <= length (E l)))
-  /\ ((forall k, E k.+1 = added (handed k (E k)) (F k (handed k (E k)))) ->
-     length (E l) <= \prod_(k < l) ((1 + b k) * c k / s k) * length (E 0%N)).
-Proof.
-move=> b0; have r0 k : 0 <= c k / s k by have [_ s0 c0] := positive k; rewrite divr_ge0 // ltW.
-have back k D : length (handed k (F k D)) <= b k * c k / s k * length D.
-  apply: le_trans (length_handed _ _) _; have -> : b k * c k / s k * length D = c k / s k * (b k * length D).
-    by rewrite [RHS]mulrA [c k / s k * _]mulrC [b k * (_ / _)]mulrA.
-  exact: ler_wpmul2l.
-split=> [step|step]; last first.
-  elim: l => [|l IH]; first by rewrite big_ord0 mul1r.
-  rewrite big_ord_recr /= step; apply: le_trans (length_added _ _) _.
-  apply: le_trans (_ : (1 + b l) * length (handed l (E l)) <= _); first by rewrite mulrDl mul1r ler_add2l branches.
-  have -> : \prod_(k < l) ((1 + b k) * c k / s k) * ((1 + b l) * c l / s l) * length (E 0%N)
-      = (1 + b l) * (c l / s l * (\prod_(k < l) ((1 + b k) * c k / s k) * length (E 0%N))).
-    by move: (\prod_(k < l) _) => P; rewrite [P * _]mulrC -!mulrA.
-  apply: ler_wpmul2l; first by rewrite addr_ge0 ?ler01.
-  by apply: le_trans (length_handed _ _) _; apply: ler_wpmul2l.
-split=> [|small].
-  elim: l => [|l IH]; first by rewrite big_ord0 mul1r.
-  rewrite big_ord_recr /= step; apply: le_trans (length_added _ _) _.
-  have f0 : 0 <= 1 + b l * c l / s l by rewrite addr_ge0 ?ler01 // -mulrA mulr_ge0.
-  apply: le_trans (_ : (1 + b l * c l / s l) * length (E l) <= _); first by rewrite mulrDl mul1r ler_add2l back.
-  by rewrite [X in X * length (E 0%N)]mulrC -[X in _ <= X]mulrA; apply: ler_wpmul2l.
-elim: l => [|l IH]; first by rewrite big_ord0 mul1r.
-have f0 : 0 <= 1 - b l * c l / s l.
-  by have [_ s0 _] := positive l; rewrite subr_ge0 ler_pdivr_mulr // mul1r.
-rewrite big_ord_recr /= step [X in X * length (E 0%N)]mulrC -[X in X <= _]mulrA.
-apply: le_trans (_ : (1 - b l * c l / s l) * length (E l) <= _); first exact: ler_wpmul2l.
-rewrite mulrBl mul1r ler_subl_addr; apply: le_trans (length_left _ (handed l (F l (E l)))) _.
-by rewrite ler_add2l.
-Qed.
-
-End Backwards.
-
-(** ** Keys and roundings *)
+(** ** Keys *)
 
 Section Keys.
 
 Variables (R : rcfType) (n p : nat).
 Local Notation V := ('I_n.+1 -> R).
-Implicit Types (y q u : V) (t : 'I_p) (i j : 'I_n.+1) (Q : 'M[R]_n.+1).
+Implicit Types (q : V) (t : 'I_p) (i : 'I_n.+1).
 
 Definition key (g b x : V) : V := fun i => RMS 0 x i * g i + b i.
 
@@ -333,39 +231,6 @@ move=> w0 w1 le; have -> : \sum_i q i * (\sum_t w t * k t i) = \sum_t w t * \sum
   by rewrite mulr_sumr; apply: eq_bigr => i _; rewrite mulrCA.
 rewrite -[m]mul1r -w1 mulr_suml; apply: ler_sum => t _.
 by rewrite ler_wpmul2l.
-Qed.
-
-(** rotations.quantization: Whatever the vector y and the orthogonal Q, (Qy)_i² ≤ m² for all i implies ‖y‖² ≤ dm²; and
-    for every y there is an orthogonal Q with (Qy)_i² = ‖y‖²/d for all i. *)
-Theorem rotations__quantization__last_step y :
-  (forall Q m, Q^T *m Q = 1%:M -> (forall i, act Q y i ^+ 2 <= m ^+ 2) -> square_norm y <= n.+1%:R * m ^+ 2)
-  /\ exists2 Q, Q^T *m Q = 1%:M & forall i, act Q y i ^+ 2 = square_norm y / n.+1%:R.
-Proof.
-split=> [Q m long small|].
-  rewrite -(act_length y long) mulr_natl -[X in _ *+ X](card_ord n.+1) -sumr_const.
-  by apply: ler_sum => i _; rewrite -expr2.
-case: (boolP (0 < square_norm y)) => [pos|/square_norm_zero zero]; last first.
-  exists 1%:M => [|i]; first by rewrite trmx1 mul1mx.
-  by rewrite act1 zero square_norm0 // mul0r expr2 mul0r.
-pose a := Num.sqrt (n.+1%:R / square_norm y).
-have a0 : 0 < a by rewrite sqrtr_gt0 divr_gt0 ?dim_gt0.
-have a2 : a * a = n.+1%:R / square_norm y by rewrite -expr2 sqr_sqrtr // ltW // divr_gt0 ?dim_gt0.
-pose u i := a * y i; have long : square_norm u = n.+1%:R.
-  rewrite /square_norm /u; under eq_bigr do rewrite mulrACA; rewrite -mulr_sumr a2 -/(square_norm y).
-  by rewrite mulfVK // gt_eqF.
-have [Q EQ turns] := gauge__any_direction__last_step long; exists Q => // i.
-have [along size] := turns u.
-have flat : (fun j => act Q u j - 1) =1 fun=> 0.
-  apply: square_norm_zero; rewrite /square_norm.
-  have -> : \sum_j (act Q u j - 1) * (act Q u j - 1) = square_norm (act Q u) - total (act Q u) *+ 2 + n.+1%:R.
-    rewrite -(total_ones R n) /square_norm /total -sumrMnl -sumrB -big_split; apply: eq_bigr => j _ /=.
-    by rewrite -!expr2 sqrrB mulr1 expr1n.
-  by rewrite size along -[X in X *+ 2]/(square_norm u) long mulr2n opprD addrA subrr sub0r addNr ltxx.
-have E : act Q u i = a * act Q y i.
-  by rewrite !actE mulr_sumr; apply: eq_bigr => j _; rewrite mulrCA.
-have /eqP := flat i; rewrite subr_eq0 E => /eqP one.
-apply: (mulfI (x := a * a)); first by rewrite mulf_neq0 // gt_eqF.
-by rewrite expr2 mulrACA one mulr1 a2 mulrA mulfVK ?gt_eqF // divff // gt_eqF ?dim_gt0.
 Qed.
 
 End Keys.

@@ -212,18 +212,6 @@ apply: dual_div (dual_centre _ _ _) _; first by rewrite gt_eqF ?sqrtr_gt0.
 by apply: dual_sqrt => //; apply: dual_add (dual_variance _ _) (dual_const _).
 Qed.
 
-(** jacobian.outside: Where σ > 0 the formal derivative is the derivative of the function. *)
-Theorem jacobian__outside__last_step eps g b x v i : 0 < variance x -> 0 <= eps ->
-  let s y := Num.sqrt (variance y) + eps in let y j := centre x j / s x in
-  derivative (fun t => centre (moved x v t) i / s (moved x v t) * g i + b i)
-    (g i * ((centre v i - s x / Num.sqrt (variance x + 0) * mean (fun j => y j * centre v j) * y i) / s x)).
-Proof.
-move=> pos e0 s y; rewrite -[X in derivative _ X](jacobian__outside v g b pos e0 i).
-apply: dual_derivative; apply: dual_add (dual_const _); apply: dual_mul (dual_const _).
-apply: dual_div (dual_centre _ _ _) _; first by rewrite gt_eqF // ltr_paddr // sqrtr_gt0.
-by apply: dual_add (dual_const _); apply: dual_sqrt (dual_variance _ _).
-Qed.
-
 (** jacobian.potential: Where σ² + ε > 0 the formal derivative is the derivative of the function. *)
 Theorem jacobian__potential__last_step eps x v : 0 < variance x + eps ->
   derivative (fun t => \sum_(j < n.+1) Num.sqrt (variance (moved x v t) + eps) * 1) (\sum_j LN eps x j * v j).

@@ -1,4 +1,4 @@
-(** Last steps about whole networks: the shifts and rotations that change no output, and expectations. *)
+(** Last steps about whole networks: the shifts that change no output, and expectations. *)
 
 From LnGeom Require Export Matrices.
 
@@ -38,100 +38,17 @@ rewrite step_y step_x E (read_shift _ E) addrACA; congr (_ + _).
 by rewrite -big_split; apply: eq_bigr => m _; rewrite mulrDl.
 Qed.
 
-(** ** Rotations *)
+(** ** Linear maps *)
 
 Definition orthogonal Q : Prop := Q^T *m Q = 1%:M.
 
 Lemma act1 v : act (1%:M : 'M[R]_n.+1) v =1 v.
 Proof. by move=> i; rewrite /act mul1mx mxE. Qed.
 
-Lemma act_back Q v : orthogonal Q -> act Q^T (act Q v) =1 v.
-Proof. by move=> E i; rewrite -act_mul E act1. Qed.
-
-Lemma square_norm_mx v : square_norm v = ((\col_j v j)^T *m (\col_j v j)) 0 0.
-Proof. by rewrite mxE; apply: eq_bigr => j _; rewrite !mxE. Qed.
-
-Lemma act_length Q v : orthogonal Q -> square_norm (act Q v) = square_norm v.
+Lemma commutes_centre Q : (forall x, centre (act Q x) =1 act Q (centre x)) <-> Pi R n *m Q = Q *m Pi R n.
 Proof.
-move=> E; rewrite !square_norm_mx.
-have -> : \col_j act Q v j = Q *m \col_j v j by apply/colP => j; rewrite mxE.
-by rewrite trmx_mul mulmxA -[_ *m Q^T *m Q]mulmxA E mulmx1.
-Qed.
-
-Lemma act_RMS e Q v : orthogonal Q -> RMS e (act Q v) =1 act Q (RMS e v).
-Proof.
-move=> E i; rewrite /RMS actE -[mean _]/(square_norm (act Q v) / _) act_length // -/(mean _).
-by rewrite actE mulr_suml; apply: eq_bigr => j _; rewrite mulrA.
-Qed.
-
-(** gauge.rotation: Of a network of any number of branches, each any function of what an RMSNorm without gain and
-    with an ε of its own returns at all positions, and of a final RMSNorm and a head: with an orthogonal Q, the
-    embedding Qx, all writers multiplied by Q and all readers by Qᵀ, the states are multiplied by Q and the output
-    is the same. *)
-Theorem gauge__rotation__last_step (T : Type) Q (eps : nat -> R) (branch : nat -> 'M[R]_(p, n.+1) -> stream)
-    (head : 'M[R]_(p, n.+1) -> T) (x y : nat -> stream) (l : nat) :
-  let back e u := act Q^T (RMS e u) in
-  orthogonal Q ->
-  (forall k t, x k.+1 t =1 fun i => x k t i + branch k (read (RMS (eps k)) (x k)) t i) ->
-  (forall k t, y k.+1 t =1 fun i => y k t i + act Q (branch k (read (back (eps k)) (y k)) t) i) ->
-  (forall t, y 0%N t =1 act Q (x 0%N t)) ->
-  (forall t, y l t =1 act Q (x l t)) /\ head (read (back (eps l)) (y l)) = head (read (RMS (eps l)) (x l)).
-Proof.
-move=> back EQ step_x step_y start.
-have same e (a b : stream) : (forall t, b t =1 act Q (a t)) -> read (back e) b = read (RMS e) a.
-  move=> E; apply/matrixP => t i; rewrite !mxE -[RHS](act_back _ EQ); apply: eq_act => j.
-  by rewrite (eq_RMS _ (E t)) act_RMS.
-suff turned : forall t, y l t =1 act Q (x l t) by split=> //; rewrite (same _ _ _ turned).
-elim: l => [//|l IH] t i; rewrite step_y IH (same _ _ _ IH).
-by rewrite !actE -big_split; apply: eq_bigr => j _; rewrite step_x mulrDr.
-Qed.
-
-(** ** Every direction in the place of 1 *)
-
-Definition mirror w : 'M[R]_n.+1 := \matrix_(i, j) ((i == j)%:R - 2 * w i * w j / square_norm w).
-
-Lemma act_mirror w v : act (mirror w) v =1 fun i => v i - 2 * w i * (\sum_j w j * v j) / square_norm w.
-Proof.
-move=> i; rewrite actE; under eq_bigr do rewrite mxE mulrBl.
-rewrite sumrB; congr (_ - _).
-  by rewrite -[RHS](sum_basis v i); apply: eq_bigr => j _; rewrite /basis eq_sym.
-by rewrite mulr_sumr mulr_suml; apply: eq_bigr => j _; rewrite -!mulrA; congr (_ * (_ * _)); rewrite mulrCA mulrC -mulrA.
-Qed.
-
-(** gauge.any_direction: For every u with ‖u‖² = d there is an orthogonal Q with (Qx)·1 = x·u and ‖Qx‖ = ‖x‖ for all x. *)
-Theorem gauge__any_direction__last_step u : square_norm u = n.+1%:R ->
-  exists2 Q, orthogonal Q & forall x, total (act Q x) = \sum_i x i * u i /\ square_norm (act Q x) = square_norm x.
-Proof.
-move=> long; suff [Q EQ turns] : exists2 Q, orthogonal Q & forall x, total (act Q x) = \sum_i x i * u i.
-  by exists Q => // x; rewrite turns act_length.
-pose w : V := fun i => u i - 1.
-case: (eqVneq (square_norm w) 0) => [zero|w0].
-  have one i : u i = 1.
-    have ge0 j : true -> 0 <= w j * w j by rewrite -expr2 sqr_ge0.
-    have /eqP := @psumr_eq0P _ _ _ _ ge0 zero i isT.
-    by rewrite mulf_eq0 orbb subr_eq0 => /eqP.
-  exists 1%:M => [|x]; first by rewrite /orthogonal trmx1 mul1mx.
-  by apply: eq_bigr => i _; rewrite act1 one mulr1.
-have pos : 0 < square_norm w by rewrite lt_neqAle eq_sym w0 square_norm_ge0.
-exists (mirror w) => [|x].
-  apply/matrixP => i j; rewrite !mxE.
-  under eq_bigr => k _ do rewrite mxE -!act_basis !act_mirror.
-  have := rotations__reflection (basis R i) (basis R j) pos => /= ->.
-  by rewrite sum_basis /basis.
-have exchange := rotations__exchange u.
-have one i : 1 - 2 * w i * (\sum_j w j * 1) / square_norm w = u i.
-  by apply: exchange; rewrite ?total_ones.
-rewrite /total; under eq_bigr do rewrite act_mirror.
-under [RHS]eq_bigr do rewrite -one mulrBr mulr1.
-rewrite !sumrB; congr (_ - _).
-set S := \sum_j w j * x j; set T := \sum_j w j * 1; set N := square_norm w.
-have -> : T = \sum_i w i by apply: eq_bigr => i _; rewrite mulr1.
-have -> : \sum_i 2 * w i * S / N = \sum_i (w i * (2 * S / N)).
-  by apply: eq_bigr => i _; rewrite [2 * w i]mulrC -!mulrA.
-rewrite -mulr_suml; set U := \sum_i w i.
-have -> : \sum_i x i * (2 * w i * U / N) = \sum_i (w i * x i) * (2 * U / N).
-  by apply: eq_bigr => i _; rewrite [2 * w i]mulrC -!mulrA mulrCA.
-by rewrite -mulr_suml -/S !mulrA [U * 2]mulrC [S * 2]mulrC; congr (_ / _); rewrite mulrAC.
+split=> [E|E x i]; first by apply: act_inj => v i; rewrite !act_mul act_Pi E; apply: eq_act => j; rewrite act_Pi.
+by rewrite -act_Pi -act_mul E act_mul; apply: eq_act => j; rewrite act_Pi.
 Qed.
 
 (** ** Expectations *)

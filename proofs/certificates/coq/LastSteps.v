@@ -103,47 +103,10 @@ have := mxrank_add Pi B; rewrite subrK mxrank1 => le.
 by rewrite -ltnS; apply: leq_trans le _; rewrite -[X in (_ <= X)%N]addn1 leq_add2l.
 Qed.
 
-(** ** The outputs *)
-
 Lemma LN_length x : 0 < variance x -> square_norm (LN 0 x) = n.+1%:R.
 Proof.
 move=> pos; have := @standardization__norm R n x x pos; rewrite total_ones => /(congr1 (fun u => u ^+ 2)).
 by rewrite !sqr_sqrtr ?ler0n //; apply: square_norm_ge0.
-Qed.
-
-(** standardization.sphere_fixed: With standardization.norm and standardization.mean_zero: the image of LN at ε = 0,
-    of vectors that are not constant, is the set of all z with 1·z = 0 and ‖z‖² = d. *)
-Theorem standardization__sphere_fixed__last_step z :
-  (exists2 x, 0 < variance x & LN 0 x =1 z) <-> total z = 0 /\ square_norm z = n.+1%:R.
-Proof.
-split=> [[x pos E]|[zero norm]].
-  rewrite -(eq_total E) LN_centred -(LN_length pos); split=> //.
-  by apply: eq_bigr => j _; rewrite !E.
-have zero' : \sum_j 1 * z j = 0 by rewrite total1.
-have norm' : square_norm z = \sum_(j < n.+1) 1 by rewrite total_ones.
-exists z; last exact: standardization__sphere_fixed.
-by rewrite [variance z](standardization__same_information zero' norm') ltr01.
-Qed.
-
-Lemma basisE x i : \sum_j basis R i j * x j = x i.
-Proof. exact: sum_basis. Qed.
-
-(** standardization.component_bound: For e the i-th coordinate vector e·y is y_i: the bound holds of every component
-    of every vector that is not constant. *)
-Theorem standardization__component_bound__last_step x i :
-  0 < variance x -> LN 0 x i ^+ 2 <= n%:R.
-Proof.
-move=> pos; case: (posnP n) => [n0|n1].
-  suff zero : variance x = 0 by rewrite zero ltxx in pos.
-  rewrite /variance /mean big1 ?mul0r // => j _; rewrite /centre /mean (big_pred1 j); last first.
-    by move=> k; apply/esym/eqP/val_inj; case: k j => [k kn] [j jn] /=; rewrite n0 in kn jn *; case: k kn; case: j jn.
-  by rewrite n0 divr1 subrr mul0r.
-have idem j : basis R i j * basis R i j = basis R i j by rewrite /basis -natrM mulnb andbb.
-have one : \sum_j basis R i j = 1 by rewrite -[RHS](basisE (fun=> 1) i); apply: eq_bigr => j _; rewrite mulr1.
-have big : 1 < \sum_(j < n.+1) (1 : R) by rewrite total_ones ltr1n.
-have E : (\sum_j basis R i j * LN 0 x j) ^+ 2 <= \sum_(j < n.+1) 1 - 1.
-  exact: standardization__component_bound.
-by move: E; rewrite basisE total_ones -[in X in _ <= X]addn1 natrD addrK.
 Qed.
 
 (** ** What the output does not tell *)
@@ -199,16 +162,6 @@ rewrite [X in _ = X - _ - _](recovers _ (basis_varies ord0 n1)) subrr sub0r mulr
 by move/eqP; rewrite eq_sym oppr_eq0 oner_eq0.
 Qed.
 
-(** irreversibility.shared_statistics: There are one gain and one bias that recover all vectors that share μ and σ >
-    0, however many there are. *)
-Theorem irreversibility__shared_statistics__last_step m s : 0 < s ->
-  exists g b, forall x, mean x = m -> Num.sqrt (variance x) = s -> (fun i => LN 0 x i * g i + b i) =1 x.
-Proof.
-move=> s0; exists (fun=> s), (fun=> m) => x <- E i.
-have pos : 0 < variance x by rewrite -sqrtr_gt0 E.
-by rewrite -[RHS](irreversibility__shared_statistics pos i) -E !mulr1.
-Qed.
-
 Lemma LN_varies x y : 0 < variance x -> LN 0 y =1 LN 0 x -> 0 < variance y.
 Proof.
 move=> px E; rewrite lt_neqAle variance_ge0 andbT eq_sym; apply/eqP => zero.
@@ -241,46 +194,6 @@ Qed.
 
 Lemma LN_interior eps x : 0 < eps -> square_norm (LN eps x) < n.+1%:R.
 Proof. by move=> e0; rewrite -total_ones; apply: epsilon__interior. Qed.
-
-(** irreversibility.onto_ball: With irreversibility.inverse: LN_ε is a bijection of the hyperplane 1^⊥ and the open
-    ball of radius √d in it. *)
-Theorem irreversibility__onto_ball__last_step eps : 0 < eps ->
-  [/\ forall x, total (LN eps x) = 0 /\ square_norm (LN eps x) < n.+1%:R,
-      forall x y, total x = 0 -> total y = 0 -> LN eps x =1 LN eps y -> x =1 y
-    & forall y, total y = 0 -> square_norm y < n.+1%:R -> exists2 x, total x = 0 & LN eps x =1 y].
-Proof.
-move=> e0; split=> [x|x y x0 y0 E i|y y0 small]; first by rewrite LN_centred LN_interior.
-  rewrite (irreversibility__lines e0 E) mulr1; rewrite /total in x0 y0.
-  by rewrite /mean x0 y0 mul0r subrr addr0.
-have small' : square_norm y < \sum_(j < n.+1) 1 by rewrite total_ones.
-have y0' : \sum_j 1 * y j = 0 by rewrite total1.
-have E := irreversibility__onto_ball e0 y0' small'.
-eexists; last exact: E.
-by rewrite /total -mulr_suml -mulr_suml [X in X * _ * _]centred !mul0r.
-Qed.
-
-Lemma RMS_nonzero x y : 0 < square_norm x -> RMS 0 y =1 RMS 0 x -> 0 < square_norm y.
-Proof.
-move=> px E; rewrite lt_neqAle square_norm_ge0 andbT eq_sym; apply/eqP => zero.
-have flat i : y i = 0.
-  have ge0 j : true -> 0 <= y j * y j by rewrite -expr2 sqr_ge0.
-  by have /eqP := @psumr_eq0P _ _ _ _ ge0 zero i isT; rewrite mulf_eq0 orbb => /eqP.
-suff none i : x i = 0 by rewrite /square_norm big1 ?ltxx // in px => j _; rewrite none mul0r.
-have /eqP := E i; rewrite /RMS flat mul0r eq_sym mulf_eq0 invr_eq0 sqrtr_eq0 addr0 /mean.
-by rewrite leNgt divr_gt0 ?dim_gt0 // orbF => /eqP.
-Qed.
-
-(** irreversibility.rms_norm_rays: With irreversibility.rms_norm: the fiber of an x ≠ 0 is exactly the open ray of its
-    positive multiples. *)
-Theorem irreversibility__rms_norm_rays__last_step x y : 0 < square_norm x ->
-  RMS 0 y =1 RMS 0 x <-> exists2 s, 0 < s & y =1 fun i => s * x i.
-Proof.
-move=> px; split=> [E|[s s0 E] i]; last first.
-  by rewrite (eq_RMS _ E); exact: (irreversibility__rms_norm x 0 s0).
-have py := RMS_nonzero px E.
-eexists; last exact: (irreversibility__rms_norm_rays py E).
-by rewrite !total_ones divr_gt0 ?sqrtr_gt0 // divr_gt0 ?dim_gt0.
-Qed.
 
 (** ** The placement of epsilon *)
 
