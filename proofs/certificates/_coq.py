@@ -115,18 +115,22 @@ class _Replay:
     def _corollary(self) -> list[str]:
         *hypotheses, goal = self.formulas
         formula = _Formula(self, "i")
-        variables = [name for name in self.vectors if name not in self.bound]
-        binders = [f"({_safe(name)} : {_ORDINAL} -> R)" for name in variables]
-        binders += [f"({_safe(name)} : R)" for name in self.scalars]
+        # What stands in the table behind the statement is of the steps alone: there 0 will do.
+        stated = self.nodes[: max(k for k, _ in self.formulas) + 1]
+        vectors = [node[1] for node in stated if node[0] == "v" and node[1] not in self.bound]
+        scalars = [node[1] for node in stated if node[0] == "s"]
+        binders = [f"({_safe(name)} : {_ORDINAL} -> R)" for name in vectors]
+        binders += [f"({_safe(name)} : R)" for name in scalars]
         lets = [f"    let {name} := {formula.node(k)[0]} in\n" for k, name in formula.names.items()]
         given = {f"given{k}": self._shown(formula) for k, formula in enumerate(hypotheses)}
         shown, premises = self._shown(goal), [f"    {one.statement} ->\n" for one in given.values()]
         theorem = " ".join([f"Theorem {self.name} (R : rcfType) (n : nat)", *binders])
-        values = _list("fun _ => 0" if name in self.bound else _safe(name) for name in self.vectors)
+        values = _list(_safe(name) if name in vectors else "fun _ => 0" for name in self.vectors)
+        numbers = _list(_safe(name) if name in scalars else "0" for name in self.scalars)
         uses = "I"
         for name, one in reversed(given.items()):
             uses = f"(conj (fun i => {one.by('in', f'{name} i' if one.each else name)}) {uses})"
-        parts = f"(vec {values}) (sca {_list(map(_safe, self.scalars))}) {uses} {'i' if shown.each else 'ord0'}"
+        parts = f"(vec {values}) (sca {numbers}) {uses} {'i' if shown.each else 'ord0'}"
         proof = shown.by("out", f"@{self.name}_replayed R n {parts}")
         taken = " ".join([*given, *(["i"] if shown.each else [])])
         return [

@@ -125,7 +125,7 @@ Lemma swap_near e a u : 0 < e -> 0 <= a -> mean u ^+ 2 <= a ^+ 2 * mean (fun j =
 Proof.
 move=> e0 a0 flat; apply: size_le; first by rewrite !mulr_ge0 ?sqrtr_ge0.
 rewrite !exprMn !sqr_sqrtr ?ler0n ?addr_ge0 ?ler01 ?sqr_ge0 // -total_ones.
-apply: (@rmsnorm__swap R n u (a ^+ 2) e 0 0 0 0); rewrite ?sqr_ge0 // total_ones.
+apply: (@rmsnorm__swap R n u (a ^+ 2) e); rewrite ?sqr_ge0 // total_ones.
 by rewrite subr_ge0.
 Qed.
 
