@@ -249,7 +249,7 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold, *, biases
     gain, shift = getattr(module, "weight", None), getattr(module, "bias", None)
     try:
         _refuse_shared(recorded, call, network)
-        readers, stays = set(find_readers(recorded, call)), False
+        readers, stays = dict.fromkeys(find_readers(recorded, call)), False
         for reader in readers:
             name = recorded.parameters[reader.weight]
             takes = shift is None or not bool(shift.any()) or reader.bias is not None

@@ -21,7 +21,7 @@ from ..models import watching
 from ..support import ModelError
 from ._fold import Fold, Map, fold_gains, own, put, refuse_difference, untie
 from ._inputs import sample_inputs
-from ._streams import Prober, Refused, check_readers, find_readers, find_streams, mirror
+from ._streams import Prober, Refused, find_readers, free_streams, mirror
 from ._trace import Trace, find_norms, trace
 
 Batches = Sequence[Mapping[str, Tensor]]
@@ -261,12 +261,9 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     if held := [path for path in paths if path in onto.kept]:
         raise ModelError(f"{refused}{held[0]} {onto.kept[held[0]]}")
     recorded = trace(onto.checkpoint, sample_inputs(onto.checkpoint))
-    streams = find_streams(recorded, kind, mirror, d)
-    axes = {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
     try:
-        if streams.kept or streams.entries:
-            raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
-        check_readers(recorded, streams, kind, mirror)
+        streams = free_streams(recorded, kind, d)
+        axes = {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
         for call in streams.norms:
             for reader in find_readers(recorded, call, mirror):
                 name = recorded.parameters[reader.weight]

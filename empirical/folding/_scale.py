@@ -10,7 +10,7 @@ from ..models import FoundNorm
 from ..support import ModelError
 from ._fold import Fold, Map, own, put, refuse_difference, untie
 from ._inputs import sample_inputs
-from ._streams import Refused, check_readers, find_streams, mirror
+from ._streams import Refused, free_streams
 from ._trace import find_norms, trace
 
 
@@ -30,11 +30,8 @@ def _writers(model: Any, norms: list[FoundNorm]) -> dict[str, int]:
         raise Refused("norms of one kind, as wide as its hidden states, have to read its stream")
     apart, kind = _untied(model), norms[0].kind
     recorded = trace(apart, sample_inputs(apart))
-    streams = find_streams(recorded, kind, mirror, norms[0].d)
-    if streams.kept or streams.entries:
-        raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
-    check_readers(recorded, streams, kind, mirror)
-    return {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
+    writers = free_streams(recorded, kind, norms[0].d).writers
+    return {recorded.parameters[slot]: axis for slot, axis in writers.items()}
 
 
 def _names_of_eps(model: Any, norms: list[FoundNorm], others: list[FoundNorm]) -> list[str]:

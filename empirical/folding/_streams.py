@@ -271,6 +271,15 @@ def check_readers(trace: Trace, streams: Streams, kind: str = "layernorm", chang
         raise Refused(f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model")
 
 
+def free_streams(trace: Trace, kind: str, width: int) -> Streams:
+    """The streams of norms of one kind and width that every orthogonal map may act on; raises :class:`Refused`."""
+    streams = find_streams(trace, kind, mirror, width)
+    if streams.kept or streams.entries:
+        raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
+    check_readers(trace, streams, kind, mirror)
+    return streams
+
+
 @dataclass(frozen=True)
 class Reader:
     """A linear map that reads a norm: its weight with the axis of the norm's features, and its bias."""

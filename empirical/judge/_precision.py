@@ -16,32 +16,24 @@ def computed_in(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     float32, say) stay in that format. Widening a parameter is exact, narrowing rounds it. The model is unchanged when
     the block ends, also by an exception.
     """
+    away: dict[nn.Module, dict[str, nn.Parameter]] = {}
+
+    def begin(module: nn.Module, _: tuple[Tensor, ...]) -> None:
+        own = {name: value for name, value in module.named_parameters(recurse=False) if value.is_floating_point()}
+        away[module] = own
+        for name, value in own.items():
+            setattr(module, name, nn.Parameter(value.detach().to(dtype), requires_grad=False))
+
+    def end(module: nn.Module, _args: tuple[Tensor, ...], _output: object) -> None:
+        for name, value in away.pop(module, {}).items():
+            setattr(module, name, value)
+
     with ExitStack() as hooks:
         for module in model.modules():
-            own = [name for name, value in module.named_parameters(recurse=False) if value.is_floating_point()]
             # Rows are looked up, then cast: the table may be the largest layer.
             if isinstance(module, nn.Embedding):
-                hooks.callback(module.register_forward_hook(lambda _m, _a, rows: rows.to(dtype)).remove)
-            elif own:
-                cast = _Cast(own, dtype)
-                hooks.callback(module.register_forward_pre_hook(cast.begin).remove)
-                hooks.callback(module.register_forward_hook(cast.end, always_call=True).remove)
+                hooks.enter_context(module.register_forward_hook(lambda _m, _a, rows: rows.to(dtype)))
+            elif any(True for _ in module.parameters(recurse=False)):
+                hooks.enter_context(module.register_forward_pre_hook(begin))
+                hooks.enter_context(module.register_forward_hook(end, always_call=True))
         yield
-
-
-class _Cast:
-    """The parameters of one layer, away while it is called."""
-
-    def __init__(self, names: list[str], dtype: torch.dtype) -> None:
-        self.names, self.dtype = names, dtype
-        self.stored: dict[str, nn.Parameter] = {}
-
-    def begin(self, module: nn.Module, _: tuple[Tensor, ...]) -> None:
-        self.stored = {name: getattr(module, name) for name in self.names}
-        for name, value in self.stored.items():
-            setattr(module, name, nn.Parameter(value.detach().to(self.dtype), requires_grad=False))
-
-    def end(self, module: nn.Module, _args: tuple[Tensor, ...], _output: object) -> None:
-        for name, value in self.stored.items():
-            setattr(module, name, value)
-        self.stored = {}

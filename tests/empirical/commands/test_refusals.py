@@ -22,9 +22,8 @@ from conftest import own_folder
 from empirical.folding import fold
 from empirical.pages import Layout, panels
 from empirical.pages._style import figure_bytes
-from empirical.support import CorpusError, ModelError, _hub, read_table, say, write_table
+from empirical.support import ModelError, _hub, read_table, say, write_table
 from experiments.attack.scene import Scene, read_only, said, short_files
-from experiments.attack.texts import read_corpus
 from tests.support import refused
 
 from ..conftest import tiny_model
@@ -35,13 +34,6 @@ def _npy(head: bytes) -> bytes:
 
 
 TEXTS: dict[str, tuple[str, bytes, str]] = {
-    "header of an array": (
-        "a.npy", _npy(b"{'descr': '<u2', 'shape'\n"), "array of numbers .*; write it with numpy.save",
-    ),
-    "shape of 2^60": (
-        "a.npy", _npy(b"{'descr': '<u2', 'fortran_order': False, 'shape': (1152921504606846976,)}\n"),
-        r"array of numbers \(mmap length is greater than file size\); write it with numpy\.save",
-    ),
     "ids above 2^63": (
         "a.npy", _npy(b"{'descr': '<u8', 'fortran_order': False, 'shape': (2,)}\n")[:-1] + b"\x80",
         "token id 9223372036854775808 is outside the model's vocabulary of 16; encode the text with",
@@ -58,20 +50,6 @@ def test_texts_that_cannot_be_swept(name: str, scene: Scene, tmp_path: Path) -> 
     file, content, line = TEXTS[name]
     (tmp_path / file).write_bytes(content)
     refused(scene.said("sweep", tmp_path / "run", "--corpus", tmp_path / file, "--sequence-length", 2), line)
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "line"),
-    [
-        ("a.jsonl", b'{"text": "\\ud800"}', "line 1: half of a surrogate pair is no character; encode as UTF-8"),
-        ("a.jsonl", b"[" * 100_000, r"line 1: not JSON \(maximum recursion .*\); one JSON object per line"),
-        ("a.xml", b"<?xml version='1.0' encoding='klingon'?><mediawiki/>", r"\(unknown encoding: klingon\); "),
-    ],
-)
-def test_texts_that_cannot_be_read(file: str, content: bytes, line: str, tmp_path: Path) -> None:
-    (tmp_path / file).write_bytes(content)
-    with pytest.raises(CorpusError, match=line):
-        read_corpus(tmp_path / file)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_the_command_writes_what_the_stock_class_loads(
         own(stock, certificate["maps"][-1]["parameter"]).add_(1e-3)
     stock.save_pretrained(written)
     assert main(["gauge", "--verify", str(written)]) == 1
-    assert "FAILED" in capsys.readouterr().out
+    assert "FAILED  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
     assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
     assert "one of --shift C and --angle" in capsys.readouterr().err
 

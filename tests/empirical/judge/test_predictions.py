@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ import lngeom as lg
 from empirical import judge
 from empirical.judge import Prediction, predict
 from empirical.models import NormSite, layer_error
-from empirical.support import read_records, write_records
 from proofs import find
 
 from ..conftest import ARCHITECTURES, VOCABULARY, centred, loaded, tiny_model, uncentred
@@ -212,15 +210,3 @@ def test_isotropy_is_judged_by_its_interval() -> None:
     [single] = judge.isotropy([row(sequences=1, d_cos2_low=0.0, d_cos2_high=math.inf)])
     assert single.verdict == "undecided"
     assert list(judge.isotropy([row(same_input_as="other"), row(bucket="first")])) == []
-
-
-def test_predictions_survive_their_file(tmp_path: Path) -> None:
-    written = [
-        Prediction("model", "a, b", "residual.shift_forgotten", 1e-7, 0.1, 64, "holds"),
-        Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "not isotropic", 1.1, 1.5, 0),
-        Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
-    ]
-    write_records(tmp_path / "predictions.csv", Prediction, written)
-    assert read_records(tmp_path / "predictions.csv", Prediction) == written
-    assert judge.summary_line(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
-    assert asdict(replace(written[0])).keys() == set(judge.COLUMNS)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from empirical.models import FAMILIES, NormSite, sites_of, topology_of
+from empirical.models import FAMILIES, NormSite, sites_of, topology_of, watching
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_model
 
@@ -14,17 +14,9 @@ from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_m
 def calls(model: Any, sites: tuple[NormSite, ...]) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """Path and arguments of each norm in the order of a forward pass."""
     seen: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-    handles = []
-    for site in sites:
-
-        def hook(_: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], path: str = site.path) -> None:
-            seen.append((path, arguments, keywords))
-
-        handles.append(model.get_submodule(site.path).register_forward_pre_hook(hook, with_kwargs=True))
-    with torch.inference_mode():
+    paths = [site.path for site in sites]
+    with torch.inference_mode(), watching(model, paths, lambda path, _, *given: seen.append((path, *given[:2]))):
         model(input_ids=torch.arange(10).reshape(2, 5) % VOCABULARY)
-    for handle in handles:
-        handle.remove()
     return seen
 
 
@@ -41,11 +33,7 @@ def test_sites_run_in_the_order_listed_with_one_argument(any_model: Any) -> None
         assert keywords == {}
         assert arguments[0].numel() == 2 * 5 * WIDTH
     assert {site.d for site in sites} == {WIDTH}
-
-
-def test_same_input_is_the_same_tensor(any_model: Any) -> None:
-    sites = sites_of(any_model)
-    inputs = {path: arguments[0] for path, arguments, _ in calls(any_model, sites)}
+    inputs = {path: arguments[0] for path, arguments, _ in seen}  # same_input_as is the very same tensor
     for site in sites:
         twins = [other.path for other in sites if other.path != site.path and inputs[other.path] is inputs[site.path]]
         assert twins == [] or site.same_input_as in (*twins, None)

@@ -1,8 +1,6 @@
 """Growth of the stream over depth: the series, the laws, and intervals that cover as often as they say."""
 
 import math
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +8,9 @@ import scipy.stats
 import torch
 
 from empirical.models import sites_of
-from empirical.observe import GROWTH_COLUMNS, LAWS, Growth, Observer, growth, rows, stream
+from empirical.observe import LAWS, Observer, growth, rows, stream
 from empirical.observe._growth import Law, regressor
 from empirical.observe._inference import trend
-from empirical.support import RunError, read_records, write_records
 from tests.support import growing
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, tiny_model
@@ -169,14 +166,3 @@ def test_a_model_without_norms_in_its_blocks_has_no_stream() -> None:
 def test_the_sampling_error_is_that_of_the_least_certain_mean() -> None:
     (fit, *_) = growth(growing([2.0, 4.0, 8.0], norm_std=1.0, tokens=16))
     assert fit.sampling_error == 1 / 2 / 4
-
-
-def test_fits_are_written(tmp_path: Path) -> None:
-    fits = [*growth(growing([1.0, 2.0, 3.0])), replace(growth(growing([1.0, 0.0]))[0])]
-    write_records(tmp_path / "growth.csv", Growth, fits)
-    assert (fits[4].estimate, fits[4].reason) == (None, "the mean norm at depth 1 is 0")
-    assert (tmp_path / "growth.csv").read_text().partition("\n")[0] == ",".join(GROWTH_COLUMNS)
-    assert read_records(tmp_path / "growth.csv", Growth) == fits
-    (tmp_path / "growth.csv").write_text("law\npower\n")
-    with pytest.raises(RunError, match=r"cannot be read as Growth .*; make it again"):
-        read_records(tmp_path / "growth.csv", Growth)

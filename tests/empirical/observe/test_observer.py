@@ -87,27 +87,6 @@ def test_what_was_read_stays_and_measuring_goes_on_in_every_mode_of_gradients() 
         assert np.array_equal(state.angles, sum(alone))
 
 
-class Frozen(nn.Module):
-    """A norm that is not trained, before one that is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.frozen, self.norm = nn.LayerNorm(D), nn.LayerNorm(D)
-
-    def forward(self, x: Tensor) -> Tensor:
-        with torch.inference_mode():
-            y = self.frozen(x)
-        return self.norm(y.clone())
-
-
-def test_part_of_a_pass_may_be_in_inference_mode() -> None:
-    sites = [replace(SITE, path="frozen"), SITE]
-    model = Frozen().double()
-    with Observer(model, sites, directions=4) as observer:
-        model(vectors(B, S)).sum().backward()
-    assert [state.tokens.sum() for state in observer.states.values()] == [B * S] * 4
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_hidden_states_of_16_bits_are_multiplied_as_they_are(
     dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
