@@ -438,8 +438,9 @@ def summary(rows: Table) -> Table:
     """How many classes have each verdict, by dtype, and by dtype of the derivatives."""
     places = [f"{dtype}, {direction}" for direction in ("forward", "backward") for dtype in DTYPES]
     found = rows.assign(place=rows["dtype"] + ", " + rows["direction"])
-    table = found.pivot_table("classes", "verdict", "place", "sum", 0)
-    return table.reindex(["rounding", "variant", "unstable", "bug", "not checked"])[places].astype(int).reset_index()
+    table = found.groupby(["verdict", "place"])["classes"].sum().unstack()
+    table = table.reindex(index=["rounding", "variant", "unstable", "bug", "not checked"], columns=places)
+    return table.fillna(0).astype(int).reset_index()
 
 
 def main() -> int:
@@ -465,8 +466,8 @@ def main() -> int:
             rows.to_csv(target, index=False)
     rows.to_csv(target, index=False)
     rows = read(target)
-    for name, table in (("groups", groups(rows)), ("summary", summary(rows)), ("exact", exact(rows))):
-        table.to_csv(arguments.out / f"norms_in_the_wild_{name}.csv", index=False)
+    for name, table in (("groups", groups), ("summary", summary), ("exact", exact)) if len(rows) else ():
+        table(rows).to_csv(arguments.out / f"norms_in_the_wild_{name}.csv", index=False)
     print(target)
     return 0
 
