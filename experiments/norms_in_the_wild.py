@@ -457,8 +457,9 @@ def main() -> int:
         package, name, classes, *_ = entry
         same = (rows["package"] == package) & (rows["norm"] == name)
         rows.loc[same, "exact"] = proof = _proved(entry)
+        known = set(rows[same]["dtype"])
         for dtype in DTYPES:
-            if dtype in set(rows[same]["dtype"]) or time.monotonic() > end:
+            if dtype in known or time.monotonic() > end:
                 continue
             version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
             made = [(package, version, name, classes, *told, proof) for told in _checked(entry, dtype)]

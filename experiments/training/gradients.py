@@ -42,31 +42,6 @@ def uniform_energy(rows: Tensor) -> float:
     return float(wide.shape[-1] * (along * along).sum() / (wide * wide).sum())
 
 
-def adam_step(parameter: nn.Parameter, optimizer: torch.optim.Optimizer | None) -> dict[str, float | None]:
-    """The share along 1 of the step D∘p that AdamW took last for a writer; empty for another optimizer, or none.
-
-    p is the mean gradient, and D = 1/(√v + ε) from the mean of its square. Of every row
-    |1·(D∘p)| ≤ √d sd(D) ‖p‖ + mean(D) |1·p|, by Cauchy and Schwarz, and where D and p are unrelated the
-    energy of the step along 1 is CV²/(1 + CV²), CV² = var(D)/mean(D)².
-
-    - ``step_cv2``: CV² over the rows together, each with the weight ‖p‖²;
-    - ``step_share``: energy of the step along 1, as :func:`uniform_energy`;
-    - ``step_excess``: the largest |1·(D∘p)| as a multiple of its bound; more than 1 + d·2⁻⁵² would contradict it.
-    """
-    names = ("step_cv2", "step_share", "step_excess")
-    if optimizer is None or "exp_avg_sq" not in (state := optimizer.state.get(parameter, {})):
-        return dict.fromkeys(names)
-    group = next(group for group in optimizer.param_groups if any(p is parameter for p in group["params"]))
-    p, v = (state[name].detach().double().reshape(-1, parameter.shape[-1]) for name in ("exp_avg", "exp_avg_sq"))
-    slope = 1 / (torch.sqrt(v / (1 - group["betas"][1] ** float(state["step"]))) + group["eps"])
-    mean, variance = lngeom.moments(slope)
-    weight, along = (p * p).sum(-1, keepdim=True), (slope * p).sum(-1, keepdim=True).abs()
-    bound = torch.sqrt(p.shape[-1] * variance * weight) + mean * p.sum(-1, keepdim=True).abs()
-    cv2 = float((weight * variance).sum() / (weight * mean * mean).sum())
-    excess = float(torch.where(along == 0, 0.0, along / bound).max())
-    return dict(zip(names, (cv2, uniform_energy(slope * p), excess), strict=True))
-
-
 def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> Rows:
     """Of every writer ``share``, the energy along 1 of the gradient of the next-token loss on `tokens`.
 

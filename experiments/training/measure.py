@@ -1,7 +1,7 @@
 """The measurement at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers.
 
-Of a control arm, whose norms are those of no family that the sweep knows, it is the energy of the stream along 1, along
-u, and along random directions.
+Of the control arm, whose norms are those of no family that the sweep knows, it is the energy of the stream along 1,
+along u, and along random directions.
 """
 
 import copy
@@ -20,9 +20,9 @@ from empirical.models import sites_of
 from empirical.observe import Observer, random_directions
 from empirical.support import Rows
 
-from .gradients import adam_step, uniform_energy, writer_gradients, writers
+from .gradients import uniform_energy, writer_gradients, writers
 from .networks import next_token_loss, projected_direction
-from .recipe import CONTROLS, Recipe
+from .recipe import Recipe
 
 SITE_COLUMNS = (
     *("site", "layer", "role", "tokens", "angle_mean_deg", "angle_std_deg", "random_a_angle_mean_deg"),
@@ -33,11 +33,10 @@ SITE_COLUMNS = (
 """The columns kept of the sweep's table: one row per site, for the vectors that enter the norm, at all positions."""
 
 TABLES = ("held_out", "norms", "directions", "writers", "gradients")
-"""A control arm has ``directions``, the others have ``norms``, ``writers`` and ``gradients``.
+"""The control arm has ``directions``, the others have ``norms``, ``writers`` and ``gradients``.
 
 Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1,
-1 for an average direction; before training (``start_``), now, and of the ``change`` between the two. Of the ``step`` of
-AdamW, see :func:`adam_step`; empty for other optimizers.
+1 for an average direction; before training (``start_``), now, and of the ``change`` between the two.
 """
 
 CHECKED_PARAMETERS = 50_000_000
@@ -52,13 +51,11 @@ class Measurement:
 
     def __init__(self, model: GPT2LMHeadModel, recipe: Recipe, text: Tensor, directions: int) -> None:
         self._text, self._directions = text, directions
-        self._seed, self._control = recipe.seed, recipe.norm in CONTROLS
+        self._seed, self._control = recipe.seed, recipe.norm == "u"
         self._sites = () if self._control else sites_of(model.transformer)
         self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
 
-    def __call__(
-        self, model: GPT2LMHeadModel, optimizer: torch.optim.Optimizer | None, *, gradients: bool
-    ) -> dict[str, Rows]:
+    def __call__(self, model: GPT2LMHeadModel, *, gradients: bool) -> dict[str, Rows]:
         """The rows of every table; those of `gradients` only if they are asked for."""
         device, total, count = model.lm_head.weight.device, 0.0, self._text[:, 1:].numel()
         seeing: Any = (
@@ -80,12 +77,12 @@ class Measurement:
             for row in observe.rows(states, self._sites)
             if row["side"] == "input" and row["bucket"] == "all"
         ]
-        changed = [self._writer(name, parameter, optimizer) for name, parameter in writers(model)]
+        changed = [self._writer(name, parameter) for name, parameter in writers(model)]
         checked = gradients and model.num_parameters() < CHECKED_PARAMETERS
         found = writer_gradients(copy.deepcopy(model).cpu().double(), self._text[:2]) if checked else []
         return {"held_out": held_out, "norms": norms, "writers": changed, "gradients": found}
 
-    def _writer(self, name: str, parameter: nn.Parameter, optimizer: torch.optim.Optimizer | None) -> dict[str, Any]:
+    def _writer(self, name: str, parameter: nn.Parameter) -> dict[str, Any]:
         start, now = self._start[name].double(), parameter.detach().cpu().double()
         sizes = {
             f"{when}{what}size": float(part.norm())
@@ -93,7 +90,7 @@ class Measurement:
             for what, part in (("", each), ("uniform_", lngeom.projection.mean_vector(each)))
         }
         change = {"change_size": float((now - start).norm()), "change_share": uniform_energy(now - start)}
-        return {"writer": name, **sizes, "share": uniform_energy(now), **change, **adam_step(parameter, optimizer)}
+        return {"writer": name, **sizes, "share": uniform_energy(now), **change}
 
 
 class _Energies(ExitStack):

@@ -1,7 +1,4 @@
-"""GPT-2 with LayerNorm, with RMSNorm, or with the norms of a control arm, all else equal.
-
-The control arms have another direction than 1 projected off, norms behind the addition, or none at all.
-"""
+"""GPT-2 with LayerNorm, with RMSNorm, or with u-Norm, which projects off another direction than 1, all else equal."""
 
 from typing import Any
 
@@ -10,13 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
-from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 
 import lngeom
 from empirical.models import GPT2RMSConfig, GPT2RMSLMHeadModel
 from empirical.observe import random_directions
 
-from .recipe import CONTROLS, Norm, Recipe
+from .recipe import Recipe
 
 
 def projected_direction(width: int, seed: int) -> np.ndarray:
@@ -41,28 +37,13 @@ class UNorm(nn.Module):
         return lngeom.rms_norm(lngeom.project(x, self.direction), self.weight, self.bias, eps=self.eps)
 
 
-class _PostBlock(GPT2Block):
-    """A block of the first transformer: each norm reads the sum and its output is the stream."""
-
-    def forward(self, hidden_states: Any, past_key_values: Any = None, attention_mask: Any = None, *_, **how) -> Tensor:
-        attended, _ = self.attn(hidden_states, attention_mask=attention_mask, past_key_values=past_key_values, **how)
-        hidden_states = self.ln_1(hidden_states + attended)
-        return self.ln_2(hidden_states + self.mlp(hidden_states))
-
-
-def _make_control(model: GPT2LMHeadModel, norm: Norm, seed: int) -> GPT2LMHeadModel:
-    """Turn a new LayerNorm network into one of a control arm; the weights that both have stay as they are."""
+def _with_u_norms(model: GPT2LMHeadModel, seed: int) -> GPT2LMHeadModel:
+    """The network with a u-Norm in the place of each LayerNorm; its weights stay as they are."""
     base = model.transformer
-    if norm == "post":
-        for block in base.h:
-            block.__class__ = _PostBlock
-        setattr(base, "ln_f", nn.Identity())  # noqa: B010 (it is declared a LayerNorm)
-        return model
     for module in [base, *base.h]:
         for name, child in list(module.named_children()):
             if isinstance(child, nn.LayerNorm):
-                direction = projected_direction(child.normalized_shape[0], seed)
-                setattr(module, name, UNorm(direction, child.eps) if norm == "u" else nn.Identity())
+                setattr(module, name, UNorm(projected_direction(child.normalized_shape[0], seed), child.eps))
     return model
 
 
@@ -99,7 +80,7 @@ def build_model(recipe: Recipe, end_of_text: int = 0) -> GPT2LMHeadModel:
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
         model = (GPT2RMSLMHeadModel if rms else GPT2LMHeadModel)(config).train()
-    return _make_control(model, recipe.norm, recipe.seed) if recipe.norm in CONTROLS else model
+    return _with_u_norms(model, recipe.seed) if recipe.norm == "u" else model
 
 
 def next_token_loss(model: nn.Module, ids: Tensor, reduction: str = "mean") -> Tensor:

@@ -7,10 +7,8 @@ from typing import Literal
 from lngeom.errors import InputError
 from lngeom.options import REQUIRED, option, seed
 
-Norm = Literal["layer", "rms", "u", "post", "none"]
-"""LayerNorm or RMSNorm; or a control arm: a random direction u in the place of 1, Post-LN, no normalization."""
-
-CONTROLS: tuple[Norm, ...] = ("u", "post", "none")
+Norm = Literal["layer", "rms", "u"]
+"""LayerNorm or RMSNorm; or the control arm: a random direction u in the place of 1."""
 
 Optimizer = Literal["adamw", "sgd"]
 """AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the gradient)."""
@@ -44,7 +42,7 @@ class Recipe:
     arXiv:2409.12951, appendix A.2, which gives neither the length of the warm-up nor the weight decay.
     """
 
-    norm: Norm = option(REQUIRED, "LayerNorm or RMSNorm, or a control arm: u-Norm, Post-LN, no norm")
+    norm: Norm = option(REQUIRED, "LayerNorm or RMSNorm, or the control arm: u-Norm")
     config: str = option("tiny", "sizes and training, where no other option says so", choices=CONFIGS)
     optimizer: Optimizer = option("adamw", "sgd has momentum, and another learning rate")
     seed: int = option(0, "of the initial values and of the order of the text", type=seed)

@@ -23,7 +23,7 @@ from lngeom.errors import LngeomError
 from lngeom.options import add_options, option, read_options, seed
 
 from .figures import step_figure
-from .recipe import CONTROLS, Norm, Optimizer
+from .recipe import Norm, Optimizer
 from .tables import CELL, TINY, Table, after_training
 from .text import prepare
 from .train import Options as Run, train
@@ -50,7 +50,7 @@ class Options:
     vocabulary: int = option(2_048, "tokens of the tokenizer")
     seeds: int = option(5, "runs of each cell at tiny")
     seeds_elsewhere: int = option(3, "and at other sizes")
-    controls: int = option(0, "runs of each control arm: u-Norm, Post-LN, no norm, with AdamW and SGD", type=seed)
+    controls: int = option(0, "runs of u-Norm with AdamW and with SGD", type=seed)
     steps: int = option(300, "of each run")
     batch_size: int = option(4, "sequences per step")
     held_out_tokens: int = option(1_024, "to measure")
@@ -58,15 +58,15 @@ class Options:
 
 
 def plan(options: Options) -> Iterator[Run]:
-    """All runs in their order, seed by seed: those at ``tiny``, those of other sizes, those of control arms.
+    """All runs in their order, seed by seed: those at ``tiny``, those of other sizes, those of u-Norm.
 
-    At ``tiny`` both norms have both optimizers and decays; other sizes and control arms have AdamW with decay, control
-    arms plain SGD as well.
+    At ``tiny`` both norms have both optimizers and decays; other sizes and u-Norm have AdamW with decay, u-Norm plain
+    SGD as well.
     """
     plain: list[Any] = [("adamw", DECAYS["adamw"][1]), ("sgd", 0.0)]
     at_tiny: list[Any] = [(norm, name, decay, TINY) for name in DECAYS for decay in DECAYS[name] for norm in NORMS]
     elsewhere: list[Any] = [(norm, *plain[0], size) for size in OTHER_SIZES for norm in NORMS]
-    controls: list[Any] = [(norm, name, decay, TINY) for name, decay in plain for norm in CONTROLS]
+    controls: list[Any] = [("u", name, decay, TINY) for name, decay in plain]
     for cells, seeds in ((at_tiny, options.seeds), (elsewhere, options.seeds_elsewhere), (controls, options.controls)):
         for number in range(seeds):
             for norm, optimizer, weight_decay, (layers, width) in cells:
@@ -83,12 +83,12 @@ def gather(out: Path, runs: Sequence[Run]) -> None:
     """Gather the tables of all runs.
 
     ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``; runs of
-    control arms go to ``controls.csv``.
+    u-Norm go to ``controls.csv``.
     """
     tables = defaultdict[str, list[Table]](list)
     for run in runs:
         found: dict[str, Table] = {path.stem: pd.read_csv(path) for path in run.output.glob("*.csv")}
-        losses, control = found["held_out"].set_index("step")["loss"], run.norm in CONTROLS
+        losses, control = found["held_out"].set_index("step")["loss"], run.norm == "u"
         sites = found["directions" if control else "norms"]
         parts = {"controls" if control else "study": sites.assign(held_out_loss=sites["step"].map(losses))}
         if not control:

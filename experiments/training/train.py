@@ -85,10 +85,10 @@ class _Recorder(TrainerCallback):
     def __init__(self, recipe: Recipe, measure: Measurement) -> None:
         self._recipe, self._measure, self._checkpoints = recipe, measure, checkpoint_steps(recipe)
 
-    def _record(self, state, model, optimizer=None) -> None:
+    def _record(self, state, model) -> None:
         step = state.global_step
         if step in self._checkpoints and state.is_world_process_zero:
-            tables = self._measure(model, optimizer, gradients=step in (0, self._recipe.steps))
+            tables = self._measure(model, gradients=step in (0, self._recipe.steps))
             rows = ((name, {"step": step, **row}) for name in tables for row in tables[name])
             # A state keeps the keys of a dictionary in another order.
             state.log_history += [{"table": name, "row": list(row.items())} for name, row in rows]
@@ -98,7 +98,7 @@ class _Recorder(TrainerCallback):
             self._record(state, given["model"])
 
     def on_step_end(self, args, state, control, **given) -> None:
-        self._record(state, given["model"], given["optimizer"])
+        self._record(state, given["model"])
         control.should_save = state.global_step in self._checkpoints
 
     def on_log(self, args, state, control, **given) -> None:
