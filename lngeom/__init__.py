@@ -12,7 +12,7 @@ changes no digit. Angles are in radians. Invalid input raises :class:`lngeom.err
 
 The most used names are here. Every other name is in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,
-:mod:`lngeom.ellipsoid`, :mod:`lngeom.boxes`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
+:mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
 """
 
 import importlib
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from . import (
     angles as angles,
-    boxes as boxes,
     derivatives as derivatives,
     ellipsoid as ellipsoid,
     epsilon as epsilon,
@@ -31,7 +30,6 @@ from . import (
     norms as norms,
     projection as projection,
 )
-from .boxes import enclosure
 from .derivatives import jacobian, secant
 from .ellipsoid import Ellipsoid, principal_axes
 from .norms import layer_norm, rms_norm, standardize
@@ -79,7 +77,6 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
 
 __all__ = [
     "Ellipsoid",
-    "enclosure",
     "explain_difference",
     "jacobian",
     "layer_norm",

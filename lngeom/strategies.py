@@ -3,37 +3,31 @@
 Exact vectors are tuples of small fractions, float vectors tuples of numbers of one format. Both are made of the same
 `KINDS`; in floats these come in units from the smallest subnormal number to the largest. Needs ``hypothesis``.
 
->>> from lngeom.strategies import arrays, epsilons
+>>> from lngeom.strategies import float_vectors
 >>> from hypothesis import given
 >>> import numpy as np, lngeom as lg
->>> @given(arrays(np, "float32"), epsilons())
-... def test_rows_are_centred(x, eps):
-...     y = lg.standardize(x, eps=eps)
-...     tolerance = lg.tolerance(x, eps=eps)
+>>> @given(float_vectors(8))
+... def test_rows_are_centred(x):
+...     y = lg.standardize(np.array(x), eps=1e-5)
 """
 
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from types import ModuleType
 from typing import Literal, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from .carriers import Array
 from .errors import InputError
 from .rounding import FORMATS
 
 __all__ = [
-    "arrays",
     "ball",
     "centred",
     "dimensions",
-    "epsilons",
     "float_scalars",
     "float_vectors",
-    "gains",
     "isometries",
     "masks",
     "one_hot",
@@ -179,38 +173,6 @@ def float_vectors(
     scaled = st.builds(lambda row, unit: [unit * v for v in row], rows, st.sampled_from(units))
     drawn = scaled if kind else scaled | _lists(st.floats(-8, 8), d) | _lists(float_scalars("", dtype), d)
     return drawn.map(lambda row: _related([_rounded(value, dtype) for value in row], relation))
-
-
-def gains(d: int, dtype: Dtype = "float64") -> SearchStrategy[Floats]:
-    """Gains: all one, tied, with zeros, of both signs, of any size."""
-    ones = st.just((1.0,) * d)
-    few = (float_vectors(d, dtype=dtype, kind=kind) for kind in ("tied", "sparse", "small"))
-    return st.one_of(ones, *few, _lists(float_scalars("", dtype), d).map(tuple))
-
-
-def epsilons(dtype: Dtype = "float64") -> SearchStrategy[float]:
-    """Values of ε as models have them, as float64 numbers: 0 or from 1e-12 to 1, those of the format that are not 0."""
-    return st.sampled_from([eps for eps in (0.0, 1e-5, 1e-6, 1e-12, 1e-3, 1.0) if not eps or _rounded(eps, dtype)])
-
-
-@st.composite
-def arrays(
-    draw: st.DrawFn,
-    xp: ModuleType,
-    dtype: Dtype = "float64",
-    *,
-    d: int | SearchStrategy[int] | None = None,
-    shape: Sequence[int] | None = None,
-) -> Array:
-    """Arrays of an array-API library `xp` (NumPy, PyTorch, ...), shape ``(*shape, d)``, whose rows are float vectors.
-
-    Without `shape` none, one or two axes of up to three rows. Rows of one array are drawn independently: a subnormal
-    row may stand beside a huge one.
-    """
-    width = d if isinstance(d, int) else draw(d if d is not None else dimensions(1, 9))
-    axes = draw(st.lists(st.integers(1, 3), max_size=2)) if shape is None else list(shape)
-    rows = [draw(float_vectors(width, dtype=dtype)) for _ in range(math.prod(axes))]
-    return xp.reshape(xp.asarray(rows, dtype=getattr(xp, dtype)), (*axes, width))
 
 
 # ------------------------------------------------------------------------------------------------ parts

@@ -114,7 +114,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: typeless.angles.IsotropicAngle(3.0), "d is 3.0"),
     (lambda: IsotropicAngle(5).ppf([0.5, 1.5]), "probability is 1.5: it must lie between 0 and 1"),
     (lambda: IsotropicAngle(5).ppf(math.nan), "probability is nan"),
-    # gains, boxes
+    # gains
     (lambda: potential(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
     (lambda: lg.principal_axes(np.array([1.0, np.nan])), "NaN"),
     (lambda: lg.principal_axes(np.array([1.0, np.inf])), "infinity"),
@@ -129,10 +129,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lg.principal_axes(V).apply(np.ones(3)), "last axis must have length 2"),
     (lambda: lg.principal_axes(V).adjoint(np.float64(1.0)), "last axis must have length 3"),
     (lambda: lg.principal_axes(V).adjoint(torch.ones(3)), "do not mix"),
-    (lambda: lg.enclosure([1.0, 2.0], [0.0, 3.0], eps=1e-5), "finite ends low <= high"),
-    (lambda: lg.enclosure([1.0, 2.0], [1.0], eps=1e-5), "finite ends"),
-    (lambda: lg.enclosure([-np.inf, 0.0], [0.0, 1.0], eps=1e-5), "finite ends"),
-    (lambda: lg.enclosure([0.0, 0.0], [1.0, 1.0], eps=0.0), "only eps > 0"),
 ]
 
 

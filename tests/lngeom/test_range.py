@@ -29,7 +29,6 @@ WITHOUT = {
     "angle_from_inner_product centered_inner_product": "cancel what the caller gives, by no condition of a row",
     "certify_centering certify_fold certify_rounding fiber same_fiber": "say yes or no",
     "principal_axes": "are roots of a polynomial, exact in test_axes.py",
-    "enclosure": "is an extremum over a box: test_boxes.py",
     "error_bound tolerance explain_difference": "are bounds, each against exact values in its own tests",
     "uniform": "has no rows",
 }
