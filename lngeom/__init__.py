@@ -49,7 +49,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
         "ellipsoid": "Certificate PrincipalAxes dead_direction",
         "epsilon": "matching_eps",
         "errors": "InputError LngeomError",
-        "fibers": "Fiber fiber invert same_fiber",
+        "fibers": "invert",
         "folding": "FoldCertificate center_writer certify_centering certify_fold fold_affine",
         "norms": "batch_norm layer_rms_distance layer_rms_distance_from_moments scale",
         "projection": "centered_inner_product condition_number mean_vector uniform",

@@ -92,12 +92,6 @@ def test_uniform_and_questions_of_yes_and_no(carrier: Carrier) -> None:
     uniform = lg.projection.uniform(5, xp=carrier.xp, dtype=carrier.dtype)
     assert uniform.dtype == carrier.dtype
     assert to_numpy(uniform).tolist() == [1.0] * 5
-    x = carrier.array(DATA["x"])
-    same = lg.fibers.same_fiber(x, x + 1, eps=EPS)
-    assert type(same) is type(x)
-    assert bool(carrier.xp.all(same))
-    assert not bool(carrier.xp.any(lg.fibers.same_fiber(x, -x, eps=0.0)))
-    assert lg.fibers.fiber(x[0, :], eps=EPS).contains(x[0, :] + 1)
     weight = carrier.array(DATA["weight"])
     assert lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
     gain = carrier.array(DATA["gain"])

@@ -27,7 +27,6 @@ RESULTS = {
     "Acceptance": "Tolerance.accepts",
     "Certificate": "PrincipalAxes.certificate",
     "Explanation": "explain_difference",
-    "Fiber": "fiber",
     "FoldCertificate": "certify_fold",
     "PrincipalAxes": "principal_axes",
     "Tolerance": "tolerance",
