@@ -16,6 +16,14 @@ from ._trial import Trial
 WITHOUT = "no gain given", "no bias given"
 
 
+ALWAYS = (
+    "more than four axes",
+    "sizes, eps and parameters other than those tried",
+    "what loading, copying, converting or freezing a module changes",
+)
+"""What no trial in floats has."""
+
+
 def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     """The kernel without an optional gain or bias, each left at its None."""
     kernel, d = claim.kernel, x.shape[-1]
@@ -56,7 +64,7 @@ def unexamined(claim: Claim, x: np.ndarray) -> str:
     listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
     listed += [] if kernel.asked.backward else ["the backward pass"]
     others = [name for name in ("float32", "bfloat16", "float16") if name != kernel.dtype]
-    return ", ".join([*listed, f"rows of {' and '.join(others)}", "more than four axes"])
+    return ", ".join([*listed, f"rows of {' and '.join(others)}", *ALWAYS])
 
 
 def _statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:

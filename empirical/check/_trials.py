@@ -314,6 +314,8 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
     ways: tuple[Way, ...] = (
         ("single vectors of shape (d,)", x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
         ("batches of one row", x[:3], lambda: alone(3)),
+        ("a batch of zeros", 0 * x[:1], lambda: kernel.run(0 * x[:1])),
+        ("batches of shape (n, 1, d)", x[:3], lambda: kernel.run(x[:3, None])),
         ("batches of shape (2, n, d)", cube.reshape(-1, d), lambda: kernel.run(cube)),
         ("batches of shape (2, 2, n, d)", heads.reshape(-1, d), lambda: kernel.run(heads)),
         *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),

@@ -129,7 +129,8 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     alone, least = path.alone(hypotheses), 2 if SEVERAL in hypotheses else 1
     wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
     if wrong is not None:
-        return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
+        msg = f"the code that runs is not the code that was traced: {wrong}"
+        return Proof("not traced", msg, **{**common, "undecided": True})
     exact = candidate.exact and alone in (None, path.program.size)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     if alone is None and path.trace.builds:
