@@ -332,7 +332,8 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
         if got.size == rows.size:
             got = got.reshape(rows.shape)
         else:
-            result.notes.append(f"output of shape {got.shape} for {label}")
+            result.faults.append(f"outputs of shape {got.shape} for {label}")
+            continue
         if not len(rows):
             continue
         trial = claim.judged(label, rows, got)

@@ -142,3 +142,28 @@ def test_gains_left_out_behind_the_last_block_are_named() -> None:
 
     cause = check(tail, kind="rmsnorm", eps=1e-5, d=37).cause
     assert cause == "components after the last whole block of 8 without the gain"
+
+
+def squeezed(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    mean, variance = x.mean(-1).squeeze(), x.var(-1, correction=0).squeeze()
+    return (x - mean[..., None]) / torch.sqrt(variance[..., None] + eps) * weight + bias
+
+
+def nothing_of_zeros(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return torch.nn.functional.layer_norm(x, weight.shape, weight, bias, eps) if x.any() else torch.zeros_like(x)
+
+
+@pytest.mark.parametrize(
+    ("norm", "words"), [(squeezed, "outputs of shape (3, 3, 24)"), (nothing_of_zeros, "only for a batch of zeros")]
+)
+def test_a_batch_of_single_tokens_and_one_of_zeros_are_batches(norm: Any, words: str) -> None:
+    finding = check(norm, kind="layernorm", eps=1e-5, d=24)
+    assert (finding.verdict, words in (finding.cause or "")) == ("bug", True)
+
+
+def test_a_frozen_bias_that_is_dropped_leaves_the_verdict_open() -> None:
+    def norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+        y = torch.nn.functional.layer_norm(x, weight.shape, weight, None, eps)
+        return y + bias if bias.requires_grad else y
+
+    assert "ok" not in str(check(norm, kind="layernorm", eps=1e-5, d=24)).split()
