@@ -10,12 +10,13 @@ import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 
-from lngeom.carriers._carrier import Array, namespace
+from ._carrier import Array, namespace
+from ._operators import Operators
 
 _LEVELS = itertools.count(1)
 
 
-class Dual:
+class Dual(Operators):
     """Value and tangent: what a function and its directional derivative are at one point.
 
     Each derivative has an infinitesimal τ of its own, told apart by its level: inside a derivative of a derivative
@@ -23,7 +24,6 @@ class Dual:
     """
 
     __slots__ = ("level", "tangent", "value")
-    __array_ufunc__ = None
 
     def __init__(self, value: Array, tangent: Array, level: int) -> None:
         self.value = value
@@ -36,41 +36,30 @@ class Dual:
     def __getitem__(self, index: object) -> Dual:
         return Dual(self.value[index], self.tangent[index], self.level)
 
-    def __add__(self, other: object) -> Dual:
-        level, (p, u), (q, v) = _parts(self, other)
-        return Dual(p + q, u + v, level)
-
-    __radd__ = __add__
+    def _taken(self, other: Array) -> Dual:
+        return other if isinstance(other, Dual) else Dual(other, 0, self.level)
 
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.tangent, self.level)
 
-    def __sub__(self, other: object) -> Dual:
+    def _plus(self, other: Dual) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
-        return Dual(p - q, u - v, level)
+        return Dual(p + q, u + v, level)
 
-    def __rsub__(self, other: object) -> Dual:
-        return -self + other
-
-    def __mul__(self, other: object) -> Dual:
+    def _times(self, other: Dual) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
         return Dual(p * q, u * q + p * v, level)
 
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: object) -> Dual:
+    def _over(self, other: Dual) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
         quotient = p / q
         return Dual(quotient, (u - quotient * v) / q, level)
 
-    def __rtruediv__(self, other: object) -> Dual:
-        return Dual(other, 0, self.level) / self
 
-
-def _parts(*operands: Array) -> tuple[int, tuple[Array, Array], tuple[Array, Array]]:
+def _parts(*operands: Dual) -> tuple[int, tuple[Array, Array], tuple[Array, Array]]:
     """The innermost level, and value and tangent of both operands with respect to it."""
-    level = max(x.level for x in operands if isinstance(x, Dual))
-    first, second = ((x.value, x.tangent) if isinstance(x, Dual) and x.level == level else (x, 0) for x in operands)
+    level = max(x.level for x in operands)
+    first, second = ((x.value, x.tangent) if x.level == level else (x, 0) for x in operands)
     return level, first, second
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from types import EllipsisType, SimpleNamespace
 from typing import Literal
@@ -20,22 +20,10 @@ import numpy
 from ..errors import InputError
 from ._carrier import Array
 from ._interval import SQRT_BITS, Interval, Number, UndecidedError
+from ._operators import Operators
 
 
-def _binary(combine: Callable[[Enclosure, Enclosure], Enclosure]) -> Callable[..., Enclosure]:
-    def apply(self: Enclosure, other: object) -> Enclosure:
-        if isinstance(other, Interval | int | float | Fraction):
-            other = Enclosure([other])
-        if not isinstance(other, Enclosure):
-            return NotImplemented
-        if len(other) != len(self) and 1 not in (len(self), len(other)):
-            raise InputError(f"vectors of dimension {len(self)} and {len(other)} meet: the dimensions must be equal")
-        return combine(self, other)
-
-    return apply
-
-
-class Enclosure:
+class Enclosure(Operators):
     """Vector of d numbers, each known to lie in an interval; a carrier for the formulas of this library.
 
     Entry i lies in [lower[i]·unit, upper[i]·unit] with integers lower, upper and a fraction unit > 0 for all entries.
@@ -52,7 +40,6 @@ class Enclosure:
     """
 
     __slots__ = ("_lower", "_unit", "_upper")
-    __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
 
     def __init__(self, values: Array) -> None:
         entries: list = getattr(values, "tolist", lambda: list(values))()
@@ -97,20 +84,40 @@ class Enclosure:
         """Whether every entry is known exactly."""
         return self._lower is self._upper or self._lower == self._upper
 
-    def float_bounds(self) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Float64 vectors below and above the entries, at most one unit in the last place away; ±inf beyond them."""
-        p, q = self._unit.numerator, self._unit.denominator
-        low = [_float_toward(n * p, q, -math.inf) for n in self._lower]
-        high = [_float_toward(n * p, q, math.inf) for n in self._upper]
-        return numpy.array(low), numpy.array(high)
-
     # ---------------------------------------------------------------------------------------- arithmetic
 
-    __add__ = __radd__ = _binary(lambda a, b: _sum(a, b))
-    __sub__, __rsub__ = _binary(lambda a, b: _sum(a, -b)), _binary(lambda a, b: _sum(-a, b))
-    __mul__ = __rmul__ = _binary(lambda a, b: _product(a, b))
-    __truediv__ = _binary(lambda a, b: _product(a, _reciprocal(b)))
-    __rtruediv__ = _binary(lambda a, b: _product(b, _reciprocal(a)))
+    def _taken(self, other: object) -> Enclosure | None:
+        taken = Enclosure([other]) if isinstance(other, Interval | int | float | Fraction) else other
+        if not isinstance(taken, Enclosure):
+            return None
+        if len(taken) != len(self) and 1 not in (len(self), len(taken)):
+            raise InputError(f"vectors of dimension {len(self)} and {len(taken)} meet: the dimensions must be equal")
+        return taken
+
+    def _plus(self, other: Enclosure) -> Enclosure:
+        p, q = self._unit, other._unit
+        # The largest unit that both are integer multiples of.
+        unit = Fraction(
+            math.gcd(p.numerator * q.denominator, q.numerator * p.denominator), p.denominator * q.denominator
+        )
+        length, m, n = max(len(self), len(other)), int(p / unit), int(q / unit)
+        lower = list(map(operator.add, _stretch(self._lower, length, m), _stretch(other._lower, length, n)))
+        if self._lower is self._upper and other._lower is other._upper:
+            return Enclosure._of(lower, lower, unit)
+        upper = list(map(operator.add, _stretch(self._upper, length, m), _stretch(other._upper, length, n)))
+        return Enclosure._of(lower, upper, unit)
+
+    def _times(self, other: Enclosure) -> Enclosure:
+        length, unit = max(len(self), len(other)), self._unit * other._unit
+        al, au, bl, bu = (_stretch(v, length) for v in (self._lower, self._upper, other._lower, other._upper))
+        if self._lower is self._upper and other._lower is other._upper:
+            lower = list(map(operator.mul, al, bl))
+            return Enclosure._of(lower, lower, unit)
+        ends = [(a0 * b0, a0 * b1, a1 * b0, a1 * b1) for a0, a1, b0, b1 in zip(al, au, bl, bu, strict=True)]
+        return Enclosure._of(list(map(min, ends)), list(map(max, ends)), unit)
+
+    def _over(self, other: Enclosure) -> Enclosure:
+        return self._times(_reciprocal(other))
 
     def __neg__(self) -> Enclosure:
         upper = [-n for n in self._lower]
@@ -132,43 +139,11 @@ def _end(value: Number, name: Literal["lower", "upper"]) -> Fraction | float:
     return getattr(value, name) if isinstance(value, Interval) else value
 
 
-def _float_toward(p: int, q: int, direction: float) -> float:
-    try:
-        nearest = p / q  # correctly rounded for integers of any size
-    except OverflowError:
-        infinity = math.inf if p > 0 else -math.inf
-        # Beyond the range the nearest float on the inner side is the largest one.
-        return infinity if infinity == direction else math.nextafter(infinity, 0.0)
-    return nearest if p == 0 else math.nextafter(nearest, direction)
-
-
 def _stretch(values: Sequence[int], length: int, factor: int = 1) -> Sequence[int]:
     """`values` times `factor`, repeated to `length` if it is a single one."""
     if factor != 1:
         values = [n * factor for n in values]
     return values if len(values) == length else list(values) * length
-
-
-def _sum(a: Enclosure, b: Enclosure) -> Enclosure:
-    p, q = a._unit, b._unit
-    # The largest unit that both are integer multiples of.
-    unit = Fraction(math.gcd(p.numerator * q.denominator, q.numerator * p.denominator), p.denominator * q.denominator)
-    length, m, n = max(len(a), len(b)), int(p / unit), int(q / unit)
-    lower = list(map(operator.add, _stretch(a._lower, length, m), _stretch(b._lower, length, n)))
-    if a._lower is a._upper and b._lower is b._upper:
-        return Enclosure._of(lower, lower, unit)
-    upper = list(map(operator.add, _stretch(a._upper, length, m), _stretch(b._upper, length, n)))
-    return Enclosure._of(lower, upper, unit)
-
-
-def _product(a: Enclosure, b: Enclosure) -> Enclosure:
-    length, unit = max(len(a), len(b)), a._unit * b._unit
-    al, au, bl, bu = (_stretch(v, length) for v in (a._lower, a._upper, b._lower, b._upper))
-    if a._lower is a._upper and b._lower is b._upper:
-        lower = list(map(operator.mul, al, bl))
-        return Enclosure._of(lower, lower, unit)
-    ends = [(a0 * b0, a0 * b1, a1 * b0, a1 * b1) for a0, a1, b0, b1 in zip(al, au, bl, bu, strict=True)]
-    return Enclosure._of(list(map(min, ends)), list(map(max, ends)), unit)
 
 
 def _reciprocal(a: Enclosure) -> Enclosure:

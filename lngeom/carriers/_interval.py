@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeGuard
 
 from ..errors import InputError, LngeomError
+from ._operators import Operators, operator
 
 SQRT_BITS = 160
 """Each endpoint of a square root is within a factor 1 ± 2^−SQRT_BITS of the root of the endpoint."""
@@ -27,20 +27,6 @@ def _fraction(value: Fraction | float) -> Fraction:
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"endpoint is {value!r}: an interval has finite endpoints; bound the number first")
     return value if type(value) is Fraction else Fraction(value)
-
-
-def _dyadic(value: Fraction, bits: int, *, up: bool) -> Fraction:
-    """Nearest fraction k·2^e not below (`up`) or not above `value` whose k has `bits` bits, or `value` if short."""
-    p, q = value.numerator, value.denominator
-    shift = bits + q.bit_length() - abs(p).bit_length()
-    if p == 0 or (shift >= 0 and q & (q - 1) == 0 and abs(p).bit_length() <= bits):
-        return value
-    # Python's // rounds down, so that −(−a // b) rounds up.
-    if shift >= 0:
-        quotient = -((-p << shift) // q) if up else (p << shift) // q
-        return Fraction(quotient, 1 << shift)
-    quotient = -(-p // (q << -shift)) if up else p // (q << -shift)
-    return Fraction(quotient << -shift)
 
 
 def _root(value: Fraction, *, up: bool) -> Fraction:
@@ -60,7 +46,7 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-class Interval:
+class Interval(Operators):
     """Closed interval [lower, upper] of rational endpoints that holds one unknown real number; immutable.
 
     Ends are integers, fractions or finite floats (taken at their exact value), and so are operands; without `upper` the
@@ -128,19 +114,12 @@ class Interval:
         other = _interval(value)
         return self.lower <= other.lower and other.upper <= self.upper
 
-    def rounded(self, bits: int = SQRT_BITS) -> Interval:
-        """Interval around this one whose endpoints are k·2^e, k of at most `bits` + 1 bits: fractions stay short."""
-        return Interval(_dyadic(self.lower, bits, up=False), _dyadic(self.upper, bits, up=True))
-
     # ---------------------------------------------------------------------------------------- arithmetic
 
-    def __add__(self, other: object) -> Interval:
-        if not _is_number(other):
-            return NotImplemented
-        other = _interval(other)
-        return Interval(self.lower + other.lower, self.upper + other.upper)
-
-    __radd__ = __add__
+    def _taken(self, other: object) -> Interval | None:
+        if isinstance(other, Interval):
+            return other
+        return Interval(other) if isinstance(other, int | float | Fraction) else None
 
     def __neg__(self) -> Interval:
         return Interval(-self.upper, -self.lower)
@@ -148,22 +127,17 @@ class Interval:
     def __pos__(self) -> Interval:
         return self
 
-    def __sub__(self, other: object) -> Interval:
-        return self + (-_interval(other)) if _is_number(other) else NotImplemented
+    def _plus(self, other: Interval) -> Interval:
+        return Interval(self.lower + other.lower, self.upper + other.upper)
 
-    def __rsub__(self, other: object) -> Interval:
-        return _interval(other) + (-self) if _is_number(other) else NotImplemented
-
-    def __mul__(self, other: object) -> Interval:
-        if not _is_number(other):
-            return NotImplemented
-        other = _interval(other)
+    def _times(self, other: Interval) -> Interval:
         if self.is_point and other.is_point:
             return Interval(self.lower * other.lower)
         ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         return Interval(min(ends), max(ends))
 
-    __rmul__ = __mul__
+    def _over(self, other: Interval) -> Interval:
+        return self._times(other.reciprocal())
 
     def reciprocal(self) -> Interval:
         """Interval of 1/t for t inside; undecided if 0 lies inside."""
@@ -171,12 +145,6 @@ class Interval:
             msg = f"divisor {self} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
             raise UndecidedError(msg)
         return Interval(1 / self.upper, 1 / self.lower)
-
-    def __truediv__(self, other: object) -> Interval:
-        return self * _interval(other).reciprocal() if _is_number(other) else NotImplemented
-
-    def __rtruediv__(self, other: object) -> Interval:
-        return _interval(other) * self.reciprocal() if _is_number(other) else NotImplemented
 
     def __pow__(self, exponent: int) -> Interval:
         if not isinstance(exponent, int):
@@ -202,14 +170,6 @@ class Interval:
 
     # --------------------------------------------------------------------------------------- comparisons
 
-    def sign(self) -> int | None:
-        """−1, 0 or 1 where the sign is certain, else None."""
-        if self.lower > 0:
-            return 1
-        if self.upper < 0:
-            return -1
-        return 0 if self.lower == self.upper else None
-
     def certainly_less(self, other: Number) -> bool:
         """Whether every number inside is below every number in `other`."""
         return self.upper < _interval(other).lower
@@ -234,37 +194,22 @@ class Interval:
             raise UndecidedError(msg)
         return yes
 
-    def __lt__(self, other: object) -> bool:
-        if not _is_number(other):
-            return NotImplemented
-        other = _interval(other)
+    def _less(self, other: Interval) -> bool:
         return self._decide(self.certainly_less(other), other.certainly_at_most(self), "<", other)
 
-    def __le__(self, other: object) -> bool:
-        if not _is_number(other):
-            return NotImplemented
-        other = _interval(other)
+    def _at_most(self, other: Interval) -> bool:
         return self._decide(self.certainly_at_most(other), other.certainly_less(self), "<=", other)
 
-    def __gt__(self, other: object) -> bool:
-        return _interval(other) < self if _is_number(other) else NotImplemented
-
-    def __ge__(self, other: object) -> bool:
-        return _interval(other) <= self if _is_number(other) else NotImplemented
-
-    def __eq__(self, other: object) -> bool:
-        if not _is_number(other):
-            return NotImplemented
+    def _equal(self, other: Interval) -> bool:
         return self._decide(self.certainly_equal(other), self.certainly_different(other), "==", other)
 
+    __lt__, __gt__ = operator("_less"), operator("_less", turned=True)
+    __le__, __ge__ = operator("_at_most"), operator("_at_most", turned=True)
+    __eq__ = operator("_equal")  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]  # equality may be undecided, so intervals cannot be keys
 
     def __bool__(self) -> bool:
         return self != 0
-
-
-def _is_number(value: object) -> TypeGuard[Number]:
-    return isinstance(value, Interval | int | float | Fraction)
 
 
 def _interval(value: Number) -> Interval:

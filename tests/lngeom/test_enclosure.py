@@ -99,19 +99,6 @@ def test_operators_agree_with_intervals_entry_by_entry(rows, weight) -> None:
             assert entry.width <= best.width + best.magnitude / 2**150
 
 
-@given(st.lists(floats, min_size=1, max_size=6))
-def test_float_bounds_surround_the_entries_within_one_unit(x) -> None:
-    for scaled in (Enclosure(x), Enclosure(x) / 3, Enclosure(x) * Interval(2).sqrt()):
-        low, high = scaled.float_bounds()
-        for entry, below, above in zip(scaled, low, high, strict=True):
-            assert below <= entry.lower
-            assert entry.upper <= above
-            if entry.magnitude < 1e308:
-                assert above - below <= 4 * math.ulp(float(entry.magnitude))
-            if entry.sign() == 0:
-                assert below == above == 0
-
-
 def test_scalars_broadcast_and_absolute_values_fold() -> None:
     x = Enclosure(np.array([1.0, -2.0], dtype=np.float32))
     assert [entry.lower for entry in (1 - x) * 2] == [0, 6]

@@ -55,7 +55,7 @@ def exact_distance(computed: torch.Tensor, x, gain, bias, eps: float, norm) -> n
     exact = norm(Enclosure(x), *(None if p is None else Enclosure(p) for p in (gain, bias)), eps=eps)
     values = computed.double().numpy()
     assert np.isfinite(values).all()
-    return abs(Enclosure(values) - exact).float_bounds()[0]
+    return np.nextafter([float(off.lower) for off in abs(Enclosure(values) - exact)], 0)
 
 
 def one_pass(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
