@@ -18,7 +18,8 @@ WITHOUT = "no gain given", "no bias given"
 
 ALWAYS = (
     "more than four axes",
-    "sizes, eps and parameters other than those tried",
+    "sizes, eps, parameters and buffers other than those tried",
+    "other modes of Python and its libraries, such as no_grad, autocast and -O",
     "what loading, copying, converting or freezing a module changes",
 )
 """What no trial in floats has."""
@@ -63,8 +64,8 @@ def unexamined(claim: Claim, x: np.ndarray) -> str:
     odd = [n for n, p in some if p.default is not REQUIRED and role(n) not in known]
     listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
     listed += [] if kernel.asked.backward else ["the backward pass"]
-    others = [name for name in ("float32", "bfloat16", "float16") if name != kernel.dtype]
-    return ", ".join([*listed, f"rows of {' and '.join(others)}", *ALWAYS])
+    others = [name for name in ("float64", "float32", "bfloat16", "float16") if name != kernel.dtype]
+    return ", ".join([*listed, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS])
 
 
 def _statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:
