@@ -93,7 +93,7 @@ def test_an_expression_says_how_a_kernel_is_called(kernels: str) -> None:
     [
         (
             "RMSWithResidual",
-            "ok.*not examined in floats: residual other than None, the backward pass, rows of bfloat16",
+            "ok.*not examined in floats: residual other than None, the backward pass, rows of float64, bfloat16",
         ),
         ("layer", "bug: gain missing; only for no bias given"),
         ("rms_statistics", "ok.*not examined in floats: why outputs are of float64, output 3, the backward pass"),
