@@ -347,7 +347,7 @@ def _outcome(folder: str) -> dict[str, Any]:
     pairs = training.paired_losses(rows)
     mean, low, high, seeds = pooled = training.pooled_loss(pairs)
     verdicts = list(training.verdicts(training.summarize(rows)).values())
-    orthogonal = (gradients["excess"] <= 1).groupby(gradients["norm"])
+    within = gradients["norm"][gradients["excess"] <= 1] if "excess" in gradients else gradients["norm"][:0]
     return {
         "pairs": len(pairs),
         "seeds": seeds,
@@ -355,8 +355,8 @@ def _outcome(folder: str) -> dict[str, Any]:
         "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
         "equivalence": training.equivalence(pooled),
         "confirmed": f"{verdicts.count('holds')} of {len(verdicts)}",
-        "orthogonal": orthogonal.sum().to_dict(),
-        "gradients": orthogonal.size().to_dict(),
+        "orthogonal": {norm: (within == norm).sum() for norm in ("layer", "rms")},
+        "gradients": gradients["norm"].value_counts().to_dict(),
     }
 
 

@@ -40,11 +40,14 @@ def report(folder: Path) -> dict[str, Any]:
 
 
 def _orthogonal(gradients: Table) -> str:
-    excess, networks = gradients["excess"], gradients.groupby([*CELL, "seed"]).ngroups
+    networks = f"({gradients.groupby([*CELL, 'seed']).ngroups} networks, before and after training)"
+    if "excess" not in gradients:  # of later studies, in which only the energy is written
+        least, most = map(short, gradients["share"].agg(["min", "max"]))
+        return f"{len(gradients)} gradients {networks} have {least} to {most} of an average direction's energy along 1"
+    excess = gradients["excess"]
     return (
-        f"{(excess <= 1).sum()} of {len(excess)} gradients ({networks} networks, before and "
-        "after training) have no larger component along 1 than rounding explains; |1ᵀG| divided by its bound is "
-        f"between {short(excess.min())} and {short(excess.max())}"
+        f"{(excess <= 1).sum()} of {len(excess)} gradients {networks} have no larger component along 1 than rounding "
+        f"explains; |1ᵀG| divided by its bound is between {short(excess.min())} and {short(excess.max())}"
     )
 
 

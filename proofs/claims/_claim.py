@@ -1,5 +1,6 @@
 """A claim of a document, and what each verdict needs to be settled."""
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,6 +41,12 @@ class Citation(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.work} ({self.year}): {self.says}"
+
+    @classmethod
+    def read(cls, text: str) -> "Citation":
+        """The source that is printed so."""
+        work, year, says = re.split(r" \((\d{4})\): ", text, maxsplit=1)
+        return cls(work, int(year), says)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ def _read(name: str) -> dict[str, Any]:
 @functools.cache
 def sources() -> dict[str, Citation]:
     """The dated sources by the keys that records cite."""
-    return {key: Citation(**record) for key, record in _read("sources").items()}
+    return {key: Citation.read(text) for key, text in _read("sources").items()}
 
 
 @functools.cache
