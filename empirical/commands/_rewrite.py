@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..folding import Batches, Fold
 
-    Rewriting = Callable[[PreTrainedModel, Batches], tuple[Fold, Json]]
+    Rewriting = Callable[[PreTrainedModel, Batches, Batches], tuple[Fold, Json]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,10 @@ class Rewrite:
 
 
 def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:
-    """Write what `change(network, batches)` makes with what it says beside the certificate, or verify it."""
+    """Write what `change` makes of a network, with what it says beside the certificate, or verify it.
+
+    Its other arguments are the batches of every other document, and those of the rest.
+    """
     import torch
 
     from ..folding import compared_on, describe_comparison, verify_fold, write_fold
@@ -55,10 +58,12 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     refuse_nan_weights(network)
     if options.dtype is not None:
         network.to(resolve_dtype(options.dtype, network.config, torch.device("cpu")))
-    batches, named = compared_on(network, source, options.corpus, tokens=options.tokens, length=options.sequence_length)
-    changed, more = change(network, batches)
+    some, others, named = compared_on(
+        network, source, options.corpus, tokens=options.tokens, length=options.sequence_length
+    )
+    changed, more = change(network, some, others)
     output = options.output or Path("runs", f"{source.name}-{suffix}")
-    certificate = write_fold(output, network, changed, source, batches, named, **more)
+    certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     print("\n".join([*summary(certificate), describe_comparison(certificate["compared"])]))
     print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
     return 0

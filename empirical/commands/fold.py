@@ -28,7 +28,7 @@ def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..folding import fold
 
-    return rewrite(options, "folded", lambda network, _: (fold(network, gains=options.gains), {}), _summary)
+    return rewrite(options, "folded", lambda network, *_: (fold(network, gains=options.gains), {}), _summary)
 
 
 def _summary(certificate: Json) -> list[str]:

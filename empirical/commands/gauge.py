@@ -5,8 +5,9 @@ same function if a constant is added to what its writers write (--shift), or if 
 and its stream is rotated so that 1 stays (--rotate); an RMSNorm network allows every rotation. Both allow all that is
 written to be multiplied by a number, and ε by its square (--scale). These may be asked for together. DIR gets a
 checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before every norm
-in both networks. A network without such a gauge is refused, with the reason. With --verify, a written checkpoint is
-checked again; the exit code is 1 if something in it is wrong.
+in both networks. What --angle and --rotate dominant need is fitted to every other document of the text; the angles
+are told there and on the rest. A network without such a gauge is refused, with the reason. With --verify, a written
+checkpoint is checked again; the exit code is 1 if something in it is wrong.
 
 Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 """
@@ -48,9 +49,14 @@ def run(options: Options) -> int:
     if options.verify is None and (not given or (options.shift is not None and options.angle is not None)):
         raise ModelError("give --rotate HOW, --scale C, and one of --shift C and --angle DEGREES; at least one of them")
 
-    def change(network: "PreTrainedModel", batches: "Batches") -> tuple["Fold", Json]:
+    fits = options.angle is not None or options.rotate == "dominant"
+
+    def change(network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> tuple["Fold", Json]:
         from ..folding import find_norms, in_turn, mean_angles, sample_inputs, scale, shift
 
+        if fits and not (fitted and held_out):
+            msg = "it is fitted to half of the documents and measured on the rest; give --corpus with two or more"
+            raise ModelError(f"--{'angle' if options.angle is not None else 'rotate dominant'}: {msg}")
         norms = find_norms(network, sample_inputs(network))
         wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
         layer = norms[wide[0]].kind == "layernorm"
@@ -59,14 +65,18 @@ def run(options: Options) -> int:
         shifts = options.shift is not None or (options.angle is not None and layer)
         changes: list[Callable[[PreTrainedModel], Fold]] = []
         if options.rotate is not None or (options.angle is not None and not layer):
-            changes.append(lambda network: _rotated(network, batches, options, fix_one=layer))
+            changes.append(lambda network: _rotated(network, fitted, options, fix_one=layer))
         if (factor := options.scale) is not None:
             changes.append(lambda network: scale(network, factor))
         if shifts:
-            changes.append(lambda network: shift(network, batches, amount=options.shift, degrees=options.angle))
+            changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
         changed = in_turn(network, changes)
-        before, after = (mean_angles(each, batches, wide) for each in (network, changed.checkpoint))
-        return changed, {"angles": {path: [before[path], after[path]] for path in wide}}
+        told = {"fitted_angles": fitted, "angles": held_out} if fits else {"angles": [*fitted, *held_out]}
+        angles = {
+            name: [mean_angles(each, batches, wide) for each in (network, changed.checkpoint)]
+            for name, batches in told.items()
+        }
+        return changed, {name: {path: [a[path], b[path]] for path in wide} for name, (a, b) in angles.items()}
 
     return rewrite(options, "gauge", change, _summary)
 
@@ -89,12 +99,15 @@ def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *
 
 
 def _summary(certificate: Json) -> list[str]:
-    before, after = zip(*certificate["angles"].values(), strict=True)
-    spread = [
-        f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}°)" for angles in (before, after)
-    ]
-    lines = [
-        f"mean angle to 1 before {len(before)} norms: {spread[0]} in the original, {spread[1]} here",
-        f"{len(certificate['maps'])} maps certified",
-    ]
+    lines = []
+    told = {"fitted_angles": " where they were fitted", "angles": " held out"}
+    for name in [name for name in told if name in certificate]:
+        spread = [
+            f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}°)"
+            for angles in zip(*certificate[name].values(), strict=True)
+        ]
+        where = told[name] if "fitted_angles" in certificate else ""
+        norms = f"mean angle to 1 before {len(certificate[name])} norms{where}"
+        lines.append(f"{norms}: {spread[0]} in the original, {spread[1]} here")
+    lines.append(f"{len(certificate['maps'])} maps certified")
     return lines + [f"{path}: {reason}" for path, reason in certificate["kept"].items()]

@@ -73,16 +73,22 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
 
 def compared_on(
     network: PreTrainedModel, source: ModelSource, corpus: str | None, *, tokens: int, length: int
-) -> tuple[list[dict[str, Tensor]], str]:
-    """The batches that outputs are compared on, and their name; by default Wikipedia, or random without a text."""
+) -> tuple[list[dict[str, Tensor]], list[dict[str, Tensor]], str]:
+    """The batches of every other document of a corpus, those of the rest, and its name.
+
+    By default the corpus is Wikipedia; a network that reads more than a text gets one random batch, among the rest.
+    """
     if corpus is None and reads_text_alone(network):
         corpus = str(bundled_wikipedia())
     if corpus is None:
-        return [sample_inputs(network)], "random, seed 0"
+        return [], [sample_inputs(network)], "random, seed 0"
     opened = open_corpus(corpus)
     chosen = passages_for(network, source, opened, tokens=tokens, length=length, per_document=1)
-    named = f"{sum(passage.tokens for passage in chosen)} tokens of {Path(opened.spec).name}"
-    return [tensors(network, [passage]) for passage in chosen], named
+    fitted = set(list(dict.fromkeys(passage.document for passage in chosen))[::2])
+    sides: tuple[list[dict[str, Tensor]], list[dict[str, Tensor]]] = [], []
+    for passage in chosen:
+        sides[passage.document not in fitted].append(tensors(network, [passage]))
+    return *sides, f"{sum(passage.tokens for passage in chosen)} tokens of {Path(opened.spec).name}"
 
 
 def tensors(network: nn.Module, batch: Sequence[Passage]) -> dict[str, Tensor]:

@@ -10,10 +10,23 @@ import pytest
 import torch
 import transformers as hf
 
-from empirical.folding import Fold, find_norms, mean_angles, own, rotate, sample_inputs, scale, shift
+from empirical.folding import (
+    Fold,
+    find_norms,
+    mean_angles,
+    own,
+    passages_for,
+    rotate,
+    sample_inputs,
+    scale,
+    shift,
+    tensors,
+)
 from empirical.folding._certificate import certify_maps
+from empirical.models import find_model
 from empirical.observe import random_rotation, reflection
 from empirical.support import ModelError
+from empirical.text import open_corpus
 from lngeom.cli import main
 
 from ..conftest import VOCABULARY, WIDTH, tiny_config
@@ -157,6 +170,38 @@ def test_the_command_writes_what_the_stock_class_loads(
     assert "FAILED  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
     assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
     assert "one of --shift C and --angle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("network", "how"), [("whisper", "--angle=45"), ("llama", "--angle=80"), ("llama", "--rotate=dominant")]
+)
+def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
+    network: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original = trained({**FAMILIES, **RMS}[network], torch.float32)
+    original.save_pretrained(tmp_path / "model")
+    corpus, written = corpus_for(original, tmp_path), tmp_path / "written"
+    words = ["gauge", str(tmp_path / "model"), how, "--sequence-length", "16", "--output", str(written)]
+    assert main([*words, "--corpus", str(corpus)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "norms where they were fitted: " in lines[0]
+    assert "norms held out: " in lines[1]
+    certificate = json.loads((written / "certificate.json").read_text())
+    given = passages_for(original, find_model(str(tmp_path / "model")), open_corpus(str(corpus)), tokens=64, length=16,
+                         per_document=1)  # fmt: skip
+    halves = [[tensors(original, [passage]) for passage in given[part::2]] for part in (0, 1)]
+    stock, paths = type(original).from_pretrained(written).eval(), list(certificate["angles"])
+    for name, batches in zip(("fitted_angles", "angles"), halves, strict=True):
+        found = [mean_angles(each, batches, paths) for each in (original, stock)]
+        told = [{path: pair[side] for path, pair in certificate[name].items()} for side in (0, 1)]
+        assert told == [pytest.approx(each) for each in found]
+    if network == "whisper":
+        assert [angle for _, angle in certificate["fitted_angles"].values()] == pytest.approx([45] * len(paths))
+        assert max(abs(angle - 45) for _, angle in certificate["angles"].values()) > 0.1
+    np.save(tmp_path / "one.npy", np.arange(3, 19))
+    few = {"whisper": words, "llama": [*words, "--corpus", str(tmp_path / "one.npy")]}[network]
+    assert main([*few, "--output", str(tmp_path / "none")]) == 2
+    assert "measured on the rest; give --corpus with two or more" in capsys.readouterr().err
 
 
 def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
