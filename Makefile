@@ -48,11 +48,11 @@ docs: $(STAMP)
 linkcheck: docs
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
-# Two checkpoints of one network with equal outputs, 45° apart.
+# Two checkpoints of one network with equal outputs, 45° apart; fitted to some recordings, measured on others.
 gauge: $(STAMP)
-	$(BIN)/python docs/results/whisper/prepare.py runs/whisper 0
-	$(BIN)/lngeom gauge runs/whisper/model --angle 45 --output runs/whisper-45
-	$(BIN)/lngeom gauge runs/whisper/model --angle 90 --output runs/whisper-90
+	$(BIN)/python docs/results/whisper/prepare.py runs/whisper recorded
+	$(BIN)/lngeom gauge runs/whisper/model --corpus runs/whisper/recordings --angle 45 --output runs/whisper-45
+	$(BIN)/lngeom gauge runs/whisper/model --corpus runs/whisper/recordings --angle 90 --output runs/whisper-90
 
 bench: $(STAMP)
 	$(BIN)/python experiments/benchmarks/run.py $(BENCH)

@@ -1,8 +1,9 @@
 """The same networks with other angles to 1: the tables and figures of docs/results/gauge.
 
 ``python -m experiments.gauge PART FOLDER``; FOLDER is what ``docs/results/whisper/prepare.py`` wrote. The parts, each
-in a process of its own: ``whisper`` and ``smollm2`` measure networks of equal outputs, ``orbit`` prices the swap
-of LayerNorms for RMSNorms over the gauges of Whisper. Half an hour on one core in all.
+in a process of its own: ``whisper``, ``recorded`` and ``smollm2`` measure networks of equal outputs, fitted to every
+other passage and measured on the rest; ``orbit`` prices the swap of LayerNorms for RMSNorms over the gauges of Whisper.
+Half an hour on one core in all.
 ``gauge_figures.py`` draws what they found.
 """
 
@@ -51,7 +52,7 @@ def wide(network: Any) -> list[str]:
     return [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
 
 
-def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) -> None:
+def measured(name: str, network: Any, fitted: list[Any], cases: list[Any], gauges: dict[str, Any]) -> None:
     """Loss, outputs and angles of a network and of its gauges, to the tables of its name."""
     paths, table, angles = wide(network), list[dict[str, Any]](), list[dict[str, Any]]()
     batches = [tensors(network, [case]) for case in cases]
@@ -60,9 +61,10 @@ def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) 
         changed = make()
         checkpoint = network if changed is None else changed.checkpoint
         rows = own if changed is None else Measurement(checkpoint, cases, 1024)(Change("none", "all"))
-        angle_of = mean_angles(checkpoint, batches, paths)
-        row: dict[str, Any] = {"gauge": gauge, "norms": len(paths), "angle": float(np.mean(list(angle_of.values())))}
-        row |= {"angle_least": min(angle_of.values()), "angle_most": max(angle_of.values())}
+        angle_of, fitted_of = (mean_angles(checkpoint, each, paths) for each in (batches, fitted))
+        row: dict[str, Any] = {"gauge": gauge, "norms": len(paths)}
+        for column, found in (("angle", list(angle_of.values())), ("fitted", list(fitted_of.values()))):
+            row |= {column: float(np.mean(found)), f"{column}_least": min(found), f"{column}_most": max(found)}
         for column, sums, floor in (("loss", rows[:, 2], 0.0), ("difference", rows[:, 2] - own[:, 2], -np.inf)):
             _, where = np.unique(rows[:, 0], return_inverse=True)
             n, total = np.bincount(where, rows[:, 1]), np.bincount(where, sums)
@@ -73,7 +75,10 @@ def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) 
         table.append(
             {**row, "maps": 0 if changed is None else len(changed.maps), **differences(network, checkpoint, batches)}
         )
-        angles += [{"gauge": gauge, "site": path, "angle_mean_deg": angle_of[path]} for path in paths]
+        angles += [
+            {"gauge": gauge, "site": path, "angle_mean_deg": angle_of[path], "fitted_angle_mean_deg": fitted_of[path]}
+            for path in paths
+        ]
         print(table[-1], flush=True)
     write_table(TABLES / f"{name}.csv", table, digits=6)
     write_table(TABLES / f"{name}-angles.csv", angles, digits=6)
@@ -94,21 +99,20 @@ def differences(network: Any, other: Any, batches: list[Any]) -> dict[str, float
     }
 
 
-def whisper_cases(folder: Path, count: int) -> tuple[Any, list[Any]]:
+def whisper_cases(folder: Path, count: int, passages: str = "passages") -> tuple[Any, list[Any]]:
     """Whisper and passages of as many articles."""
     source = find_model(str(folder / "model"))
     network = load_network(source)
-    given = passages_for(
-        network, source, open_corpus(str(folder / "passages")), tokens=10**6, length=448, per_document=1
-    )
+    given = passages_for(network, source, open_corpus(str(folder / passages)), tokens=10**6, length=448, per_document=1)
     return network, given[:count]
 
 
-def whisper(folder: Path) -> None:
+def whisper(folder: Path, name: str = "whisper", passages: str = "passages") -> None:
     """Whisper tiny.en, every norm at the same mean angle."""
-    network, cases = whisper_cases(folder, 24)
+    network, cases = whisper_cases(folder, 40, passages)
+    fitted = [tensors(network, [case]) for case in cases[::2]]
     shifts = find_shifts(network, each=True)
-    states = entering(network, [tensors(network, [case]) for case in cases], shifts_paths(shifts), moments_of)
+    states = entering(network, fitted, shifts_paths(shifts), moments_of)
 
     def at(degrees: float) -> Fold:
         amounts = shifts.at(states, degrees)
@@ -116,7 +120,7 @@ def whisper(folder: Path) -> None:
         return Fold(checkpoint, checkpoint, [Map(name, "uniform", -1, amount=c) for name, c in amounts.items()])
 
     gauges = {f"{degrees:g}°": lambda degrees=degrees: at(degrees) for degrees in ANGLES}
-    measured("whisper", network, cases, {"as stored": lambda: None, **gauges})
+    measured(name, network, fitted, cases[1::2], {"as stored": lambda: None, **gauges})
 
 
 def smollm2(_: Path) -> None:
@@ -124,8 +128,8 @@ def smollm2(_: Path) -> None:
     source = find_model(str(bundled_model()))
     network = load_network(source)
     corpus = open_corpus(str(bundled_wikipedia()))
-    cases = passages_for(network, source, corpus, tokens=1_280, length=128, per_document=1)
-    batches = [tensors(network, [case]) for case in cases]
+    cases = passages_for(network, source, corpus, tokens=2_560, length=128, per_document=1)
+    batches, held_out = ([tensors(network, [case]) for case in cases[part::2]] for part in (0, 1))
     config: Any = network.config
     width: int = config.hidden_size
     gauges = {
@@ -133,8 +137,8 @@ def smollm2(_: Path) -> None:
         "random rotation": lambda: rotate(network, random_rotation(width, 0), checked=False),
         "mean direction to 1": lambda: rotate(network, reflection(dominant(network, batches)), checked=False),
     }
-    measured("smollm2", network, cases, gauges)
-    units = entering(network, batches, wide(network), lambda x: x / x.norm(dim=-1, keepdim=True))
+    measured("smollm2", network, batches, cases[1::2], gauges)
+    units = entering(network, held_out, wide(network), lambda x: x / x.norm(dim=-1, keepdim=True))
     units["all"] = torch.cat(list(units.values()))
     least = []
     for path, rows in units.items():
@@ -177,5 +181,10 @@ def shifts_paths(shifts: Any) -> list[str]:
 
 
 if __name__ == "__main__":
-    parts = {"whisper": whisper, "smollm2": smollm2, "orbit": orbit}
+    parts = {
+        "whisper": whisper,
+        "recorded": lambda folder: whisper(folder, "recorded", "recordings"),
+        "smollm2": smollm2,
+        "orbit": orbit,
+    }
     parts[sys.argv[1]](Path(sys.argv[2]))

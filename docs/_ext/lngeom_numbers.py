@@ -57,6 +57,7 @@ def numbers() -> dict[str, Any]:
         "priced_tokens": priced_tokens,
         "correlations_table": correlations_table(),
         "whisper_gauges": gauge_table("whisper"),
+        "recorded_gauges": gauge_table("recorded"),
         "smollm2_gauges": gauge_table("smollm2"),
         "orbit_table": orbit_table(),
         "attack_table": attack_table(),
@@ -261,13 +262,16 @@ def gauge() -> dict[str, Any]:
     curves = [row for row in rows if row["angle"] is not None]
     stored, folded = (next(r for r in rows if (r["weights"], r["angle"]) == (w, None)) for w in ("as stored", "folded"))
     least, most = (pick(curves, key=lambda row: row["nats"]) for pick in (min, max))
-    models = {name: table(f"gauge/{name}")[-1] for name in ("whisper", "smollm2")}
+    models = {name: table(f"gauge/{name}")[-1] for name in ("whisper", "recorded", "smollm2")}
     *norms, everywhere = table("gauge/smollm2-least")
     shares = [everywhere["share_most"], max(row["share_most"] for row in norms)]
     return {
         **{
             name: {"tokens": f"{row['tokens']:,}", **{k: row[k] for k in ("documents", "maps")}}
             for name, row in models.items()
+        },
+        "held_out": {
+            row["gauge"]: f"{row['angle_least']:.1f}° to {row['angle_most']:.1f}°" for row in table("gauge/recorded")
         },
         "least": ends(norms, "angle_mean_deg", ".1f"),
         "shares": [f"{share:.2f}" for share in shares],
@@ -287,17 +291,18 @@ def gauge() -> dict[str, Any]:
 
 
 def gauge_table(name: str) -> str:
-    header = ["gauge", "mean angle to 1 (norms)", "loss", "difference", "largest logit difference", "in float64"]
+    words = "gauge|mean angle to 1 where fitted|held out (norms)|loss|difference|largest logit difference|in float64"
     rows = []
     for row in table(f"gauge/{name}"):
-        angles = f"{row['angle']:.1f}° ({row['angle_least']:.1f}° to {row['angle_most']:.1f}°)"
+        ends = [[row[f"{name}{end}"] for end in ("", "_least", "_most")] for name in ("fitted", "angle")]
+        angles = [f"{mean:.1f}° ({least:.1f}° to {most:.1f}°)" for mean, least, most in ends]
         apart = ["–", "–"]
         if row["maps"]:
             apart = [f"{row['largest_difference']:.1e} of {row['largest_output']:.1f}"]
             apart += [f"{row['difference_in_float64']:.1e}"]
         difference = with_interval(row, "difference", ".1e")
-        rows.append([row["gauge"], angles, with_interval(row, "loss", ".4f"), difference, *apart])
-    return markdown(header, rows)
+        rows.append([row["gauge"], *angles, with_interval(row, "loss", ".4f"), difference, *apart])
+    return markdown(words.split("|"), rows)
 
 
 def orbit_table() -> str:

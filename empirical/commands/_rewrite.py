@@ -35,10 +35,7 @@ class Rewrite:
 
 
 def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:
-    """Write what `change` makes of a network, with what it says beside the certificate, or verify it.
-
-    Its other arguments are the batches of every other document, and those of the rest.
-    """
+    """Write what `change(network, batches of every other document, of the rest)` makes, or verify it."""
     import torch
 
     from ..folding import compared_on, describe_comparison, verify_fold, write_fold

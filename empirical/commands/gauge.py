@@ -72,10 +72,8 @@ def run(options: Options) -> int:
             changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
         changed = in_turn(network, changes)
         told = {"fitted_angles": fitted, "angles": held_out} if fits else {"angles": [*fitted, *held_out]}
-        angles = {
-            name: [mean_angles(each, batches, wide) for each in (network, changed.checkpoint)]
-            for name, batches in told.items()
-        }
+        both = network, changed.checkpoint
+        angles = {name: [mean_angles(each, batches, wide) for each in both] for name, batches in told.items()}
         return changed, {name: {path: [a[path], b[path]] for path in wide} for name, (a, b) in angles.items()}
 
     return rewrite(options, "gauge", change, _summary)

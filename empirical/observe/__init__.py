@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         Gauge as Gauge,
         gauge_dependent as gauge_dependent,
         moved_columns as moved_columns,
+        norm_table as norm_table,
         random_gauge as random_gauge,
         random_rotation as random_rotation,
         reflection as reflection,

@@ -20,7 +20,7 @@ from ..models import NormSite, first_tensor
 from ._directions import SIGNS, random_directions, sign_directions
 from ._layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from ._reduction import features, reduce
-from ._sketch import Sketches, sketch
+from ._sketch import Sketches, sketch, sum_units
 from ._state import SIDES, Side, SiteState, States, merge_sites
 
 T = TypeVar("T")
@@ -264,11 +264,14 @@ class Observer:
         key = (site.kind, site.eps, id(columns), id(buckets))
         if key not in self._queues:
             null = self._null_rows((sequences, positions, heads), z.device)
-            kept = Sketches.empty(_TOGETHER, buckets[0].numel(), columns, SIGNS, null)
+            kept = Sketches.empty(_TOGETHER, buckets[0].numel(), columns, SIGNS, null, len(buckets))
             self._queues[key] = _Queue(site, buckets, kept)
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
-        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)
+        x = x.reshape(-1, d)
+        before, *_ = self._by_kernel_if_any(sketch, x, z.reshape(-1, d), columns, out=out)
+        assert out.units is not None
+        out.units.copy_(sum_units(x, before, buckets.flatten(1), centred=site.kind == "layernorm"))
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)

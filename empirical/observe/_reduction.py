@@ -214,6 +214,7 @@ def reduce(
         document_null_tokens=null_sizes,
         document_null_cos2=null_cos2,
         sign_cos2=torch.cat([signs, signs.sum(-2, keepdim=True)], -2),
+        units=weights.new_empty(*weights.shape[:-1], 0) if vectors.units is None else vectors.units.clone(),
     )
     state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
     # At the very end: what fails before has changed nothing.

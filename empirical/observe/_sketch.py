@@ -37,6 +37,7 @@ class Sketch:
         projections: (..., M, K), float32 or better. Components along the random directions of the null, M of the N.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which hidden states the null are; None: all.
+        units: float64, (..., B, d + 1), of what enters. See :func:`sum_units`.
     """
 
     d: int
@@ -45,6 +46,7 @@ class Sketch:
     projections: Tensor
     signs: int = 0
     null: Tensor | None = None
+    units: Tensor | None = None
 
     @property
     def mean_square(self) -> Tensor:
@@ -77,6 +79,7 @@ class Sketches:
             pairs of the null.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which pairs the null are; None: all.
+        units: float64, (..., B, d + 1), of x. See :func:`sum_units`.
     """
 
     d: int
@@ -84,18 +87,23 @@ class Sketches:
     projections: Tensor
     signs: int = 0
     null: Tensor | None = None
+    units: Tensor | None = None
 
     @classmethod
-    def empty(cls, layers: int, count: int, directions: Tensor, signs: int = 0, null: Tensor | None = None) -> Sketches:
-        """Room for the pairs of so many layers, `count` of each, and the directions (d, K)."""
+    def empty(
+        cls, layers: int, count: int, directions: Tensor, signs: int = 0, null: Tensor | None = None, buckets: int = 0
+    ) -> Sketches:
+        """Room for the pairs of so many layers, `count` of each, the directions (d, K), and unit vectors by bucket."""
         (d, k), some = directions.shape, count if null is None else len(null)
         with torch.inference_mode(False):  # what is made under it can only be written under it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
-            return cls(d, numbers, numbers.new_empty(layers, 2, some, k, dtype=_wide(directions.dtype)), signs, null)
+            projections = numbers.new_empty(layers, 2, some, k, dtype=_wide(directions.dtype))
+            return cls(d, numbers, projections, signs, null, numbers.new_empty(layers, buckets, d + 1))
 
     def __getitem__(self, layers: int | slice) -> Sketches:
         """Those of one layer, or of some."""
-        return replace(self, numbers=self.numbers[layers], projections=self.projections[layers])
+        units = None if self.units is None else self.units[layers]
+        return replace(self, numbers=self.numbers[layers], projections=self.projections[layers], units=units)
 
     @property
     def before(self) -> Sketch:
@@ -109,7 +117,8 @@ class Sketches:
 
     def _sketch(self, side: int) -> Sketch:
         mean, variance = (self.numbers[..., 2 * side + which, :] for which in (0, 1))
-        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs, self.null)
+        units = None if side else self.units
+        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs, self.null, units)
 
     @property
     def inner(self) -> Tensor:
@@ -144,6 +153,27 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     most = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
     size = max(1, -(-count // max(1, -(-count // most))))
     return (slice(begin, begin + size) for begin in range(0, count, size))
+
+
+def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool) -> Tensor:
+    """The sum by bucket (B, N) of x/‖x‖, or `centred` of Πx/‖Πx‖, and last their number: float64, (B, d + 1).
+
+    A vector without a finite direction is not among them; constants have none if centred, up to rounding.
+    """
+    dtype, d = kept.projections.dtype, kept.d
+    square = kept.variance if centred else kept.mean_square
+    unit = torch.finfo(dtype)
+    least = ((d + 1) * unit.eps / 2 * kept.mean) ** 2 if centred else torch.zeros_like(square)
+    there = (kept.mean_square >= unit.tiny) & torch.isfinite(kept.norm) & (square > least)
+    weights = torch.where(there, (d * square) ** -0.5, 0.0) * buckets
+    whole = x.device.type == "cpu" and bool(there.all())  # a GPU would have to be waited for
+    total = weights.new_zeros(len(buckets), d)
+    for part in _chunks(*x.shape, x.device):
+        rows = x[part] if whole else torch.where(there[part, None], x[part], 0.0)
+        total += weights[:, part].to(dtype) @ rows.to(dtype)
+    if centred:
+        total -= (weights * torch.where(there, kept.mean, 0.0)).sum(-1, keepdim=True)
+    return torch.cat([total, (there & buckets).sum(-1, keepdim=True)], -1)
 
 
 def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:

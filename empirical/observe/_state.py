@@ -73,6 +73,8 @@ class SiteState:
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
         document_null_tokens, document_null_cos2: The same of the null.
         sign_cos2: float64, (S, K'). Σcos²θ over the null, for the random sign vectors.
+        units: float64, (B, d + 1) of what enters. Sum of the unit vectors of the states, centred before a LayerNorm,
+            and their number; (B, 0) of what leaves.
     """
 
     tokens: Array
@@ -92,6 +94,7 @@ class SiteState:
     document_null_tokens: Array
     document_null_cos2: Array
     sign_cos2: Array
+    units: Array
 
     @property
     def directions(self) -> int:
@@ -176,6 +179,7 @@ def joined(a: SiteState, b: SiteState, angles: Array, norms: Array) -> SiteState
         documents=xp.concat([a.documents, b.documents], axis=-1),
         **{name: xp.concat([getattr(a, name), getattr(b, name)], axis=-1) for name in _BY_DOCUMENT},
         sign_cos2=a.sign_cos2 + b.sign_cos2,
+        units=a.units + b.units,
     )
 
 

@@ -12,7 +12,7 @@ import safetensors.numpy
 from ..support import RunError
 from ._state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
 
-_FORMAT = "lngeom-state-5"
+_FORMAT = "lngeom-state-6"
 _ENTRY = "lngeom"
 _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 

@@ -148,6 +148,11 @@ TABLE = (
         "rank that the lower end of the 95 % interval of the null's energy along 1 would have",
     ),
     Column("rank_high", "", _number("rank_high"), "the same of the upper end"),
+    Column(
+        "mean_cosine", "", _number("mean_cosine"),
+        "of inputs: mean cosine between the states of two tokens, centred before a LayerNorm, over all pairs",
+        "mean cosine", "gauge.gram",
+    ),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
 
@@ -212,6 +217,10 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "angle_p99": quantiles[0.99],
         "norm_median": 2.0 ** (_quantile(norms, 0.5) / BINS_PER_OCTAVE - NORM_OCTAVES),
     }
+    if side == "input":
+        *total, count = state.units[part].sum(0)
+        pairs = count * (count - 1)
+        numbers["mean_cosine"] = (float(np.dot(total, total)) - count) / pairs if pairs else math.nan
     for row, name in enumerate(FEATURES[side]):
         numbers |= {f"{name}_mean": mean[row], f"{name}_std": std[row], f"{name}_max": maximum[row]}
     return numbers

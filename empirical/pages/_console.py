@@ -128,10 +128,12 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
 
 def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[str]:
     """A run in a few lines: what belongs to the function, then how the checkpoint is stored, over the norm layers."""
-    radii = [
-        row["gauge_mean"] for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0
-    ]
-    lines = [f"of the function: relative radius of outputs from {min(radii):.4g} to {max(radii):.4g}"] if radii else []
+    before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
+    ranges = []
+    for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
+        if found := [row[name] for row in before if row.get(name) is not None]:
+            ranges.append(f"{words} from {min(found):.4g} to {max(found):.4g}")
+    lines = [f"of the function: {', '.join(ranges)}"] if ranges else []
     lines += [f"how this checkpoint is stored, not seen in any output (lngeom gauge): {', '.join(STORED.values())}"]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]

@@ -36,6 +36,8 @@ def test_the_ledger_has_the_times_of_the_kernels() -> None:
 def test_what_pages_say_in_words_follows_from_the_tables(named: dict[str, Any]) -> None:
     assert len(DOCUMENTS) == 15
     assert named["study"]["equivalence"] == "equivalent"
+    held_out = "is {45°} in one, {90°} in the other".format(**named["gauge"]["held_out"])
+    assert held_out in (DOCS.parent / "README.md").read_text()
     assert {row["rank_among_random"] for row in numbers.table("whisper/angles")} == {0, 256}
     wild = numbers.results("norms_in_the_wild").query("direction == 'forward' and dtype == 'float32'")
     verdicts = wild.groupby("verdict")["classes"].sum()

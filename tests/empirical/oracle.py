@@ -141,6 +141,16 @@ class Oracle:
         r = np.linalg.norm(self.normalized, axis=-1) / math.sqrt(self.d)
         return Values(r, 3.1 * self.kappa * self.gamma * r)
 
+    def mean_cosine(self, keep: slice) -> Value:
+        """Over pairs of tokens; û is right to 5κγ, and a sum of N terms of length κ or less to their sum times γ_N."""
+        centred = self.x - np.mean(self.x, axis=-1, keepdims=True) if self.layernorm else self.x
+        units = (centred / np.linalg.norm(centred, axis=-1, keepdims=True))[:, keep].reshape(-1, self.d)
+        n, kappa = len(units), self.kappa[:, keep].sum()
+        off = kappa * self.gamma * (5 + (n + 8) / (self.d + 8))
+        cosines = units @ units.T
+        reach = np.linalg.norm(units.sum(0))
+        return Value(float(cosines.sum() - np.trace(cosines)) / (n * (n - 1)), off * (2 * reach + off) / (n * (n - 1)))
+
     def cos2(self, side: str) -> tuple[Values, list[Values], list[Values]]:
         """cos² of the angle to 1, to the random directions and to the sign vectors."""
         v = self.x if side == "input" else self.z
@@ -170,6 +180,7 @@ class Oracle:
                     self.row(side, bucket, there)
                     | among[0]
                     | {
+                        "mean_cosine": self.mean_cosine(keep) if side == "input" else None,
                         "sign_d_cos2_median": among[1]["random_d_cos2_median"],
                         "rank_among_signs": among[1]["rank_among_random"],
                     }

