@@ -43,7 +43,3 @@ def _signed(x: Enclosure) -> Enclosure:
     """Cos θ |cos θ| for the angle θ with 1: rational, unlike cos θ, and of the same sign."""
     along = dot(x, ones(x))
     return along * abs(along) / (len(x) * square_norm(x))
-
-
-def _square(x: Enclosure, y: Enclosure) -> Enclosure:
-    return dot(x, y) * dot(x, y) / (square_norm(x) * square_norm(y))
