@@ -339,14 +339,23 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
 
 
 def einsum(equation: str, operands: Sequence[Arr], dtype: str) -> Arr:
-    """A sum of products of arrays with the same axes."""
-    terms, arrow, result = equation.replace(" ", "").partition("->")
+    """A sum of products of arrays; the axes of each are, in their order, some of the axes of one of them."""
+    terms, arrow, result = equation.replace(" ", "").replace("...", ".").partition("->")
     names, trace = terms.split(","), operands[0].trace
-    known = arrow and len(names) == len(operands) and len(set(names)) == 1 and names[0].replace(".", "").isalpha()
-    if not known or [name for name in names[0] if name in result] != list(result):
+    whole = max(names, key=len)
+    known = arrow and whole.removeprefix(".").isalpha() and len(set(whole)) == len(whole)
+    ordered = all(list(part) == [name for name in whole if name in part] for part in (result, *names))
+    pairs = zip(names, operands, strict=False)
+    fitting = all(len(a.axes) == len(part) or (part[0] == "." and len(a.axes) + 1 >= len(part)) for part, a in pairs)
+    if not (known and ordered and fitting) or len(names) != len(operands) or (whole[0] == ".") is not ("." in result):
         trace.refuse(f"einsum {equation}")
-    gone = [k - len(names[0]) for k, name in enumerate(names[0]) if name not in result]
-    return functools.reduce(lambda a, b: a.combined(b, operator.mul, dtype), operands).sum(gone, False)
+    aligned = list[Arr]()
+    for part, operand in zip(names, operands, strict=True):
+        for k, name in enumerate(reversed(whole)):  # as broadcasting aligns them, from the right
+            operand = operand if name in part or name == "." else operand.unsqueezed(-1 - k)
+        aligned.append(operand)
+    gone = [k - len(whole) for k, name in enumerate(whole) if name not in result]
+    return functools.reduce(lambda a, b: a.combined(b, operator.mul, dtype), aligned).sum(gone, False)
 
 
 def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:

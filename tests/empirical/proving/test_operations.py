@@ -41,6 +41,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + torch.var_mean(x, dim=-1, keepdim=True, unbiased=False)[0] + torch.std_mean(x, -1, False, True)[1]
     + x.norm(p=2, **S) + torch.linalg.vector_norm(x, dim=-1, keepdim=True) + torch.linalg.norm(x, **S) + 0 * x,
     "einsum": lambda x, w: torch.einsum("bld,bld->bl", x, x)[..., None] * x,
+    "einsum of three": lambda x, w: torch.einsum("...d,...,d->...d", x, x.mean(-1), w),
     "layers": lambda x, w: F.layer_norm(x, (x.shape[-1],), w, None, 1e-3) + F.rms_norm(x, (x.shape[-1],), w, 1e-3)
     + F.normalize(x, dim=-1) + F.dropout(x, 0.5, False)
     + F.group_norm(x.reshape(-1, x.shape[-1]), 1, w, w, 1e-3).view(x.shape)
@@ -125,6 +126,9 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "its size is 1": lambda x, w: x.squeeze(),
     "without remainder": lambda x, w: x * (x.shape[-1] // 2),
     "number of rows": lambda x, w: x * x.shape[0],
+    "einsum d,d": lambda x, w: torch.einsum("d,d->d", x, w),
+    "einsum ...d": lambda x, w: x * torch.einsum("...d,d->d", x, w),
+    "einsum bdd": lambda x, w: x * torch.einsum("bdd,bdd->b", x, x)[:, None, None],
     "a norm of order": lambda x, w: x.norm(p=1, dim=-1, keepdim=True) * x,
     "exponent": lambda x, w: x**0.3,
     "normalizes": lambda x, w: F.layer_norm(x, x.shape[1:]),
