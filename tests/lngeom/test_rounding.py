@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import lngeom as lg
 from lngeom.carriers import Enclosure
 from lngeom.projection import condition_number
-from lngeom.rounding import FORMATS, Arithmetic
+from lngeom.rounding import FORMATS
 
 TORCH = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 SPECIAL = [
@@ -198,16 +198,6 @@ def test_bound_grows_with_the_condition_number_the_format_and_the_additions() ->
     assert by_additions[-1] == lg.rounding.error_bound(x, eps=0.0).max()
     batch = np.stack([x, x + 64])
     assert (lg.rounding.error_bound(batch, eps=0.0)[1] == lg.rounding.error_bound(x + 64, eps=0.0)).all()
-
-
-def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    # So nearly constant that most additions round in one direction.
-    x = (0.1 * np.random.default_rng(1).normal(size=2048) + 9999.7).astype(np.float32)
-    computed = in_sequence(torch.tensor(x), None, None, 0.0)
-    difference = exact_distance(computed, x, None, None, 0, lg.layer_norm)
-    assert (difference <= lg.rounding.error_bound(x, eps=0.0)).all()
-    monkeypatch.setattr(Arithmetic, "growth", lambda self, terms: 0 * terms[:, :1])
-    assert (difference > lg.rounding.error_bound(x, eps=0.0)).any()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
