@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 __all__ = ["CLAIM_VERDICTS", "MEANINGS", "PREDICTION_VERDICTS", "Meaning", "Verdict"]
 
 Verdict = Literal[
-    "true", "true_under", "false", "false_by_source", "non_sequitur", "empirical", "convention",
+    "true", "true_under", "false", "false_by_source", "non_sequitur", "empirical", "convention", "unverified",
     "isotropic", "not isotropic", "holds", "undecided", "violated",
 ]  # fmt: skip
 
@@ -38,6 +38,7 @@ MEANINGS: dict[Verdict, Meaning] = {
     "convention": Meaning(
         "a definition, a choice, or a statement about history and practice that a dated source bears out", "○", "open"
     ),
+    "unverified": Meaning("the text was not at hand, or what it says is not judged here", "?", "open"),
     "isotropic": Meaning("the interval of a null law contains its value", "○", "open"),
     "not isotropic": Meaning(
         "the interval excludes it, which a network may do: no theorem is contradicted", "●", "open"
@@ -50,8 +51,8 @@ MEANINGS: dict[Verdict, Meaning] = {
 }
 """All verdicts, those on claims first, each group from the good to the bad."""
 
-CLAIM_VERDICTS: tuple[Verdict, ...] = tuple(MEANINGS)[:7]
+CLAIM_VERDICTS: tuple[Verdict, ...] = tuple(MEANINGS)[:8]
 """Verdicts on claims of texts."""
 
-PREDICTION_VERDICTS: tuple[Verdict, ...] = tuple(MEANINGS)[7:]
+PREDICTION_VERDICTS: tuple[Verdict, ...] = tuple(MEANINGS)[8:]
 """Verdicts on predictions about networks."""

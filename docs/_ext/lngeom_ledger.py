@@ -22,6 +22,7 @@ BADGES = {
     "non_sequitur": "warning",
     "empirical": "primary",
     "convention": "secondary",
+    "unverified": "light",
 }
 """Color of each verdict."""
 CORRECTED = ("false", "false_by_source", "true_under", "non_sequitur")

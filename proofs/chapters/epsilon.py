@@ -234,7 +234,7 @@ def test_outside_rms_length(x: Vector, eps: Epsilon):
 
 @theorem(OWN, "epsilon", "dynamics of repeated normalization")
 def test_fixed_point(x: Vector, eps: Epsilon):
-    """Repeated normalization tends to variance 1 − ε.
+    """A layer multiplies the distance of the variance from 1 − ε by ε/(v + ε).
 
     v′ − (1 − ε) = ε(v − (1 − ε))/(v + ε), with v′ the variance of LN_ε(x)
 

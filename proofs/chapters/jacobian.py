@@ -189,7 +189,7 @@ def _(goal, given, x, v):
 
 @theorem(XIONG, "Lemma 3", "states ‖J‖₂ = O(√d/‖x‖); the proof replaces ‖Πx‖ by ‖x‖")
 def test_no_uniform_bound(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """No bound of the form O(√d/‖x‖) or O(d/‖x‖) holds: shifts change ‖x‖ and leave the Jacobian.
+    """Shifts change ‖x‖ and leave the Jacobian, so no bound by ‖x‖ holds where it is not 0.
 
     J(x + c1) = J(x)
 

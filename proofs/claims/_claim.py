@@ -162,6 +162,8 @@ class Claim:
                 needs = {"a column of a result file": self.columns}
             case "false_by_source":
                 needs = {"a dated source": self.citations, "a reason": self.why}
+            case "unverified":
+                needs = {"a reason": self.why, "no quotation": not self.quote}
             case "convention":
                 needs = {"a dated source": self.citations}
             case _:

@@ -22,6 +22,7 @@ _STYLES: dict[Verdict, str] = {
     "non_sequitur": "yellow",
     "empirical": "blue",
     "convention": "magenta",
+    "unverified": "dim",
 }
 _MARKS = {"claimed": ("✗", "red"), "true": ("✓", "green"), "given": ("•", "green")}
 _WHY_NOT = ("false", "false_by_source", "non_sequitur")

@@ -222,9 +222,9 @@ def test_command_prints_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", "--json", "--document", "digest", "--verdict", "false"]) == 0
+    assert main(["claims", "--json", "--document", "riechers", "--verdict", "false"]) == 0
     records = json.loads(capsys.readouterr().out)
-    assert [record["id"] for record in records] == [c.id for c in select(document="digest", verdict="false")]
+    assert [record["id"] for record in records] == [c.id for c in select(document="riechers", verdict="false")]
     assert all(
         {"id", "document", "verdict", "claim", "place", "correction", "settled_by"} <= set(record) for record in records
     )

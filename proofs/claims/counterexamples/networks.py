@@ -2,34 +2,9 @@
 
 from fractions import Fraction
 
-import lngeom as lg
-from lngeom.kernel import norm, ones, square_norm
+from lngeom.kernel import norm, square_norm
 
 from .._case import WorkedExample, counterexample
-from ._exact import cosine
-
-
-@counterexample
-def moved_along_uniform(case: WorkedExample) -> None:
-    """Two streams that differ along 1 give the same outputs and any angle one likes."""
-    h = case.vector("h", 3, -1)
-    moved = case.find("h + 100·1", h + 100 * ones(h))
-    case.true("the layer cannot tell them apart", lg.layer_norm(h, eps=0), "=", lg.layer_norm(moved, eps=0))
-    first = case.find("cos² of the angle of h with 1", cosine(h, ones(h)) * cosine(h, ones(h)))
-    second = case.find("cos² of the angle of h + 100·1", cosine(moved, ones(h)) * cosine(moved, ones(h)))
-    case.claimed("the angle belongs to what the network computes: it is the same", first, "=", second)
-
-
-@counterexample
-def aligned_branches(case: WorkedExample) -> None:
-    """Branches that add what the norm returns, all one way: the fastest growth there is, and it slows down."""
-    h = [case.vector("h⁰", 1, -1)]
-    for _ in range(8):
-        h.append(h[-1] + lg.standardize(h[-1], eps=0))
-    first = case.find("‖h¹‖²/‖h⁰‖²", square_norm(h[1]) / square_norm(h[0]))
-    last = case.find("‖h⁸‖²/‖h⁷‖²", square_norm(h[8]) / square_norm(h[7]))
-    case.claimed("growth is exponential: each block multiplies by the same", last, "=", first)
-    case.true("‖h⁸‖ = ‖h⁰‖ + 8√d", norm(h[8]), "=", norm(h[0]) + 8 * norm(ones(h[0])))
 
 
 @counterexample
