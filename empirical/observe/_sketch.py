@@ -37,7 +37,7 @@ class Sketch:
         projections: (..., M, K), float32 or better. Components along the random directions of the null, M of the N.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which hidden states the null are; None: all.
-        units: float64, (..., B, d + 1), of what enters. See :func:`sum_units`.
+        units: float64, (..., B, d + 1), of what enters. See ``sum_units``.
     """
 
     d: int
@@ -79,7 +79,7 @@ class Sketches:
             pairs of the null.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which pairs the null are; None: all.
-        units: float64, (..., B, d + 1), of x. See :func:`sum_units`.
+        units: float64, (..., B, d + 1), of x. See ``sum_units``.
     """
 
     d: int
