@@ -41,7 +41,13 @@ def rewrite(goal: Term, equations: Equations, signs: list[Proved], *, related: b
 
 def reduced(goal: Term, equations: Equations, signs: list[Proved]) -> Term:
     """A term after rewriting by the equations and by the laws of roots and inverses."""
-    return _reduce(goal, _closure(goal, equations, signs, True))[0]
+    return reducer(goal, equations, signs)(goal)
+
+
+def reducer(goal: Term, equations: Equations, signs: list[Proved]) -> Callable[[Term], Term]:
+    """The same for many terms of the atoms that a goal has."""
+    rules = _closure(goal, equations, signs, True)
+    return lambda t: _reduce(t, rules)[0]
 
 
 def _closure(goal: Term, equations: Equations, signs: list[Proved], related: bool) -> list[Rule]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from . import _rules as kernel
+from ._linear import combined
 from ._monomials import argument, atoms_of, divide, power_of_d, quotients
 from ._prover import inside_of, prove
 from ._rewriting import Equations, reduced, rewrite
@@ -21,8 +22,8 @@ __all__ = ["compare", "largest_deviation", "search"]
 Find = Callable[[Term, str], Proved | None]
 """Proves the sign of a term, or not."""
 
-SPLITS, ROUNDS, PARTS = 3, 4, 24
-"""Cases inside cases, rounds of consequences, and summands of what is completed to squares."""
+SPLITS, ROUNDS, PARTS, SHORT = 3, 4, 24, 8
+"""Cases inside cases, rounds of consequences, summands of what is completed to squares, and of what is so first."""
 
 
 def search(goal: Formula, *facts: Proved) -> Proved:
@@ -331,7 +332,11 @@ def _completed(t: Term, relation: str, search: Signs, equations: Equations, dept
     """A sign by completed squares, or by comparison of two squares."""
     if relation == "!=":
         return None
-    return _squares(t, relation, search, depth) or _compared(t, relation, search, equations, depth)
+    ways = [
+        lambda: _squares(t, relation, search, depth) or _compared(t, relation, search, equations, depth),
+        lambda: combined(t, relation, search, equations, compare) if depth == 3 else None,
+    ]
+    return next(filter(None, (way() for way in (ways if len(t) <= SHORT else reversed(ways)))), None)
 
 
 def _squares(t: Term, relation: str, search: Signs, depth: int) -> Proved | None:

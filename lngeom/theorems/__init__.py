@@ -19,7 +19,7 @@ its truth asks the run: on terms the answer is True only with a kernel proof fro
 no other answer. So whatever branch a body takes on terms, each vector takes it too. What could be true in silence is an
 error: a comparison that nobody asks, a body without an assert, a failure that is swallowed, a loop over components.
 
-``assume(condition, label, redundant=reason)`` declares a hypothesis, which the proof has to use. A condition
+``assume(condition, label, redundant=reason)`` declares a hypothesis. A condition
 ``name == term`` defines the parameter: examples compute it. ``wrong(label, lambda: statement, instead={label:
 lambda: condition}, given=lambda: [(label, condition), ...], at={name: numbers})`` is a variant that must have no proof
 and a counterexample, at these numbers or wherever one is found: another statement, one hypothesis replaced, or all of

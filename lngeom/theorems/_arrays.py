@@ -188,15 +188,15 @@ def _batches(theorem: Theorem, d: int, models: list[Values], *, wide: bool) -> I
     """Rows of one dimension that share what the library takes for gains; and one that is wide."""
     plan = plan_of(theorem)
     first, *others = models
-    if not satisfied(theorem.hypotheses.values(), first, d):
+    if not satisfied(theorem.conditions.values(), first, d):
         reject()
     fixed = {name: first[name] for name in _shared(theorem, first)}
     rows = (plan.completed({**values, **fixed}, d, anew=True) for values in others)
-    yield d, [first, *(values for values in rows if values and satisfied(theorem.hypotheses.values(), values, d))]
+    yield d, [first, *(values for values in rows if values and satisfied(theorem.conditions.values(), values, d))]
     for stretch in (_tiled, _padded) if wide and not theorem.listing.traced else ():
         copies = -(-WIDE // d)
         values = {name: stretch(v, copies) if isinstance(v, tuple) else v for name, v in first.items()}
-        if satisfied(theorem.hypotheses.values(), values, copies * d):
+        if satisfied(theorem.conditions.values(), values, copies * d):
             yield copies * d, [values]
             break
 

@@ -14,13 +14,13 @@ Scalar = Annotated[Any, "scalar"]
 """Any real number."""
 
 Epsilon = Annotated[Any, "epsilon"]
-"""A real number, of which no example is below 0: the library takes no other ε."""
+"""A real number ε > 0, or ε >= 0 where the body assumes a sign of it; examples at 0 are taken where the proof is."""
 
 
 def assume(condition: object, label: str | None = None, *, redundant: str | None = None) -> None:
     """A hypothesis, under its readable form, or the reason why the claim would hold without it.
 
-    The proof has to use it. Where `redundant` is not given, there has to be a counterexample without it.
+    Where `redundant` is not given, there has to be a counterexample without it.
     """
     current("assume").assume(condition, label, redundant)
 

@@ -200,7 +200,7 @@ def satisfied(conditions: Iterable[Condition], values: Values, d: int) -> bool:
 @functools.lru_cache
 def plan_of(theorem: Theorem) -> Plan:
     """How examples of a theorem are drawn."""
-    return Plan(theorem.kinds, theorem.hypotheses.values())
+    return Plan(theorem.kinds, theorem.conditions.values())
 
 
 ANY_DIMENSION, _KINDS, CHANCE = (

@@ -35,7 +35,7 @@ class Run(Asker):
         if self.failed is not None:
             raise BodyError("the body goes on where a statement failed") from self.failed
         if returned is not None:
-            raise BodyError(f"the body returns {returned!r}: what it states stands in asserts")
+            raise BodyError(f"the body returns {returned}: write `assert` in place of `return`")
         if self.pending:
             left = ", ".join(map(str, self.pending.values()))
             raise BodyError(f"nobody asks whether {left}: assert each statement by itself")

@@ -118,7 +118,7 @@ def _search(theorem: Theorem, variant: Wrong, models: Models | None = None, drop
 
 def smallest_model(theorem: Theorem) -> tuple[int, Values] | None:
     """The first of the small models at which the claim itself is false."""
-    return Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.hypotheses)).small(total=True)
+    return Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions)).small(total=True)
 
 
 def refute_wrong(theorem: Theorem, label: str) -> Refutation:
@@ -142,7 +142,7 @@ def check_without(theorem: Theorem, label: str) -> Refutation | str:
         CheckError: If it is neither, or if it is said to be redundant and is not.
     """
     dropped: Condition = theorem.hypotheses[label]
-    rest = {name: condition for name, condition in theorem.hypotheses.items() if name != label}
+    rest = {name: condition for name, condition in theorem.conditions.items() if name != label}
     search = _search(theorem, Wrong(label, tuple(theorem.goals), rest), theorem.without.get(label), dropped.formula)
     refutation = search.smallest(total=True, tries=TRIES if dropped.redundant is None else TRIES_REDUNDANT)
     if dropped.redundant is not None:

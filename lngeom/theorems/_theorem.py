@@ -130,8 +130,21 @@ class Theorem:
 
     @property
     def implied(self) -> list[Formula]:
-        """The signs of the parameters that the annotation Epsilon gives, which proofs may use."""
-        return [Formula(kernel.scalar(name), ">=") for name, kind in self.kinds.items() if kind == "epsilon"]
+        """The signs that the annotation Epsilon gives: ε > 0, or ε >= 0 where the body assumes another sign of it."""
+        names = [kernel.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
+        said = [condition.formula.term for condition in self.hypotheses.values()]
+        return [Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names]
+
+    @functools.cached_property
+    def conditions(self) -> dict[str, Condition]:
+        """What examples satisfy: the hypotheses, and ε > 0 unless the short search proves the claim without it."""
+        positive = [sign for sign in self.implied if sign.relation == ">"]
+        if positive:
+            with contextlib.suppress(ProofError, ValueError):
+                self.prove(searched=False)
+                positive = []
+        implied = (Condition(kernel.formula(sign), sign, sign.term, ">", 0) for sign in positive)
+        return self.hypotheses | {condition.label: condition for condition in implied}
 
     @property
     def goals(self) -> list[Formula]:
@@ -163,9 +176,13 @@ class Theorem:
                 raise
         used = {hypothesis for proof in proved for hypothesis in proof.hypotheses}
         declared = {condition.formula for condition in conditions}
-        for extra, kind in ((used - declared - set(self.implied), "undeclared"), (declared - used, "unused")):
-            if extra:
-                raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
+        if extra := used - declared - set(self.implied):
+            raise CheckError(f"{self.id} has undeclared hypotheses: {'; '.join(map(kernel.formula, extra))}")
+        for (
+            condition
+        ) in conditions:  # what is proved without it holds with it, too: whether it is needed is asked apart
+            if condition.formula not in used:
+                proved[-1] = kernel.cut(kernel.assume(condition.formula), proved[-1])
         return proved
 
     def certificates(self, *, searched: bool = True) -> list[ProofCertificate]:
@@ -227,12 +244,9 @@ class Theorem:
         return proof
 
     def _searched(self, goal: Formula, facts: list[Proved], error: ProofError) -> Proved:
-        """One assert by all that there is; where that does not help, from ε >= 0 too, for that is what ε means."""
-        for more in [[], [kernel.assume(formula) for formula in self.implied]]:
-            with contextlib.suppress(ProofError):
-                return kernel.search(goal, *facts, *more)
-            if not self.implied:
-                break
+        """One assert by all that there is, from the sign of ε too, for that is what ε means."""
+        with contextlib.suppress(ProofError):
+            return kernel.search(goal, *facts, *map(kernel.assume, self.implied))
         raise error
 
 

@@ -124,6 +124,13 @@ class Value:
             if name in _TENSORS:
                 current(name).calls("PyTorch")
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
+        if name in ("shape", "size") and not compares_plainly(sys._getframe(1)):
+            current(name).flat = True
+            size = _sum(_ones_like(self))
+            if name == "shape":
+                return _Shape(size)
+            current(name).calls("NumPy")  # of a tensor it is a method
+            return size
         other = _GUESSED.get(name, "what it has: " + ", ".join(_METHODS))
         raise AttributeError(f"a vector of every dimension has no {name}; {other}")
 
@@ -158,8 +165,22 @@ class Value:
     __abs__ = lambda self: Value(abs(self.inner))  # noqa: E731
     __eq__, __ne__ = _comparison("=="), _comparison("!=")
     __gt__, __ge__, __lt__, __le__ = map(_comparison, (">", ">=", "<", "<="))
-    __len__ = __iter__ = __contains__ = _refused(_NO_COMPONENTS)
+    __len__ = _refused("len() is a number to Python: write dim(x), of lngeom.kernel, or x.shape[-1]")
+    __iter__ = __contains__ = _refused(_NO_COMPONENTS)
+    __matmul__ = lambda self, other: _sum(self * other)  # noqa: E731
     __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
+
+
+class _Shape:
+    """The shape of a vector, of which only the last number is known: d."""
+
+    def __init__(self, size: Value) -> None:
+        self.size = size
+
+    def __getitem__(self, index: object) -> Value:
+        if index != -1:
+            raise BodyError(_NO_COMPONENTS)
+        return self.size
 
 
 # ----------------------------------------------------------------------------------------------- functions of real code
@@ -287,7 +308,13 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
 _TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
 """Methods that arrays of PyTorch have alone."""
 
-_GUESSED = {"d": "the dimension is dim(x)", "shape": "the dimension is dim(x)", "size": "the dimension is dim(x)"}
+_GUESSED = {
+    "d": "the dimension is dim(x), of lngeom.kernel",
+    "T": "the inner product is dot(x, y), of lngeom.kernel",
+    "norm_squared": "the squared norm is square_norm(x), of lngeom.kernel",
+    "layernorm": "LayerNorm is lngeom.layer_norm(x, eps=eps)",
+    "rmsnorm": "RMSNorm is lngeom.rms_norm(x, eps=eps)",
+}
 
 
 def _called(name: str, *inputs: object, **options: object) -> Value:

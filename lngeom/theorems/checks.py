@@ -96,7 +96,7 @@ def _found(theorem: Theorem, timeout: int | None) -> list[ProofCertificate]:
     try:
         return theorem.certificates(searched=False)
     except ProofError:
-        if Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.hypotheses)).small(total=False) is not None:
+        if Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions)).small(total=False) is not None:
             raise
     with _limited(timeout or SECONDS):
         return theorem.certificates()
@@ -116,7 +116,7 @@ def told(error: BaseException, *, fully: bool) -> list[str]:
 
 def _true(theorem: Theorem, fact: Formula) -> bool:
     """Whether no small model of the hypotheses refutes a fact, so that it may be offered."""
-    return Search(theorem.kinds, Wrong("", (fact,), theorem.hypotheses)).small(total=True) is None
+    return Search(theorem.kinds, Wrong("", (fact,), theorem.conditions)).small(total=True) is None
 
 
 def check_examples(theorem: Theorem, count: int | None = None) -> Counts:
@@ -155,7 +155,7 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
 
 
 def _examples(theorem: Theorem, count: int, dimensions: st.SearchStrategy[int] = ANY_DIMENSION) -> Counts:
-    counts, assumed = Counts(), list(theorem.hypotheses.values())
+    counts, assumed = Counts(), list(theorem.conditions.values())
 
     def run(model: tuple[int, Values, Values]) -> None:
         d, exact, floats = model

@@ -103,13 +103,16 @@ def test_faults_of_a_theorem_are_seen() -> None:
         assert a * x * x > 0
 
     for body, kind, fault in (
-        (unused, CheckError, "unused hypotheses"),
         (undeclared, CheckError, "undeclared hypotheses"),
         (unproved, ProofError, "false at d = 1: x = .*, a = "),
         (another, ProofError, "which is not the goal"),
     ):
         with pytest.raises(kind, match=fault):
             check_proof(body)
+    (proved,) = unused.prove()
+    assert proved.hypotheses == {unused.hypotheses["a > 0"].formula}
+    with pytest.raises(CheckError, match="no counterexample without 'a > 0'"):
+        check_without(unused, "a > 0")
 
 
 def test_a_failed_proof_says_what_examples_show() -> None:
@@ -237,7 +240,7 @@ def _of_the_batch(x: Any) -> Any:
 
 
 def _wide(x: Any) -> Any:
-    return lg.project(x) * (1 + (getattr(x, "shape", (1,))[-1] > 512))
+    return lg.project(x) * (1 + (hasattr(x, "ndim") and x.shape[-1] > 512))
 
 
 def _single(x: Any) -> Any:

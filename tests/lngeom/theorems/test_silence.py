@@ -14,7 +14,7 @@ import pytest
 import lngeom as lg
 from lngeom.carriers import Enclosure, Rounded
 from lngeom.kernel import ProofError, dim, dot, norm, ones, square_norm
-from lngeom.theorems import BodyError, Scalar, Theorem, Vector, assume, nonzero, theorem, varies, wrong
+from lngeom.theorems import BodyError, Scalar, Theorem, Vector, assume, nonzero, theorem, wrong
 from lngeom.theorems._run import Exact, Floats
 
 
@@ -124,11 +124,6 @@ def compared_statements(x: Vector):
 
 def assumed_true(x: Vector):
     assume(True, "anything")
-    assert square_norm(x) >= 0
-
-
-def assumed_unused(x: Vector):
-    assume(varies(x), "x is not constant")
     assert square_norm(x) >= 0
 
 

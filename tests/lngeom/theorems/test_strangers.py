@@ -19,6 +19,7 @@ from lngeom.kernel import (
     norm,
     prove,
     scalar,
+    search,
     square_norm,
     summed,
     vector,
@@ -116,6 +117,50 @@ def scaled_length(x: Vector, size: Scalar):
     """All outputs have the length that is asked for."""
     assume(square_norm(x) > 0, "x ≠ 0")
     assert square_norm(scaled(x, size)) == size**2
+
+
+@theorem
+def monotone(x: Vector, y: Vector, eps: Epsilon):
+    """RMSNorm turns no step by more than a right angle."""
+    assert (lg.rms_norm(x, eps=eps) - lg.rms_norm(y, eps=eps)) @ (x - y) >= 0
+
+
+@theorem
+def convex_variance(x: Vector, y: Vector, t: Scalar):
+    """The variance is convex."""
+    assume(t >= 0)
+    assume(t <= 1)
+    assert np.var(t * x + (1 - t) * y) <= t * np.var(x) + (1 - t) * np.var(y)
+
+
+@theorem
+def between(x: Vector, a: Scalar, c: Scalar):
+    """A variance is largest where all components stand at the two ends."""
+    assume(a <= x)
+    assume(x <= c)
+    assert np.var(x) <= (c - x.mean()) * (x.mean() - a)
+
+
+@theorem
+def gained(x: Vector, g: Vector, eps: Epsilon):
+    """A gain lengthens by at most its own length times √d; at ε = 0 the inside of the sphere is its surface."""
+    assert square_norm(g * lg.rms_norm(x, eps=eps)) <= x.shape[-1] * square_norm(g)
+    assert square_norm(lg.rms_norm(x, eps=eps)) < x.size
+
+
+@pytest.mark.parametrize(
+    ("goal", "facts"),
+    [
+        (lambda x, y, a, t: at_least(dot(lg.rms_norm(x, eps=t) - lg.rms_norm(y, eps=t), x + y)), "t"),
+        (lambda x, y, a, t: at_least(a * square_norm(x) + t * square_norm(y), dot(x, y)), "at"),
+        (lambda x, y, a, t: greater(square_norm(x) + square_norm(y), 2 * dot(x, y)), ""),
+        (lambda x, y, a, t: at_least(square_norm(x) * square_norm(y), dim(x) * square_norm(x * y)), ""),
+    ],
+)
+def test_a_false_twin_is_no_combination(goal: Callable[..., Any], facts: str) -> None:
+    atoms = {"x": x, "y": y, "a": a, "t": eps}
+    with pytest.raises(ProofError):
+        search(goal(**atoms), *(given(greater(atoms[name])) for name in facts))
 
 
 x, y, a, eps = vector("x"), vector("y"), scalar("a"), scalar("eps")

@@ -1,0 +1,191 @@
+"""Signs as combinations: the goal, times what is positive, is a sum of what is known not to be negative.
+
+A linear program finds which summands are needed; their coefficients are then solved for exactly.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from . import _rules as kernel
+from ._monomials import argument
+from ._rewriting import Equations, reducer, rewrite
+from ._rules import Proved, transport
+from ._signs import Signs
+from ._terms import ONE, Term, d, scalar, vector
+
+MOST, _NOISE = 3000, 1e-7
+"""Summands that a combination is chosen from, and coefficients in floats that count as 0."""
+
+Compare = Callable[[Proved, object, Proved], Proved]
+
+
+def combined(t: Term, relation: str, search: Signs, equations: Equations, compare: Compare) -> Proved | None:
+    """``t REL 0`` with REL one of > and >=, or None."""
+    degree, factors, parts = _grading(t), *_known(t, search, equations, compare)
+    powers = [ONE, *(r.conclusion.term for r in factors if r.conclusion.relation == ">")]
+    wanted = sorted({a * b for a, b in itertools.combinations_with_replacement(powers, 2)}, key=lambda m: len(repr(m)))
+    goals = [(m, sign) for m in wanted if (sign := search.find(m, ">"))]
+    reduce = reducer(t, equations, search.facts)
+    left = [reduce(t * m) for m, _ in goals]
+    degrees = {degree(Term({monomial: c})) for term in left for monomial, c in term}
+    tried: dict[Term, Proved] = {}
+    none = kernel.constant(1, ">")
+    for a, b in itertools.combinations_with_replacement([none, *factors], 2):
+        for part in [none, *parts]:
+            if len(tried) < MOST and sum(degree(p.conclusion.term) for p in (a, b, part)) in degrees:
+                whole = kernel.multiply(_of(a, b), part) if part is not none else _of(a, b)
+                tried.setdefault(reduce(whole.conclusion.term), whole)
+    columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in (-1, 0, 1, 2)]
+    strict = [relation == whole.conclusion.relation == ">" for _, whole, _ in columns]
+    found = _solved(left, [term for term, _, _ in columns], strict) if columns else None
+    if found is None:
+        return None
+    weights, used = found
+    summands = []
+    for k, c in used:
+        _, whole, power = columns[k]
+        factor = search.find(c * d**power, ">")
+        summands.append(kernel.multiply(factor, whole))
+    total, divisor = (
+        _added(summands),
+        _added([kernel.multiply(kernel.constant(c, ">"), goals[k][1]) for k, c in weights]),
+    )
+    m = divisor.conclusion.term
+    same = transport(t * m, rewrite(t * m - total.conclusion.term, equations, search.facts), total)
+    product = kernel.multiply(kernel.inverse_sign(divisor), same)
+    equal = kernel.combine(t - product.conclusion.term, [(-t, None, kernel.inverse(divisor))])
+    proved = transport(t, equal, product)
+    if proved.conclusion.relation == relation:
+        return proved
+    return kernel.weaken(proved, relation) if relation == ">=" else None
+
+
+def _of(a: Proved, b: Proved) -> Proved:
+    return kernel.multiply(a, b) if a.conclusion.relation != ">" else kernel.multiply(b, a)
+
+
+def _added(signs: Iterable[Proved]) -> Proved:
+    first, *others = signs
+    for other in others:
+        first = kernel.add(first, other)
+    return first
+
+
+def _atoms(t: Term, kind: str) -> list[tuple]:
+    """The atoms of one kind outside functions, but inside sums."""
+    outer = {atom for monomial, _ in t for atom, _ in monomial}
+    inner = {atom for sum_ in outer if sum_[0] == "S" for atom, _ in sum_[1]}
+    return sorted(atom for atom in outer | inner if atom[0] == kind)
+
+
+def _grading(t: Term) -> Callable[[Term], Fraction]:
+    """The degree of a term: vectors have 1, and what is added to squares under roots has that of squares."""
+    weights: dict[tuple, Fraction] = {}
+
+    def of(atom: tuple) -> Fraction:
+        if atom[0] == "S":
+            return sum((of(inner) * k for inner, k in atom[1]), Fraction(0))
+        if atom[0] == "sqrt":
+            return degree(argument(atom)) / 2
+        return -degree(argument(atom)) if atom[0] == "inv" else weights.get(atom, Fraction(atom[0] == "v"))
+
+    def degree(term: Term) -> Fraction:
+        return max((sum((of(a) * k for a, k in m), Fraction(0)) for m, _ in term), default=Fraction(0))
+
+    for root in _atoms(t, "sqrt"):
+        for monomial, _ in argument(root):
+            if len(monomial) == 1 and monomial[0][0][0] == "s":
+                weights[monomial[0][0]] = degree(argument(root))
+    return degree
+
+
+def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tuple[list[Proved], list[Proved]]:
+    """Factors, which are scalars; and what they are multiplied by."""
+    roots = [(Term({((a, 1),): 1}), argument(a)) for a in _atoms(t, "sqrt") if search.find(argument(a), ">=")]
+    free = [scalar(a[1]) for a in _atoms(t, "s")]
+    names = {a[1] for _, inside in roots for a in _atoms(inside, "v")} | {a[1] for a in _atoms(t, "v")}
+    vectors = [vector(name) for name in sorted(names)]
+    signs = [s for s in search.facts if s.conclusion.relation in (">", ">=") and len(s.conclusion.term) <= 6]
+    factors = [s for s in signs if s.conclusion.term.is_scalar and s.conclusion.term != d - 1]
+    factors += [sign for r, _ in roots if (sign := search.find(r, ">") or search.find(r, ">="))]
+    for (p, a), (q, b) in itertools.combinations(roots, 2):
+        factors += [sign for r in [p * q] if (sign := search.find(r, ">") or search.find(r, ">="))]
+        for m in {m for m, _ in a} & {m for m, _ in b}:
+            common = Term({m: 1})
+            above = search.find(a * b - common**2, ">=") if search.find(common, ">=") else None
+            if above:
+                squares = (p * q) ** 2 - common**2
+                same = rewrite(squares - above.conclusion.term, equations, search.facts)
+                factors.append(compare(search.find(p * q, ">="), common, transport(squares, same, above)))
+    parts = [kernel.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
+    parts += [kernel.square(s) for s in free] + [kernel.square(s - r) for s, r in itertools.combinations(free, 2)]
+    parts += [kernel.total(kernel.square(x)) for x in vectors]
+    scales = [ONE, *([r for r, _ in roots] or free)]
+    for x, y in itertools.combinations(vectors, 2):
+        parts += [kernel.total(kernel.square(a * x + b * s * y)) for a in scales for b in scales for s in (1, -1)]
+        parts += [kernel.total(kernel.multiply(kernel.square(u), kernel.others(v, 0))) for u, v in ((x, y), (y, x))]
+    lines = [s for s in signs if not s.conclusion.term.is_scalar]
+    parts += [kernel.total(s) for s in lines]
+    parts += [kernel.total(kernel.multiply(a, b)) for a, b in itertools.combinations_with_replacement(lines, 2)]
+    if not t.is_scalar:
+        parts += [*lines, *(kernel.square(x) for x in vectors)]
+    return _once(factors), _once(parts)
+
+
+def _once(signs: Iterable[Proved]) -> list[Proved]:
+    return list({sign.conclusion.term: sign for sign in signs if sign.conclusion.term}.values())
+
+
+def _solved(
+    left: Sequence[Term], columns: Sequence[Term], strict: Sequence[bool]
+) -> tuple[list[tuple[int, Fraction]], list[tuple[int, Fraction]]] | None:
+    """Weights of the goals, of sum 1, and of the columns, none negative, that make both sides equal."""
+    import numpy
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    sides = [*(-term for term in left), *columns]
+    rows = {monomial: k for k, monomial in enumerate({m: 0 for term in sides for m, _ in term})}
+    entries = [(rows[m], j, c) for j, term in enumerate(sides) for m, c in term]
+    entries += [(len(rows), j, Fraction(1)) for j in range(len(left))]
+    i, j, c = zip(*entries, strict=True)
+    matrix = csr_array((list(map(float, c)), (i, j)), shape=(len(rows) + 1, len(sides)))
+    right = numpy.zeros(len(rows) + 1)
+    right[-1] = 1
+    cost = [0.0] * len(left) + [-1.0 if s else 1e-3 for s in strict]
+    result = linprog(cost, A_eq=matrix, b_eq=right, bounds=(0, 10), method="highs-ds")
+    support = {k: value for k, value in enumerate(result.x) if value > _NOISE} if result.status == 0 else {}
+    exact = _exact([entry for entry in entries if entry[1] in support], len(rows), support)
+    chosen = [(k, value) for k, value in sorted(exact.items()) if value]
+    if not chosen or any(value < 0 for _, value in chosen):
+        return None
+    count = len(left)
+    return [(k, c) for k, c in chosen if k < count], [(k - count, c) for k, c in chosen if k >= count]
+
+
+def _exact(entries: Sequence[tuple], last: int, near: dict[int, float]) -> dict[int, Fraction]:
+    """The solution near the one in floats of equations; the last has the right side 1, the others 0."""
+    equations: dict[int, dict[int, Fraction]] = {}
+    for row, column, value in entries:
+        equations.setdefault(row, {-1: Fraction(row == last)})[column] = value
+    waiting, solved = list(equations.values()), dict[int, dict[int, Fraction]]()
+    while waiting:
+        row = waiting.pop()
+        lead = next((k for k, value in row.items() if k >= 0 and value), None)
+        if lead is None:
+            if row[-1]:
+                return {}
+            continue
+        row = {k: value / row[lead] for k, value in row.items()}
+        for others in (waiting, list(solved.values())):
+            for other in others:
+                if factor := other.get(lead):
+                    for k, value in row.items():
+                        other[k] = other.get(k, Fraction(0)) - factor * value
+        solved[lead] = row
+    free = {k: Fraction(value).limit_denominator(1000) for k, value in near.items() if k not in solved}
+    return free | {
+        lead: row[-1] - sum((row.get(k, Fraction(0)) * value for k, value in free.items()), Fraction(0))
+        for lead, row in solved.items()
+    }
