@@ -153,10 +153,8 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
         if refuted is not None:
             evidence.mutants[label] = refuted
     for label in theorem.hypotheses:
-        if theorem.source.work:
-            necessary = evidence.attempt(check_without, theorem, label)
-        else:  # of one's own theorem a hypothesis too many is no fault
-            necessary = Evidence(theorem).attempt(check_without, theorem, label)
+        judge = evidence if theorem.source.work else Evidence(theorem)  # in one's own a hypothesis too many is no fault
+        necessary = judge.attempt(check_without, theorem, label)
         if necessary is not None:
             evidence.hypotheses[label] = necessary
     return evidence

@@ -3,8 +3,9 @@
 A linear program finds which summands are needed; their coefficients are then solved for exactly.
 """
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from . import _rules as kernel
@@ -34,42 +35,24 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     for a, b in itertools.combinations_with_replacement([none, *factors], 2):
         for part in [none, *parts]:
             if len(tried) < MOST and sum(degree(p.conclusion.term) for p in (a, b, part)) in degrees:
-                whole = kernel.multiply(_of(a, b), part) if part is not none else _of(a, b)
+                whole = kernel.multiply(kernel.multiply(a, b), part)
                 tried.setdefault(reduce(whole.conclusion.term), whole)
     columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in (-1, 0, 1, 2)]
     strict = [relation == whole.conclusion.relation == ">" for _, whole, _ in columns]
     found = _solved(left, [term for term, _, _ in columns], strict) if columns else None
     if found is None:
         return None
-    weights, used = found
-    summands = []
-    for k, c in used:
-        _, whole, power = columns[k]
-        factor = search.find(c * d**power, ">")
-        summands.append(kernel.multiply(factor, whole))
+    weighted = ((search.find(c * d ** columns[k][2], ">"), columns[k][1]) for k, c in found[1])
+    divisors = ((kernel.constant(c, ">"), goals[k][1]) for k, c in found[0])
     total, divisor = (
-        _added(summands),
-        _added([kernel.multiply(kernel.constant(c, ">"), goals[k][1]) for k, c in weights]),
+        functools.reduce(kernel.add, (kernel.multiply(*pair) for pair in pairs)) for pairs in (weighted, divisors)
     )
     m = divisor.conclusion.term
     same = transport(t * m, rewrite(t * m - total.conclusion.term, equations, search.facts), total)
     product = kernel.multiply(kernel.inverse_sign(divisor), same)
     equal = kernel.combine(t - product.conclusion.term, [(-t, None, kernel.inverse(divisor))])
     proved = transport(t, equal, product)
-    if proved.conclusion.relation == relation:
-        return proved
-    return kernel.weaken(proved, relation) if relation == ">=" else None
-
-
-def _of(a: Proved, b: Proved) -> Proved:
-    return kernel.multiply(a, b) if a.conclusion.relation != ">" else kernel.multiply(b, a)
-
-
-def _added(signs: Iterable[Proved]) -> Proved:
-    first, *others = signs
-    for other in others:
-        first = kernel.add(first, other)
-    return first
+    return proved if proved.conclusion.relation == relation else kernel.weaken(proved, relation)
 
 
 def _atoms(t: Term, kind: str) -> list[tuple]:
@@ -108,16 +91,15 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
     vectors = [vector(name) for name in sorted(names)]
     signs = [s for s in search.facts if s.conclusion.relation in (">", ">=") and len(s.conclusion.term) <= 6]
     factors = [s for s in signs if s.conclusion.term.is_scalar and s.conclusion.term != d - 1]
-    factors += [sign for r, _ in roots if (sign := search.find(r, ">") or search.find(r, ">="))]
-    for (p, a), (q, b) in itertools.combinations(roots, 2):
-        factors += [sign for r in [p * q] if (sign := search.find(r, ">") or search.find(r, ">="))]
-        for m in {m for m, _ in a} & {m for m, _ in b}:
-            common = Term({m: 1})
-            above = search.find(a * b - common**2, ">=") if search.find(common, ">=") else None
-            if above:
-                squares = (p * q) ** 2 - common**2
-                same = rewrite(squares - above.conclusion.term, equations, search.facts)
-                factors.append(compare(search.find(p * q, ">="), common, transport(squares, same, above)))
+    pairs = [(p * q, a, b) for (p, a), (q, b) in itertools.combinations(roots, 2)]
+    positive = [r for r, *_ in [*roots, *pairs]]
+    factors += [sign for r in positive if (sign := search.find(r, ">") or search.find(r, ">="))]
+    for pq, a, b in pairs:
+        for common in (Term({m: 1}) for m in sorted({m for m, _ in a} & {m for m, _ in b})):
+            above, sign = search.find(a * b - common**2, ">="), search.find(pq, ">=")
+            if above and sign:
+                same = rewrite(pq**2 - a * b, equations, search.facts)
+                factors.append(compare(sign, common, transport(pq**2 - common**2, same, above)))
     parts = [kernel.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
     parts += [kernel.square(s) for s in free] + [kernel.square(s - r) for s, r in itertools.combinations(free, 2)]
     parts += [kernel.total(kernel.square(x)) for x in vectors]
@@ -130,11 +112,7 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
     parts += [kernel.total(kernel.multiply(a, b)) for a, b in itertools.combinations_with_replacement(lines, 2)]
     if not t.is_scalar:
         parts += [*lines, *(kernel.square(x) for x in vectors)]
-    return _once(factors), _once(parts)
-
-
-def _once(signs: Iterable[Proved]) -> list[Proved]:
-    return list({sign.conclusion.term: sign for sign in signs if sign.conclusion.term}.values())
+    return factors, parts
 
 
 def _solved(

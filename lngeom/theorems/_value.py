@@ -124,13 +124,9 @@ class Value:
             if name in _TENSORS:
                 current(name).calls("PyTorch")
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
-        if name in ("shape", "size") and not compares_plainly(sys._getframe(1)):
+        if name == "shape" and not compares_plainly(sys._getframe(1)):
             current(name).flat = True
-            size = _sum(_ones_like(self))
-            if name == "shape":
-                return _Shape(size)
-            current(name).calls("NumPy")  # of a tensor it is a method
-            return size
+            return _Shape(_sum(_ones_like(self)))
         other = _GUESSED.get(name, "what it has: " + ", ".join(_METHODS))
         raise AttributeError(f"a vector of every dimension has no {name}; {other}")
 
@@ -310,10 +306,8 @@ _TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
 
 _GUESSED = {
     "d": "the dimension is dim(x), of lngeom.kernel",
-    "T": "the inner product is dot(x, y), of lngeom.kernel",
+    "size": "the dimension is dim(x), of lngeom.kernel",
     "norm_squared": "the squared norm is square_norm(x), of lngeom.kernel",
-    "layernorm": "LayerNorm is lngeom.layer_norm(x, eps=eps)",
-    "rmsnorm": "RMSNorm is lngeom.rms_norm(x, eps=eps)",
 }
 
 
