@@ -124,9 +124,6 @@ class Value:
             if name in _TENSORS:
                 current(name).calls("PyTorch")
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
-        if name == "shape" and not compares_plainly(sys._getframe(1)):
-            current(name).flat = True
-            return _Shape(_sum(_ones_like(self)))
         other = _GUESSED.get(name, "what it has: " + ", ".join(_METHODS))
         raise AttributeError(f"a vector of every dimension has no {name}; {other}")
 
@@ -161,22 +158,10 @@ class Value:
     __abs__ = lambda self: Value(abs(self.inner))  # noqa: E731
     __eq__, __ne__ = _comparison("=="), _comparison("!=")
     __gt__, __ge__, __lt__, __le__ = map(_comparison, (">", ">=", "<", "<="))
-    __len__ = _refused("len() is a number to Python: write dim(x), of lngeom.kernel, or x.shape[-1]")
+    __len__ = _refused("len() is a number to Python: write dim(x), of lngeom.kernel")
     __iter__ = __contains__ = _refused(_NO_COMPONENTS)
     __matmul__ = lambda self, other: _sum(self * other)  # noqa: E731
     __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
-
-
-class _Shape:
-    """The shape of a vector, of which only the last number is known: d."""
-
-    def __init__(self, size: Value) -> None:
-        self.size = size
-
-    def __getitem__(self, index: object) -> Value:
-        if index != -1:
-            raise BodyError(_NO_COMPONENTS)
-        return self.size
 
 
 # ----------------------------------------------------------------------------------------------- functions of real code
@@ -304,11 +289,8 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
 _TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
 """Methods that arrays of PyTorch have alone."""
 
-_GUESSED = {
-    "d": "the dimension is dim(x), of lngeom.kernel",
-    "size": "the dimension is dim(x), of lngeom.kernel",
-    "norm_squared": "the squared norm is square_norm(x), of lngeom.kernel",
-}
+_GUESSED = dict.fromkeys(("d", "shape", "size"), "the dimension is dim(x), of lngeom.kernel")
+_GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.kernel"
 
 
 def _called(name: str, *inputs: object, **options: object) -> Value:

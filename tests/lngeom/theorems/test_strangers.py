@@ -134,17 +134,9 @@ def convex_variance(x: Vector, y: Vector, t: Scalar):
 
 
 @theorem
-def between(x: Vector, a: Scalar, c: Scalar):
-    """A variance is largest where all components stand at the two ends."""
-    assume(a <= x)
-    assume(x <= c)
-    assert np.var(x) <= (c - x.mean()) * (x.mean() - a)
-
-
-@theorem
 def gained(x: Vector, g: Vector, eps: Epsilon):
     """A gain lengthens by at most its own length times √d."""
-    assert square_norm(g * lg.rms_norm(x, eps=eps)) <= x.shape[-1] * square_norm(g)
+    assert square_norm(g * lg.rms_norm(x, eps=eps)) <= dim(x) * square_norm(g)
 
 
 @pytest.mark.parametrize(
