@@ -119,7 +119,6 @@ def _solved(
     left: Sequence[Term], columns: Sequence[Term], strict: Sequence[bool]
 ) -> tuple[list[tuple[int, Fraction]], list[tuple[int, Fraction]]] | None:
     """Weights of the goals, of sum 1, and of the columns, none negative, that make both sides equal."""
-    import numpy
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
@@ -129,8 +128,7 @@ def _solved(
     entries += [(len(rows), j, Fraction(1)) for j in range(len(left))]
     i, j, c = zip(*entries, strict=True)
     matrix = csr_array((list(map(float, c)), (i, j)), shape=(len(rows) + 1, len(sides)))
-    right = numpy.zeros(len(rows) + 1)
-    right[-1] = 1
+    right = [0.0] * len(rows) + [1.0]
     cost = [0.0] * len(left) + [-1.0 if s else 1e-3 for s in strict]
     result = linprog(cost, A_eq=matrix, b_eq=right, bounds=(0, 10), method="highs-ds")
     support = {k: value for k, value in enumerate(result.x) if value > _NOISE} if result.status == 0 else {}
