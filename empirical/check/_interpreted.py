@@ -1,35 +1,62 @@
-"""Kernels of Triton where no GPU is: they run in Triton's interpreter, which gets what it lacks."""
+"""Kernels of Triton where no GPU is: they run in Triton's interpreter, which gets what it lacks, or on NumPy."""
 
 import contextlib
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 INTERPRETED = "interpreted: order and rounding of sums are not the GPU's"
 _launches = [0]
+_LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/")
 
 
 def launches() -> int:
     """How many launches of kernels Triton's interpreter has run in this process."""
-    return _launches[0]
+    stand_in = sys.modules.get("empirical.tracing.triton._stub")
+    return _launches[0] + (stand_in.launches() if stand_in else 0)
+
+
+class _StandIn(Loader):
+    """Loads what stands for Triton's modules."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return importlib.import_module("empirical.tracing.triton").MODULES.get(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: it is there."""
+
+
+def _asked_by_program() -> bool:
+    """Whether the import that is under way stands in a program, and not in a library that could do without."""
+    frame = sys._getframe(2)
+    while frame.f_back and (frame.f_code.co_filename.startswith("<frozen") or "importlib" in frame.f_code.co_filename):
+        frame = frame.f_back
+    return _LIBRARIES.search(frame.f_code.co_filename) is None
 
 
 class _WhenImported(MetaPathFinder):
     """Arranges for the interpreter when Triton is imported, so that nothing that needs neither waits for either."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != "triton":
+        if name.partition(".")[0] != "triton" or not (name == "triton" or self.stands_in):
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(name) if name == "triton" else None
+        self.stands_in = spec is None
+        if self.stands_in:
+            sys.meta_path.insert(0, self)
+            _without_gpu(importlib.import_module("torch"))
+            known = _asked_by_program() and name in importlib.import_module("empirical.tracing.triton").MODULES
+            return ModuleSpec(name, _StandIn(), is_package=True) if known else None
         torch = importlib.import_module("torch")
         if spec is None or spec.loader is None or torch.cuda.is_available() or torch.xpu.is_available():
             return spec
@@ -42,6 +69,15 @@ class _WhenImported(MetaPathFinder):
 
         spec.loader.exec_module = exec_module
         return spec
+
+    stands_in = False
+
+
+def forget_stand_in() -> None:
+    """Leave no module that only stands for one of Triton to libraries that ask whether it is installed."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "triton" and isinstance(getattr(module, "__loader__", None), _StandIn):
+            del sys.modules[name]
 
 
 def interpret_triton() -> None:
@@ -79,7 +115,14 @@ def _arrange(torch: ModuleType) -> None:
     autotuner.Autotuner.run = lambda self, *arguments, **named: self.fn.run(
         *arguments, **named, **self.configs[0].all_kwargs()
     )
-    torch.cuda.device = lambda *_: contextlib.nullcontext()
+    _without_gpu(torch)
+
+
+def _without_gpu(torch: ModuleType) -> None:
+    """Contexts that do nothing, and four processors."""
+    if not torch.cuda.is_available():
+        torch.cuda.device = lambda *_: contextlib.nullcontext()
+        torch.cuda.get_device_properties = lambda *_: SimpleNamespace(multi_processor_count=4)
 
 
 def _as_numbers(interpreter: ModuleType, language: ModuleType) -> None:

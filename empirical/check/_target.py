@@ -7,7 +7,7 @@ from typing import Any
 
 from lngeom.errors import InputError
 
-from ._interpreted import interpret_triton
+from ._interpreted import forget_stand_in, interpret_triton
 
 
 def resolve(spec: str) -> Any:
@@ -29,6 +29,7 @@ def resolve(spec: str) -> Any:
     except (Exception, SystemExit) as error:  # a script without a guard may end the process
         msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"
         raise InputError(msg) from error
+    forget_stand_in()
     for part in name.split(".") if name else ():
         if not hasattr(value, part):
             known = [n for n, v in getattr(value, "__dict__", {}).items() if callable(v) and not n.startswith("_")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import cast
 
@@ -21,13 +22,14 @@ SEVERAL = Formula(kernel.d - 1, ">")
 
 @dataclass
 class Path:
-    """A program on one path through its branches on sizes, run on terms."""
+    """A program on one path through its branches on sizes, run on terms; `raised` are those that end in an error."""
 
     program: Program
     axes: tuple[Dim, ...]
     dtype: str
     trace: Trace
     output: Arr
+    raised: list[Trace] = field(default_factory=list)
 
     @cached_property
     def backward(self) -> tracing.Autograd:
@@ -111,11 +113,11 @@ class Path:
         """The one dimension that is assumed, if one is."""
         return next((n for n in self.trace.integers if kernel.equal(kernel.d, n) in hypotheses), None)
 
-    def branches(self) -> list[str]:
-        """The conditions of this path, in words."""
+    def branches(self, trace: Trace | None = None) -> list[str]:
+        """The conditions of this path, or of another run, in words."""
         signs = {("=", False): "≠", ("!=", False): "=", (">", False): "≤", (">=", False): "<"}
         told = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
-        asked = self.trace.sizes_asked
+        asked = (trace or self.trace).sizes_asked
         return [f"{self._words(t)} {told[r] if yes else signs[r, yes]} 0" for t, r, yes in asked]
 
     def _words(self, term: kernel.Term) -> str:
@@ -124,6 +126,14 @@ class Path:
         for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
             text = text.replace(kernel.text(kernel.scalar(name)), literals.text(name))
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
+
+
+def is_taken(trace: Trace, d: int) -> bool:
+    """Whether a program that launches kernels takes this path at a dimension."""
+    values = {name: Fraction(value) for name, value in trace.literals.values.items()}
+    values |= {name: Fraction(at(d)) for name, at in trace.blocks.items()}
+    answers = [kernel.holds(Formula(value, how), values, d) for value, how, _ in trace.sizes_asked]
+    return answers == [answer for *_, answer in trace.sizes_asked]
 
 
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")

@@ -10,7 +10,9 @@ from types import CodeType
 
 from ..support import Json
 from ..tracing import FEATURE, LAYOUTS, Arr, Dim, Ground, Program, Refusal, Trace, runs
-from ._path import Path
+from ._path import Path, is_taken
+
+_SMALL = 8
 
 
 class Survey:
@@ -32,16 +34,25 @@ class Survey:
             try:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
-                if not trace.circumstances:
+                by_block = trace.blocks and trace.sizes_asked and not isinstance(error, Refusal)
+                if not trace.circumstances and not by_block:
                     raise
                 return error
 
         self.paths, self.asked = list[Path](), list[tuple[Trace, Arr | Exception]]()
+        self.raised = list[tuple[Trace, Exception]]()
         for trace, output in runs(start, attempt):
-            if trace.circumstances or isinstance(output, Exception):
+            if trace.circumstances:
                 self.asked.append((trace, output))
+            elif isinstance(output, Exception):
+                self.raised.append((trace, output))
             else:
                 self.paths.append(Path(program, axes, dtype, trace, output))
+        if not self.paths:
+            raise self.raised[0][1]
+        self.paths = _merged(self.paths)
+        for path in self.paths:
+            path.raised = [trace for trace, _ in self.raised]
 
     def world(self) -> Json:
         """What the verdict is about, and what it is not about, in words."""
@@ -49,7 +60,7 @@ class Survey:
         given = {name: value for trace in traces for name, value in trace.given.items()}
         sources = {name: _hash(code) for trace in traces for name, code in trace.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.unexamined})
-        unexamined = [*self._circumstances(), *self._formats(), *unseen]
+        unexamined = [*self._circumstances(), *self._too_large(), *self._formats(), *unseen]
         return {
             "shape": self._shape,
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
@@ -62,12 +73,21 @@ class Survey:
         told: list[set[str]] = []
         for trace, output in sorted(self.asked, key=lambda pair: len(pair[0].circumstances)):
             words = set(trace.circumstances)
+            alike = ((t.sizes_asked, str(error)) for t, error in self.raised)
+            if isinstance(output, Exception) and (trace.sizes_asked, str(output)) in alike:
+                continue
             if any(known <= words for known in told):
                 continue
             usual = [path for path in self.paths if _compatible(path.trace, trace)]
             if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):
                 told.append(words)
                 yield f"{' '.join(trace.circumstances)} ({_why(output)})"
+
+    def _too_large(self) -> Iterator[str]:
+        """Where a program that launches kernels gives up."""
+        for trace, error in self.raised:
+            where = " and ".join(self.paths[0].branches(trace))
+            yield f"where {where} ({type(error).__name__}: {error})"[:120]
 
     def _formats(self) -> Iterator[str]:
         """Formats in which it is another function."""
@@ -100,6 +120,24 @@ class Survey:
             return False
         pairs = zip(self.paths, other.paths, strict=True)
         return all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)
+
+
+def _merged(paths: list[Path]) -> list[Path]:
+    """The paths of a program that launches kernels, one for all that compute the same, with what all of them assume."""
+    if not any(path.trace.blocks for path in paths):
+        return paths
+    groups: list[list[Path]] = []
+    for path in paths:
+        group = next((group for group in groups if _same(group[0], path.trace, path.output)), None)
+        groups.append([path]) if group is None else group.append(path)
+    chosen = []
+    for group in groups:
+        first = next((path for path in group if is_taken(path.trace, _SMALL)), group[0])
+        ground, others = first.trace.ground, [path.trace for path in group]
+        ground.facts = [fact for fact in ground.facts if all(fact in each.ground.facts for each in others)]
+        first.trace.branches = [one for one in first.trace.branches if all(one in each.branches for each in others)]
+        chosen.append(first)
+    return chosen
 
 
 def _same(path: Path, trace: Trace, output: Arr) -> bool:

@@ -6,7 +6,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy
@@ -21,9 +21,27 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 
 @dataclass(eq=False)
 class Memory:
-    """A flag that views of one array share: whether anything else may see their memory."""
+    """What views of one array share.
+
+    Attributes:
+        shared: Whether anything else may see it.
+        labels: Those of its elements, in order.
+        name: The input that it is.
+        undefined: Whether nothing was written into it.
+        arrays: The array and its views.
+    """
 
     shared: bool = False
+    labels: Dim = ()
+    name: str = ""
+    undefined: bool = False
+    arrays: list[Arr] = field(default_factory=list)
+
+    def become(self, value: Array) -> None:
+        """Hold what a kernel has written, which all views see."""
+        self.undefined = False
+        for arr in self.arrays:
+            arr.value = value
 
 
 class Arr:
@@ -47,7 +65,8 @@ class Arr:
         summed: frozenset[str] = frozenset(),
     ) -> None:
         self.trace, self.value, self.axes, self.dtype = trace, value, tuple(axes), dtype
-        self.memory = memory or Memory()
+        self.memory = memory or Memory(labels=self.labels)
+        self.memory.arrays.append(self)
         self.summed = summed
         labels = self.labels
         if len(labels) != len(set(labels)):
@@ -216,7 +235,9 @@ class Arr:
     def view(self, axes: Iterable[Dim]) -> Arr:
         """The same memory with other axes."""
         self.memory.shared = True
-        return Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
+        made = Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
+        self.trace.permuted |= made.labels != self.memory.labels
+        return made
 
     def reshaped(self, shape: Sequence[object]) -> Arr:
         """The same components in the same order; one size may be −1."""
@@ -301,7 +322,7 @@ class Arr:
         if new.axes != self.axes:
             self.trace.refuse(f"an array with axes {self.axes} becomes one with axes {new.axes} in place")
         new = new.cast(self.dtype)
-        self.value, self.summed = new.value, new.summed
+        self.value, self.summed, self.memory.undefined = new.value, new.summed, False
 
 
 def _is_whole(part: slice, dim: Dim) -> bool:
@@ -365,4 +386,5 @@ def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:
         trace.numbers.add(name)
         return Arr(trace, trace.ground.scalar(name), axes, dtype, memory=Memory(shared=True))
     trace.vectors[name] = any(label != FEATURE for dim in axes for label in dim)
-    return Arr(trace, trace.ground.vector(name), axes, dtype, memory=Memory(shared=True))
+    labels = tuple(itertools.chain(*axes))
+    return Arr(trace, trace.ground.vector(name), axes, dtype, memory=Memory(True, labels, name))

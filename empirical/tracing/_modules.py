@@ -7,6 +7,7 @@ import copy
 import functools
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from unittest import mock
@@ -22,6 +23,7 @@ from ._roles import role
 from ._sizes import FEATURE, Dim, Num
 from ._torch import Size, Tensor, known, raised
 from ._trace import Trace
+from .triton import launching
 
 
 class TorchFront(Front):
@@ -46,7 +48,8 @@ class TorchFront(Front):
 
     @contextlib.contextmanager
     def tracing(self, trace: Trace) -> Iterator[None]:
-        with _symbolic(), asking(trace), torch.no_grad():
+        trace.kernels = "triton" in sys.modules or "empirical.tracing.triton._stub" in sys.modules
+        with _symbolic(), asking(trace), launching(trace), torch.no_grad():
             yield
 
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:

@@ -97,6 +97,10 @@ class Program:
             trace.refuse("random numbers", "")
         if output is None:
             return trace.refuse("the output is not an array")
+        if trace.asks_memory and not trace.launched:
+            trace.refuse(trace.asks_memory, "")
+        if output.memory.undefined:
+            trace.refuse("the output is memory that nothing was written into", "")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
         if len(output.axes) != len(axes) or not several or output.summed:
             trace.refuse(f"the output has the axes {output.axes} for an input with {axes}")

@@ -124,6 +124,10 @@ class Num:
         if isinstance(other, Num) and self.dim and other.dim and self.dim[-len(other.dim) :] == other.dim:
             rest = self.dim[: -len(other.dim)]
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
+        at = self.trace.blocks.get(self._text())
+        if at is not None and type(other) is int and other > 0:
+            made = f"{self._text()}_over_{other}"
+            return self._made(self.trace.block(made, lambda d: at(d) // other, ">="), (made,))
         return self.trace.refuse(f"{self._text()} is divided by {other!r} without remainder")
 
     def __mod__(self, other: object) -> Num | int:

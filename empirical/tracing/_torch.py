@@ -17,6 +17,7 @@ from lngeom.carriers import Carrier
 
 from ._arrays import Arr, chosen, dims, einsum, filled
 from ._components import components
+from ._layout import contiguous, memory_answers
 from ._sizes import FEATURE, Dim, Num
 from ._trace import Refusal, Trace
 
@@ -195,6 +196,12 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
         raise
     except Exception as error:  # code may catch it
         trace.refuse(f"{name} is called in a way that is not traced: {error}")
+    written = (
+        action in _ASKED.values() or base.startswith("new_") or base.endswith("_like") or (in_place and base in _WRITES)
+    )
+    for x in lower if not written else ():
+        if isinstance(x, Arr) and x.memory.undefined and getattr(result, "memory", None) is not x.memory:
+            trace.refuse("memory is read that nothing was written into")
     moved = any(isinstance(x, Arr) and x.value is getattr(result, "value", None) for x in lower)
     if not moved and action not in _ASKED.values():  # neither a view nor a cast nor a question
         trace.operations[base] += 1
@@ -352,7 +359,7 @@ OPERATIONS |= {
     "unsqueeze": lambda x, dim: x.unsqueezed(dim),
     "squeeze": lambda x, dim=None: x.squeezed(dim),
     "detach": lambda x: x.view(x.axes),
-    "contiguous": lambda x: x.view(x.axes),
+    "contiguous": contiguous,
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
     "mT": lambda x: x.swapped(-1, -2),
     "getitem": lambda x, index: x.item(index),
@@ -577,8 +584,21 @@ def _constant_arrays(name: str, number: int) -> dict[str, Function]:
     }
 
 
-for _one, _number in {"ones": 1, "zeros": 0, "empty": 0}.items():
+def _undefined(make: Function) -> Function:
+    """An array whose numbers nothing defines."""
+
+    @functools.wraps(make)
+    def made(*given: Any, **options: Any) -> Any:
+        arr: Any = make(*given, **options)
+        arr.memory.undefined = True
+        return arr
+
+    return made
+
+
+for _one, _number in {"ones": 1, "zeros": 0}.items():
     OPERATIONS |= _constant_arrays(_one, _number)
+OPERATIONS |= {name: _undefined(make) for name, make in _constant_arrays("empty", 0).items()}
 OPERATIONS |= {
     "full": lambda size, fill_value, *, trace, dtype=None: _new(fill_value, (), trace, size, dtype),
     "new_full": lambda x, size, fill_value, *, dtype=None: _new(fill_value, (), x.trace, size, dtype, x.dtype),
@@ -587,6 +607,7 @@ OPERATIONS |= {
     "fill": lambda x, value: x.filled(value),
 }
 
+_WRITES = ("fill", "zero")
 _ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized"), False)
 _ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad": None, "grad_fn": None}
 _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided}
@@ -617,6 +638,7 @@ _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
     "requires_grad_": lambda x, requires_grad=True: x,
     "__set__requires_grad": lambda x, requires_grad: None,
 }
+_ASKED |= memory_answers(Size)
 OPERATIONS |= _ASKED
 _ALIASES = """
 add=radd sub=subtract div=truediv,divide,true_divide rdiv=rtruediv clamp=clip transpose=swapaxes,swapdims T=t

@@ -86,6 +86,10 @@ class Trace:
         unexamined: Circumstances that this run says nothing about.
         valued: Whether it wants a number in the place of a symbol.
         builds: The sizes of the objects that stand for those of every size.
+        blocks, assumed: Whole numbers that kernels get, each with one that it may be for a dimension; those of which
+            more is assumed.
+        kernels, launched: Whether kernels may be launched, and have been.
+        permuted, asks_memory: Whether axes lie in another order than in memory, and what is asked of memory.
     """
 
     ground: Ground
@@ -114,6 +118,12 @@ class Trace:
     unexamined: set[str] = field(default_factory=set)
     valued: bool = False
     builds: str = ""
+    blocks: dict[str, Callable[[int], int]] = field(default_factory=dict)
+    assumed: set[str] = field(default_factory=set)
+    kernels: bool = False
+    permuted: bool = False
+    launched: bool = False
+    asks_memory: str = ""
 
     @property
     def near(self) -> list[int]:
@@ -127,7 +137,7 @@ class Trace:
         raise Refusal(self.refusals[-1])
 
     def _where(self) -> str:
-        line = _line() or self.line
+        line = self.line or _line()
         return f" ({line.strip()})"[:160] if line else ""
 
     def setting(self, name: str, value: float) -> Carrier:
@@ -150,6 +160,16 @@ class Trace:
             return self.ground.number(exact)
         positive = self._positive(self.literals.name(abs(float(value))), abs(exact))
         return positive if value > 0 else -positive
+
+    def block(self, name: str, at: Callable[[int], int], relation: str = ">") -> Carrier:
+        """A whole number that a kernel gets: any that stands in this relation to 0, and for a dimension `at` of it."""
+        self.blocks[name] = at
+        inner = getattr(self.ground, "inner", self.ground)
+        value = self.ground.constant(name, Fraction(at(inner.size if isinstance(inner, FloatGround) else 1)))
+        if name not in self.scalars:
+            self.scalars.add(name)
+            self.ground.assume(value, relation)
+        return value
 
     def _positive(self, name: str, value: Fraction) -> Carrier:
         positive = self.ground.constant(name, value)

@@ -114,7 +114,16 @@ def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     aliases |= {"ndimension", "nelement", "truediv", "radd", "rmul", "rsub", "sub", "mul", "maximum", "pow"}
     silent = {"T", "device", "layout", "is_meta", "is_leaf", "grad_fn", "grad", "requires_grad", "requires_grad_"}
-    silent |= {"is_complex", "is_inference", "is_sparse", "is_quantized", "__set__requires_grad"}
+    silent |= {
+        "stride",
+        "is_contiguous",
+        "element_size",
+        "is_complex",
+        "is_inference",
+        "is_sparse",
+        "is_quantized",
+        "__set__requires_grad",
+    }
     assert set(_torch.OPERATIONS) - called - aliases - silent == set()
 
 

@@ -1,0 +1,167 @@
+"""Whole numbers of a launch: polynomials in sizes, strides, program ids, lanes and turns of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Monomial = tuple[str, ...]
+Shape = tuple[str, ...]
+"""The lane that each axis of a block runs over; empty for an axis of size 1."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A polynomial, with the shape of the block that it is a number of.
+
+    Attributes:
+        terms: Coefficients that are not 0, by sorted monomials.
+        wide: Whether it is computed in 64 bits.
+    """
+
+    terms: tuple[tuple[Monomial, int], ...]
+    shape: Shape = ()
+    wide: bool = False
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int], shape: Shape = (), wide: bool = False) -> Whole:
+        """The polynomial with these coefficients."""
+        return Whole(tuple(sorted((m, c) for m, c in terms.items() if c)), shape, wide)
+
+    def plus(self, other: Whole, factor: int = 1) -> Whole:
+        """The sum with a multiple of another one."""
+        terms = dict(self.terms)
+        for monomial, number in other.terms:
+            terms[monomial] = terms.get(monomial, 0) + factor * number
+        return Whole.of(terms, wide=self.wide or other.wide)
+
+    def times(self, other: Whole) -> Whole:
+        """The product."""
+        terms: dict[Monomial, int] = {}
+        for a, m in self.terms:
+            for b, n in other.terms:
+                monomial = tuple(sorted(a + b))
+                terms[monomial] = terms.get(monomial, 0) + m * n
+        return Whole.of(terms, wide=self.wide or other.wide)
+
+    def split(self, factor: Monomial) -> tuple[Whole, Whole]:
+        """Quotient and rest of the division by a monomial."""
+        quotient, rest = dict[Monomial, int](), dict[Monomial, int]()
+        for monomial, number in self.terms:
+            left = list(monomial)
+            if all(name in left and not left.remove(name) for name in factor):
+                quotient[tuple(left)] = number
+            else:
+                rest[monomial] = number
+        return Whole.of(quotient), Whole.of(rest)
+
+    @property
+    def symbols(self) -> set[str]:
+        """The names in it."""
+        return {name for monomial, _ in self.terms for name in monomial}
+
+    @property
+    def number(self) -> int | None:
+        """What it is if nothing is in it."""
+        return None if self.symbols else dict(self.terms).get((), 0)
+
+    def same(self, other: Whole) -> bool:
+        """Whether both are one polynomial."""
+        return self.terms == other.terms
+
+    def __str__(self) -> str:
+        parts = ("·".join([*([str(n)] if n != 1 or not m else []), *m]) for m, n in self.terms)
+        return " + ".join(parts) or "0"
+
+
+def whole(number: int) -> Whole:
+    """A whole number."""
+    return Whole.of({(): number})
+
+
+def symbol(*names: str) -> Whole:
+    """A product of names."""
+    return Whole.of({tuple(sorted(names)): 1})
+
+
+PROGRAM = symbol("program0")
+
+
+def quotient(a: Whole, b: Whole) -> Whole:
+    """⌈a/b⌉, by a name that says so."""
+    if a.number is not None and b.number:
+        return whole(-(-a.number // b.number))
+    return a if b.number == 1 else symbol(f"⌈({a})/({b})⌉")
+
+
+def smaller(a: Whole, b: Whole) -> Whole:
+    """min(a, b), by a name that says so."""
+    return symbol(f"min({', '.join(sorted((str(a), str(b))))})")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The range of a loop: in turn k its variable is start + k·step."""
+
+    start: Whole
+    stop: Whole
+    step: Whole
+
+
+@dataclass
+class Space:
+    """What the names of a launch run over.
+
+    Attributes:
+        grid: How many programs there are.
+        extents: The length of each lane.
+        loops: The range of each turn.
+    """
+
+    grid: Whole
+    extents: dict[str, Whole]
+    loops: dict[str, Loop]
+
+    def covers_rows(self, row: Whole, count: Whole) -> str | None:
+        """Whether each of `count` rows is one program's, lane's or turn's, and once: None if not.
+
+        The ways that are known: ``program``, one row each; ``tile``, with a mask; ``share``, rows in a row for each
+        program; ``stride``, every so many rows.
+        """
+        free = row.symbols & (self.extents.keys() | self.loops.keys())
+        if row.same(PROGRAM) and self.grid.same(count):
+            return "program"
+        if len(free) != 1:
+            return None
+        (name,) = free
+        if name in self.extents:
+            size = self.extents[name]
+            tile = row.same(PROGRAM.times(size).plus(symbol(name))) and self.grid.same(quotient(count, size))
+            return "tile" if tile else None
+        loop = self.loops[name]
+        if not row.same(loop.start.plus(symbol(name).times(loop.step))):
+            return None
+        if loop.start.same(PROGRAM) and loop.stop.same(count) and loop.step.same(self.grid):
+            return "stride"
+        share = quotient(count, self.grid)
+        first, last = PROGRAM.times(share), PROGRAM.times(share).plus(share)
+        rows = loop.step.number == 1 and loop.start.same(first) and loop.stop.same(smaller(last, count))
+        return "share" if rows else None
+
+    def columns(self, column: Whole, d: Whole) -> tuple[str, ...] | None:
+        """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not.
+
+        With a turn, the blocks up to ⌈d/extent⌉ are all of them; a lane alone reaches d if its extent does.
+        """
+        lanes = [name for name in self.extents if name in column.symbols]
+        turns = [name for name in self.loops if name in column.symbols]
+        if len(lanes) != 1 or len(turns) > 1:
+            return None
+        size = self.extents[lanes[0]]
+        if not turns:
+            return (lanes[0],) if column.same(symbol(lanes[0])) else None
+        loop, turn = self.loops[turns[0]], symbol(turns[0])
+        by_column = loop.stop.same(d) and loop.step.same(size)
+        by_block = loop.stop.same(quotient(d, size)) and loop.step.number == 1
+        counted = loop.start.number == 0 and (by_column or by_block)
+        return (turns[0], lanes[0]) if counted and column.same(turn.times(size).plus(symbol(lanes[0]))) else None
