@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..tracing.triton import stand_in
+
 INTERPRETED = "interpreted: order and rounding of sums are not the GPU's"
 _launches = [0]
 _LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/")
@@ -21,15 +23,14 @@ _LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|kera
 
 def launches() -> int:
     """How many launches of kernels Triton's interpreter has run in this process."""
-    stand_in = sys.modules.get("empirical.tracing.triton._stub")
-    return _launches[0] + (stand_in.launches() if stand_in else 0)
+    return _launches[0] + stand_in.launches()
 
 
 class _StandIn(Loader):
     """Loads what stands for Triton's modules."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return importlib.import_module("empirical.tracing.triton").MODULES.get(spec.name)
+        return stand_in
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: it is there."""
@@ -55,7 +56,7 @@ class _WhenImported(MetaPathFinder):
         if self.stands_in:
             sys.meta_path.insert(0, self)
             _without_gpu(importlib.import_module("torch"))
-            known = _asked_by_program() and name in importlib.import_module("empirical.tracing.triton").MODULES
+            known = _asked_by_program() and name.removeprefix("triton") in stand_in.NAMES
             return ModuleSpec(name, _StandIn(), is_package=True) if known else None
         torch = importlib.import_module("torch")
         if spec is None or spec.loader is None or torch.cuda.is_available() or torch.xpu.is_available():
@@ -76,7 +77,7 @@ class _WhenImported(MetaPathFinder):
 def forget_stand_in() -> None:
     """Leave no module that only stands for one of Triton to libraries that ask whether it is installed."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "triton" and isinstance(getattr(module, "__loader__", None), _StandIn):
+        if name.partition(".")[0] == "triton" and module is stand_in:
             del sys.modules[name]
 
 

@@ -23,7 +23,8 @@ from ._roles import role
 from ._sizes import FEATURE, Dim, Num
 from ._torch import Size, Tensor, known, raised
 from ._trace import Trace
-from .triton import launching
+from .triton import stand_in
+from .triton._launch import launching
 
 
 class TorchFront(Front):
@@ -48,7 +49,7 @@ class TorchFront(Front):
 
     @contextlib.contextmanager
     def tracing(self, trace: Trace) -> Iterator[None]:
-        trace.kernels = "triton" in sys.modules or "empirical.tracing.triton._stub" in sys.modules
+        trace.kernels = "triton" in sys.modules or stand_in.is_used()
         with _symbolic(), asking(trace), launching(trace), torch.no_grad():
             yield
 

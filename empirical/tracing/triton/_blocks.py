@@ -13,7 +13,6 @@ from .._trace import Trace
 from ._whole import Shape, Space, Whole, symbol, whole
 
 D = symbol(FEATURE)
-FORMATS = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 _SHORT = ("float16", "bfloat16")
 
 
@@ -137,10 +136,8 @@ class Blocks:
         """A function of each lane; beyond the row it is defined if it is `everywhere`."""
         tile = self.data(value)
         columns, inside = self._columns(tile), how(tile.inside)
-        if columns is None:
-            return replace(tile, inside=inside, outside=inside)
         outside = how(tile.outside) if everywhere and tile.outside is not None else None
-        return replace(tile, inside=inside, outside=outside)
+        return replace(tile, inside=inside, outside=inside if columns is None else outside)
 
     def chosen(self, columns: tuple[str, ...] | None, shape: Shape, a: object, b: object) -> Tile:
         """The first block inside of the row, the second beyond it."""

@@ -15,7 +15,7 @@ from .._sizes import FEATURE, Num
 from .._torch import Size
 from .._trace import Trace
 from ._blocks import Pointer
-from ._interpreter import Interpreter, format_of
+from ._interpreter import Interpreter
 from ._whole import Whole, quotient, symbol, whole
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -96,9 +96,7 @@ def _argument(trace: Trace, value: Any) -> Any:
         return Pointer(value.arr, whole(0))
     if isinstance(value, Num):
         return value if value.dim is None else symbol(*value.dim)
-    if isinstance(value, torch.dtype) or hasattr(value, "primitive_bitwidth"):
-        return format_of(str(value).removeprefix("torch.")) or trace.refuse(f"the format {value}")
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, int, float):
         return value
     return trace.refuse(f"a {type(value).__name__} is given to a kernel")
 
@@ -128,24 +126,16 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     trace.unexamined.add(_UNSEEN)
     trace.launched = True
     taken = {name: _argument(trace, value) for name, value in whole_call.arguments.items()}
-    Interpreter(trace, programs, tuned).call(kernel, taken)
+    Interpreter(trace, programs, tuned).call(kernel.fn, taken)
     trace.line = ""
-
-
-def traced_call(arguments: tuple[Any, ...], named: dict[str, Any]) -> Trace | None:
-    """The trace of a launch, None if it is given arrays that are real."""
-    arrays = [value.arr for value in (*arguments, *named.values()) if hasattr(value, "arr")]
-    return arrays[0].trace if arrays else None
 
 
 def _item(kernel: Any, grid: Any) -> Callable[..., Any]:
     """A kernel with a grid, ready to be launched."""
 
     def launch(*arguments: Any, **named: Any) -> None:
-        trace = traced_call(arguments, named)
-        if trace is None:
-            raise TypeError("a kernel is launched without an array")
-        launched(trace, kernel, grid, arguments, named)
+        arr = next(value.arr for value in (*arguments, *named.values()) if hasattr(value, "arr"))
+        launched(arr.trace, kernel, grid, arguments, named)
 
     return launch
 

@@ -12,12 +12,7 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Whole:
-    """A polynomial, with the shape of the block that it is a number of.
-
-    Attributes:
-        terms: Coefficients that are not 0, by sorted monomials.
-        wide: Whether it is computed in 64 bits.
-    """
+    """A polynomial by sorted monomials, the shape of its block, and whether it is computed in 64 bits."""
 
     terms: tuple[tuple[Monomial, int], ...]
     shape: Shape = ()
@@ -94,11 +89,6 @@ def quotient(a: Whole, b: Whole) -> Whole:
     return a if b.number == 1 else symbol(f"⌈({a})/({b})⌉")
 
 
-def smaller(a: Whole, b: Whole) -> Whole:
-    """min(a, b), by a name that says so."""
-    return symbol(f"min({', '.join(sorted((str(a), str(b))))})")
-
-
 @dataclass(frozen=True)
 class Loop:
     """The range of a loop: in turn k its variable is start + k·step."""
@@ -110,24 +100,14 @@ class Loop:
 
 @dataclass
 class Space:
-    """What the names of a launch run over.
-
-    Attributes:
-        grid: How many programs there are.
-        extents: The length of each lane.
-        loops: The range of each turn.
-    """
+    """How many programs there are, the length of each lane, and the range of each turn."""
 
     grid: Whole
     extents: dict[str, Whole]
     loops: dict[str, Loop]
 
     def covers_rows(self, row: Whole, count: Whole) -> str | None:
-        """Whether each of `count` rows is one program's, lane's or turn's, and once: None if not.
-
-        The ways that are known: ``program``, one row each; ``tile``, with a mask; ``share``, rows in a row for each
-        program; ``stride``, every so many rows.
-        """
+        """How each of `count` rows is read once: a ``program``, ``tile`` with a mask, ``stride``; None if not."""
         free = row.symbols & (self.extents.keys() | self.loops.keys())
         if row.same(PROGRAM) and self.grid.same(count):
             return "program"
@@ -141,18 +121,11 @@ class Space:
         loop = self.loops[name]
         if not row.same(loop.start.plus(symbol(name).times(loop.step))):
             return None
-        if loop.start.same(PROGRAM) and loop.stop.same(count) and loop.step.same(self.grid):
-            return "stride"
-        share = quotient(count, self.grid)
-        first, last = PROGRAM.times(share), PROGRAM.times(share).plus(share)
-        rows = loop.step.number == 1 and loop.start.same(first) and loop.stop.same(smaller(last, count))
-        return "share" if rows else None
+        by_grid = loop.start.same(PROGRAM) and loop.stop.same(count) and loop.step.same(self.grid)
+        return "stride" if by_grid else None
 
     def columns(self, column: Whole, d: Whole) -> tuple[str, ...] | None:
-        """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not.
-
-        With a turn, the blocks up to ⌈d/extent⌉ are all of them; a lane alone reaches d if its extent does.
-        """
+        """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not."""
         lanes = [name for name in self.extents if name in column.symbols]
         turns = [name for name in self.loops if name in column.symbols]
         if len(lanes) != 1 or len(turns) > 1:

@@ -143,27 +143,6 @@ def strided_rms_norm(x, weight, eps=1e-6):
 
 
 @triton.jit
-def _shared(X, Y, W, M, N, eps, ROWS, BLOCK: tl.constexpr):
-    first = tl.program_id(0) * ROWS
-    last = min(first + ROWS, M)
-    cols = tl.arange(0, BLOCK)
-    for row in range(first, last):
-        x = tl.load(X + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
-        scale = tl.rsqrt(tl.sum(x * x) / N + eps)
-        w = tl.load(W + cols, mask=cols < N, other=0.0)
-        tl.store(Y + row * N + cols, x * scale * w, mask=cols < N)
-
-
-def shared_rms_norm(x, weight, eps=1e-6):
-    """A share of the rows for each processor."""
-    rows = x.contiguous().view(-1, x.shape[-1])
-    y, (M, N) = torch.empty_like(rows), rows.shape
-    programs = torch.cuda.get_device_properties(x.device).multi_processor_count
-    _shared[(programs,)](rows, y, weight, M, N, eps, triton.cdiv(M, programs), BLOCK=triton.next_power_of_2(N))
-    return y.view(x.shape)
-
-
-@triton.jit
 def _scaled(x, scale, w):
     return x * scale * w
 

@@ -11,7 +11,7 @@ import torch
 
 from empirical.check._target import resolve
 from empirical.proving import Proof, _verdict, prove_target
-from empirical.tracing.triton._whole import PROGRAM, Loop, Space, Whole, quotient, smaller, symbol, whole
+from empirical.tracing.triton._whole import PROGRAM, Loop, Space, Whole, quotient, symbol, whole
 from lngeom.checker import recheck
 
 SOURCE = Path(__file__).with_name("kernels.py")
@@ -21,7 +21,6 @@ RIGHT = {
     "blocked_layer_norm": "weight∘LayerNorm(x; ε = eps) + bias",
     "tiled_layer_norm": "weight∘LayerNorm(x; ε = eps) + bias",
     "strided_rms_norm": "weight∘RMSNorm(x; ε = eps)",
-    "shared_rms_norm": "weight∘RMSNorm(x; ε = eps)",
     "residual_rms_norm": "weight∘RMSNorm(x + residual; ε = eps)",
 }
 _NUMBERS = itertools.count()
@@ -110,9 +109,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "stride of the loop": ("strided_rms_norm", "M, tl.num_programs(0))", "M, 2 * tl.num_programs(0))"),
     "loop from the first row": ("strided_rms_norm", "range(tl.program_id(0), M", "range(0, M"),
     "loop to N": ("strided_rms_norm", "tl.program_id(0), M, tl", "tl.program_id(0), N, tl"),
-    "share without an end": ("shared_rms_norm", "min(first + ROWS, M)", "first + ROWS"),
-    "share one short": ("shared_rms_norm", "min(first + ROWS, M)", "min(first + ROWS - 1, M)"),
-    "shares rounded down": ("shared_rms_norm", "triton.cdiv(M, programs)", "triton.cdiv(M, programs) - 1"),
     "the sum before it is rounded twice": (
         "residual_rms_norm",
         "wide * wide, axis=0) / N",
@@ -144,7 +140,6 @@ ROWS = {
     "program": (PROGRAM, lambda m, e: m),
     "tile": (PROGRAM.times(symbol("E")).plus(symbol("lane")), lambda m, e: -(-m // e)),
     "stride": (PROGRAM.plus(symbol("turn").times(symbol("G"))), lambda m, e: e),
-    "share": (PROGRAM.times(quotient(symbol("M"), symbol("G"))).plus(symbol("turn")), lambda m, e: e),
 }
 
 
@@ -159,19 +154,16 @@ def test_each_row_is_written_once(way: str) -> None:
     row, programs = ROWS[way]
     M, G, E = symbol("M"), symbol("G"), symbol("E")
     grid = {"program": M, "tile": quotient(M, E)}.get(way, G)
-    share = quotient(M, G)
-    ends = PROGRAM.times(share), smaller(PROGRAM.times(share).plus(share), M), whole(1)
-    loops = {"turn": Loop(*ends) if way == "share" else Loop(PROGRAM, M, G)}
+    loops = {"turn": Loop(PROGRAM, M, G)}
     space = Space(grid, {"lane": E}, loops)
     assert space.covers_rows(row, M) == way
     assert space.covers_rows(row.plus(whole(1)), M) is None
     assert space.covers_rows(row, N := symbol("N")) is None, N
     assert Space(grid.plus(whole(1)), {"lane": E}, loops).covers_rows(row, M) is None
     for m, e in itertools.product(range(1, 12), range(1, 6)):
-        names, seen = {"M": m, "E": e, "G": e, str(share): -(-m // e)}, []
+        names, seen = {"M": m, "E": e, "G": e}, []
         for program in range(programs(m, e)):
-            first, last = (program * -(-m // e), min((program + 1) * -(-m // e), m)) if way == "share" else (program, m)
-            turns = {"share": range(max(last - first, 0)), "stride": range(len(range(program, m, e)))}.get(way, [0])
+            turns = range(len(range(program, m, e))) if way == "stride" else [0]
             lanes = range(e) if way == "tile" else [0]
             places = ({"program0": program, "turn": t, "lane": k, **names} for t in turns for k in lanes)
             seen += [at for place in places if (at := number(row, place)) < m]
