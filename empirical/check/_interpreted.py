@@ -55,9 +55,11 @@ class _WhenImported(MetaPathFinder):
         self.stands_in = spec is None
         if self.stands_in:
             sys.meta_path.insert(0, self)
+            if not _asked_by_program() or name.removeprefix("triton") not in stand_in.NAMES:
+                return None
             _without_gpu(importlib.import_module("torch"))
-            known = _asked_by_program() and name.removeprefix("triton") in stand_in.NAMES
-            return ModuleSpec(name, _StandIn(), is_package=True) if known else None
+            importlib.import_module("torch.utils._triton").has_triton_package()  # it remembers the answer
+            return ModuleSpec(name, _StandIn(), is_package=True)
         torch = importlib.import_module("torch")
         if spec is None or spec.loader is None or torch.cuda.is_available() or torch.xpu.is_available():
             return spec

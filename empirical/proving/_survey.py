@@ -34,7 +34,7 @@ class Survey:
             try:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
-                by_block = trace.blocks and trace.sizes_asked and not isinstance(error, Refusal)
+                by_block = trace.blocks and trace.sizes_asked and (trace.valued or not isinstance(error, Refusal))
                 if not trace.circumstances and not by_block:
                     raise
                 return error

@@ -24,7 +24,7 @@ from ._sizes import FEATURE, Dim, Num
 from ._torch import Size, Tensor, known, raised
 from ._trace import Trace
 from .triton import stand_in
-from .triton._launch import launching
+from .triton.launch import launching
 
 
 class TorchFront(Front):

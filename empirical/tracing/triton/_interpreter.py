@@ -192,11 +192,14 @@ class Interpreter:
                 if frame.reads:
                     frame.reads[-1].add(name)
                 return scope[name]
+        if name == "float":
+            return Language("constexpr")
         value = frame.function.__globals__.get(name, range if name == "range" else None)
         if value is range or (hasattr(value, "fn") and _is_language(type(value))):
             return value
-        if _is_language(value):
+        if _is_language(value) and hasattr(value, "__name__"):
             return Language(getattr(value, "__name__", value).rpartition(".")[2])
+        value = getattr(value, "value", value)  # of a constexpr
         if type(value) not in (bool, int, float):
             self.refuse(f"{name}, which is assigned in no turn before, or is no number of the module")
         self.trace.given[name] = repr(value)
@@ -214,18 +217,24 @@ class Interpreter:
                 return self._attribute(self._value(value), name)
             case ast.BinOp(left, how, right):
                 return self._binary(how, self._value(left), self._value(right))
-            case ast.UnaryOp(ast.USub(), value):
-                return self._binary(ast.Sub(), 0, self._value(value))
-            case ast.UnaryOp(ast.Not(), value):
-                return not self._truth(value)
-            case ast.IfExp(test, yes, no):
-                return self._value(yes if self._truth(test) else no)
             case ast.Compare(left, [how], [right]):
                 return self._compared(how, self._value(left), self._value(right))
             case ast.Subscript(value, ast.Tuple(parts)):
                 return self._axes(self._value(value), parts)
             case ast.Call(function, arguments, keywords):
                 return self._called(function, arguments, {str(one.arg): self._value(one.value) for one in keywords})
+        return self._chosen(node)
+
+    def _chosen(self, node: ast.expr) -> Any:
+        match node:
+            case ast.UnaryOp(ast.USub(), value):
+                return self._binary(ast.Sub(), 0, self._value(value))
+            case ast.UnaryOp(ast.Not(), value):
+                return not self._truth(value)
+            case ast.BoolOp(how, values):
+                return (all if isinstance(how, ast.And) else any)(map(self._truth, values))
+            case ast.IfExp(test, yes, no):
+                return self._value(yes if self._truth(test) else no)
         return self.refuse("an expression that is not followed")
 
     def _truth(self, node: ast.expr) -> bool:
@@ -235,7 +244,7 @@ class Interpreter:
 
     def _attribute(self, value: Any, name: str) -> object:
         if isinstance(value, Language):
-            return Language(name)
+            return value if name == "element_ty" else Language(name)
         if name == "dtype" and isinstance(value, Tile | Pointer):
             return value.inside.dtype if isinstance(value, Tile) else Language(value.arr.dtype)
         return self.refuse(f"{name} of {type(value).__name__} is asked for")
@@ -271,6 +280,8 @@ class Interpreter:
     def _compared(self, how: ast.cmpop, a: Any, b: Any) -> Any:
         if type(how) not in _COMPARED:
             return self.refuse(f"the comparison {type(how).__name__}")
+        if isinstance(a, str) and isinstance(b, str) and isinstance(how, ast.Eq | ast.NotEq):
+            return _COMPARED[type(how)](*(str(name).replace("fp32", "float32") for name in (a, b)))
         if isinstance(how, ast.Is | ast.IsNot) or (type(a) in (int, float) and type(b) in (int, float)):
             return _COMPARED[type(how)](a, b) if b is None or type(b) in (int, float) else self.refuse("a comparison")
         left, right = self.blocks.whole(a), self.blocks.whole(b)
@@ -359,6 +370,9 @@ class Interpreter:
         column = symbol("d").plus(condition.conditions[0], -1)  # which d exceeds
         columns = self.space.columns(column, symbol("d"))
         return self.blocks.chosen(columns, condition.shape, a, b) if columns else self.refuse("a choice of lanes")
+
+    def _do_constexpr(self, value: Any) -> Any:
+        return value
 
     def _do_cdiv(self, a: Any, b: Any) -> Any:
         left, right = self.blocks.whole(a), self.blocks.whole(b)

@@ -161,8 +161,8 @@ class Heuristics(JITFunction):
 class Config:
     """One configuration."""
 
-    def __init__(self, kwargs: dict[str, Any], **_: object) -> None:
-        self.kwargs = kwargs
+    def __init__(self, kwargs: dict[str, Any], num_warps: int = 4, num_stages: int = 3, **_: object) -> None:
+        self.kwargs, self.num_warps, self.num_stages = kwargs, num_warps, num_stages
 
 
 def jit(fn: Any = None, **_: object) -> Any:
@@ -184,7 +184,7 @@ def _launch(kernel: Any, grid: Any, *arguments: Any, **named: Any) -> None:
     """Run a launch, program by program; of traced arrays, follow it."""
     found = next((value.arr for value in (*arguments, *named.values()) if hasattr(value, "arr")), None)
     if found is not None:
-        importlib.import_module(f"{__package__}._launch").launched(found.trace, kernel, grid, arguments, named)
+        importlib.import_module(f"{__package__}.launch").launched(found.trace, kernel, grid, arguments, named)
         return
     chain = [kernel]
     while isinstance(chain[-1], JITFunction):
@@ -230,15 +230,15 @@ def next_power_of_2(n: Any) -> Any:
 
 
 def _sized(name: str) -> Callable[..., Any]:
-    return getattr(importlib.import_module(f"{__package__}._launch"), name)
+    return getattr(importlib.import_module(f"{__package__}.launch"), name)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "constexpr":
-        return int
+    if name in ("constexpr", "dtype"):
+        return type(name, (int,), {"value": property(int), "__module__": __name__})
     if name in ("language", "math", "extra", "libdevice", "cuda"):
         return importlib.import_module(__name__)
-    if name not in ("sqrt", "sqrt_rn", "abs", "exp"):
+    if not hasattr(np, name.removesuffix("_rn")) or name.startswith("__"):
         raise AttributeError(name)
 
     def mapped(value: Any) -> Block:

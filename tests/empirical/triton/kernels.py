@@ -48,7 +48,7 @@ def _rms(y_ptr, x_ptr, w_ptr, x_row, y_row, n_cols, eps, BLOCK: tl.constexpr):
     wide = x.to(tl.float32)
     scale = rsqrt(tl.sum(wide * wide, axis=0) / n_cols + eps)
     w = tl.load(w_ptr + cols, mask=cols < n_cols, other=0)
-    tl.store(y_ptr + row * y_row + cols, (wide * scale).to(x.dtype) * w, mask=cols < n_cols)
+    tl.store(y_ptr + row * y_row + cols, (wide * scale).to(y_ptr.dtype.element_ty) * w, mask=cols < n_cols)
 
 
 def rms_norm(x, weight, eps=1e-6):

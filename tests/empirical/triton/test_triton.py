@@ -171,7 +171,9 @@ def test_each_row_is_written_once(way: str) -> None:
 
 
 def test_an_access_beyond_the_end_is_seen(tmp_path: Path) -> None:
-    kernel = loaded(tmp_path, "rms_norm", ("(wide * scale).to(x.dtype) * w, mask=cols < n_cols", "wide * scale * w"))
+    kernel = loaded(
+        tmp_path, "rms_norm", ("(wide * scale).to(y_ptr.dtype.element_ty) * w, mask=cols < n_cols", "wide * scale * w")
+    )
     with pytest.raises(IndexError, match="memory is written beyond its end"):
         kernel(torch.ones(3, 5), torch.ones(5))
 
