@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .carriers import Array, check_vectors, namespace, widen
+from .carriers import Array, check_vectors, door, float64, namespace, widen
 from .errors import InputError
 from .projection import scaled_moments
 
@@ -15,6 +15,7 @@ __all__ = ["IsotropicAngle", "angle_from_inner_product", "angle_from_moments", "
 # scipy.special and scipy.stats are imported where they are used: they would double the import time of the library.
 
 
+@door
 def angle_to_uniform(x: Array) -> Array:
     """Angle θ between x and the uniform vector 1, as atan2(σ, μ), from 0 to π.
 
@@ -31,6 +32,7 @@ def angle_to_uniform(x: Array) -> Array:
     return angle_from_moments(mean, variance)[..., 0]
 
 
+@door
 def angle_from_moments(mean: Array, variance: Array) -> Array:
     """Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have `mean` μ and `variance` σ².
 
@@ -41,6 +43,7 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
     return xp.atan2(xp.sqrt(widen(variance)), widen(mean))
 
 
+@door
 def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
 
@@ -80,8 +83,8 @@ class IsotropicAngle:
     d: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.d, bool) or not isinstance(self.d, int) or self.d < 2:
-            raise InputError(f"d is {self.d!r}: an angle needs a dimension that is an integer >= 2")
+        if isinstance(self.d, bool) or not isinstance(self.d, int) or not 2 <= self.d <= 2**53:
+            raise InputError(f"d is {self.d!r}: an angle needs a dimension that is an integer >= 2, at most 2^53")
 
     @property
     def _b(self) -> float:
@@ -91,7 +94,7 @@ class IsotropicAngle:
         """Logarithm of the density at `angle`, −∞ outside [0, π]."""
         from scipy.special import betaln, xlogy
 
-        theta = np.asarray(angle, dtype=np.float64)
+        theta = float64("angle", angle)
         inside = (theta >= 0) & (theta <= math.pi)
         sine = np.sin(np.where(inside, np.minimum(theta, math.pi - theta), 0.0))
         return np.where(inside, xlogy(self.d - 2, sine) - betaln(0.5, self._b), -np.inf)[()]
@@ -104,7 +107,7 @@ class IsotropicAngle:
         """Probability of an angle of at most `angle`, to full relative accuracy also in the lower tail."""
         from scipy.special import betainc
 
-        theta = np.clip(np.asarray(angle, dtype=np.float64), 0.0, math.pi)
+        theta = np.clip(float64("angle", angle), 0.0, math.pi)
         # Half the probability of the cap of that size and its mirror image; sin² and cos² are accurate on their sides.
         below = 0.5 * betainc(self._b, 0.5, np.sin(np.minimum(theta, math.pi - theta)) ** 2)
         return np.where(theta <= math.pi / 2, below, 1.0 - below)[()]
@@ -113,7 +116,7 @@ class IsotropicAngle:
         """Angle below which the law has `probability`, the inverse of :meth:`cdf`; 0 where sin² θ underflows."""
         from scipy.special import betainccinv, betaincinv
 
-        p = np.asarray(probability, dtype=np.float64)
+        p = float64("probability", probability)
         if not np.all((p >= 0) & (p <= 1)):
             bad = p[~((p >= 0) & (p <= 1))].flat[0]
             raise InputError(f"probability is {float(bad)!r}: it must lie between 0 and 1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array_api_compat import device
 
-from .carriers import Array, Carrier, check_parameter, check_vectors, namespace, narrow, widen
+from .carriers import Array, Carrier, check_parameter, check_vectors, door, namespace, narrow, widen
 from .errors import InputError
 from .norms import Normalized, Placement, normalized, scale
 from .projection import project, sized
@@ -53,14 +53,18 @@ def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vect
     check_parameter("gain", gain, x)
     if vector is not None:
         check_vectors(name, vector)
-        if hasattr(vector, "shape") and hasattr(x, "shape") and vector.shape[-1] != x.shape[-1]:
+        if not (hasattr(vector, "shape") and hasattr(x, "shape")):
+            return
+        leads = zip(reversed(x.shape[:-1]), reversed(vector.shape[:-1]), strict=False)
+        if vector.shape[-1] != x.shape[-1] or any(m != n and 1 not in (m, n) for m, n in leads):
             msg = (
                 f"{name} has shape {tuple(vector.shape)}, but x of shape {tuple(x.shape)} has vectors of dimension "
-                f"{x.shape[-1]}: the last axes must be equal"
+                f"{x.shape[-1]}: the last axes must be equal, and the others broadcast"
             )
             raise InputError(msg)
 
 
+@door
 def jacobian_product(
     x: Array,
     tangent: Array,
@@ -92,6 +96,7 @@ def jacobian_product(
     return narrow(product if gain is None else widen(gain) * product, x)
 
 
+@door
 def jacobian_transpose_product(
     x: Array,
     cotangent: Array,
@@ -116,6 +121,7 @@ def jacobian_transpose_product(
     return narrow(_product(x, weighted, eps=eps, placement=placement, centered=centered), x)
 
 
+@door
 def jacobian(
     x: Array, gain: Array | None = None, *, eps: Carrier, placement: Placement = "inside", centered: bool = True
 ) -> Array:
@@ -138,6 +144,7 @@ def jacobian(
     return narrow(xp.matrix_transpose(product), x)
 
 
+@door
 def secant_product(
     x: Array,
     other: Array,
@@ -170,6 +177,7 @@ def secant_product(
     return narrow(product if gain is None else widen(gain) * product, x)
 
 
+@door
 def secant(
     x: Array,
     other: Array,
@@ -201,6 +209,7 @@ def secant(
     return narrow(xp.matrix_transpose(product), x)
 
 
+@door
 def jacobian_singular_values(
     x: Array, *, eps: Carrier, placement: Placement = "inside", centered: bool = True
 ) -> Array:
@@ -236,6 +245,7 @@ def _radial(eps: Carrier, tangential: Array, placement: Placement) -> Array:
     return radial * tangential if placement == "inside" else radial
 
 
+@door
 def potential(x: Array, *, eps: Carrier, centered: bool = True) -> Array:
     """Convex function φ(x) = d√(σ² + ε) whose gradient is the standardized vector: ∇φ = :func:`standardize`.
 

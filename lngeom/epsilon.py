@@ -1,12 +1,13 @@
 """The effect of ε: how far from the surface an output lies, and the relation of the two places of ε."""
 
-from .carriers import Array, Carrier, check_vectors, in_range, namespace
+from .carriers import Array, Carrier, check_vectors, door, in_range, namespace
 from .norms import Placement, normalized, scale
 from .projection import mean_square, scaled_moments
 
 __all__ = ["matching_eps", "relative_radius", "relative_radius_from_mean_square"]
 
 
+@door
 def relative_radius(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Relative radius r = ‖y‖/√d = σ/√(σ² + ε) of the LayerNorm output: 1 on the surface, 0 at the center.
 
@@ -26,6 +27,7 @@ def relative_radius(x: Array, *, eps: Carrier, placement: Placement = "inside") 
     return ((deviation if unit is None else deviation / unit) / terms.divisor)[..., 0]
 
 
+@door
 def relative_radius_from_mean_square(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Relative radius √(m/(m + ε)), or √m/(√m + ε), of a norm layer whose vectors have the `mean_square` m.
 
@@ -35,6 +37,7 @@ def relative_radius_from_mean_square(mean_square: Array, *, eps: Carrier, placem
     return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
 
 
+@door
 def matching_eps(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """The ε' in the *other* place that gives the same output for x: ε_inside = 2σε_outside + ε_outside².
 

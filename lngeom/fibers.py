@@ -1,6 +1,6 @@
 """How to get back from the output of a norm layer to its inputs."""
 
-from .carriers import Array, Carrier, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
+from .carriers import Array, Carrier, check_eps, check_vectors, detached, door, dtype_name, namespace, narrow, widen
 from .errors import InputError
 from .norms import Placement, scale
 from .projection import project, sized
@@ -8,6 +8,7 @@ from .projection import project, sized
 __all__ = ["invert"]
 
 
+@door
 def invert(y: Array, *, eps: Carrier, placement: Placement = "inside", centered: bool = True) -> Array:
     """The u ⊥ 1 with ``standardize(u, eps=eps)`` = y: LayerNorm is a diffeomorphism of 1^⊥ onto an open ball.
 
@@ -31,7 +32,7 @@ def invert(y: Array, *, eps: Carrier, placement: Placement = "inside", centered:
     xp, wide = namespace(y), widen(y)
     u = project(wide) if centered else wide
     square = xp.mean(u * u, axis=-1, keepdims=True)
-    if hasattr(y, "shape"):
+    if hasattr(y, "shape") and 0 not in y.shape:
         _check_ball(y, wide, square, centered=centered)
     if placement == "outside":
         return narrow(eps * u / (1 - scale(square, eps=0)), y)

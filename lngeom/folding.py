@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy
 
-from .carriers import Array, check_vectors, detached, namespace
+from .carriers import Array, check_vectors, detached, door, namespace
 from .errors import InputError
 
 __all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fold", "certify_rounding", "fold_affine"]
@@ -21,9 +21,6 @@ _UNIT, _LAST = 2.0**-53, 2.0**-1074
 def _wide(weight: Array, layout: Layout) -> Array:
     """`weight` as [out, in] in float64."""
     check_vectors("weight", weight)
-    if layout not in ("linear", "conv1d"):
-        msg = f'layout is {layout!r}: a weight is "linear" ([out, in], torch.nn.Linear) or "conv1d" ([in, out], GPT-2)'
-        raise InputError(msg)
     if len(weight.shape) != 2:
         raise InputError(f"weight has shape {tuple(weight.shape)}: expected a matrix; fold one linear map at a time")
     xp = namespace(weight)
@@ -61,6 +58,7 @@ def _centered(values: Array) -> tuple[Array, Array]:
     return result, _UNIT * ((n + 2) * xp.mean(xp.abs(values), axis=0, keepdims=True) + xp.abs(result))
 
 
+@door
 def center_writer(weight: Array, bias: Array | None = None, *, layout: Layout = "linear") -> tuple[Array, Array | None]:
     """Map x ↦ Π(Wx + b) as a weight ΠW and a bias Πb: a writer into the residual stream that leaves no mean there.
 
@@ -84,6 +82,7 @@ def center_writer(weight: Array, bias: Array | None = None, *, layout: Layout = 
     return _stored(_centered(wide)[0], weight, layout), centered_bias
 
 
+@door
 def fold_affine(
     weight: Array,
     bias: Array | None = None,
@@ -157,7 +156,11 @@ class FoldCertificate:
 def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     """Largest error of `got`, in units of its bound, and the norm of its errors; NaN counts as infinite."""
     got, exact, error = detached(got), detached(exact), detached(error)
-    xp = namespace(exact)
+    check_vectors("what was stored", got)
+    if not tuple(got.shape) == tuple(exact.shape) == tuple(error.shape):
+        shapes = ", ".join(str(tuple(array.shape)) for array in (got, exact, error))
+        raise InputError(f"stored, exact and error have shapes {shapes}: compare arrays of one shape")
+    xp = namespace(got, exact, error)
     kind = xp.finfo(got.dtype)
     difference = xp.abs(xp.astype(got, xp.float64) - exact)
     # One rounding: the unit roundoff, or half the smallest number; and what float64 loses where it underflows.
@@ -169,6 +172,7 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     return (math.inf if math.isnan(worst) else worst), (math.inf if math.isnan(norm) else norm)
 
 
+@door
 def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertificate:
     """Certificate that `stored` is `exact`, known in float64 up to `error`, rounded once to its dtype.
 
@@ -199,6 +203,7 @@ def _fold_certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...],
     return FoldCertificate(max(worst, worst_bias), norm, bias_norm)
 
 
+@door
 def certify_centering(
     weight: Array, bias: Array | None, centered_weight: Array, centered_bias: Array | None, *, layout: Layout = "linear"
 ) -> FoldCertificate:
@@ -220,6 +225,7 @@ def certify_centering(
     return _fold_certificate((centered_weight, centered_bias), (*_centered(wide), *both), layout)
 
 
+@door
 def certify_fold(
     weight: Array,
     bias: Array | None,

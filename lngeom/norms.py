@@ -9,6 +9,7 @@ from .carriers import (
     check_eps,
     check_parameter,
     check_vectors,
+    door,
     in_range,
     namespace,
     narrow,
@@ -31,6 +32,7 @@ Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
 
 
+@door
 def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Denominator of a norm layer: √(m + ε) for ε inside the root, √m + ε outside it, m the `mean_square`.
 
@@ -43,22 +45,16 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
     array([3.])
     """
     check_eps(eps, None if hasattr(eps, "shape") else mean_square)
+    if hasattr(eps, "layout"):
+        namespace(mean_square, eps)
     return _denominator(widen(mean_square), eps, placement)
 
 
 def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Array:
     xp = namespace(mean_square)
-    if _is_inside(placement):
+    if placement == "inside":
         return xp.sqrt(mean_square + eps)
     return xp.sqrt(mean_square) + eps
-
-
-def _is_inside(placement: Placement) -> bool:
-    """Whether ε stands inside the root. Arrays and other carriers are asked for their type before they are compared."""
-    if isinstance(placement, str) and placement in ("inside", "outside"):
-        return placement == "inside"
-    seen = repr(placement) if isinstance(placement, str) else f"of type {type(placement).__name__}"
-    raise InputError(f'placement is {seen}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it')
 
 
 def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
@@ -91,17 +87,18 @@ class Normalized(NamedTuple):
 
 def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
     """The part of a norm layer before gain and bias, for vectors of every size."""
-    check_eps(eps, x if axis == -1 else None)
+    check_eps(eps, x if axis == -1 else x[..., 0, :])
 
     def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:
         v = center(x, unit, axis)[1] if centered else x if unit is None else x * unit
         return v, mean_square(v, axis)
 
-    power = 2 if _is_inside(placement) else 1
+    power = 2 if placement == "inside" else 1
     wide = anchored(widen(x), axis)[0] if centered else widen(x)
     return Normalized(*in_range(compute, wide, eps, power=power, axis=axis), placement)
 
 
+@door
 def layer_norm(
     x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Carrier, placement: Placement = "inside"
 ) -> Array:
@@ -122,6 +119,7 @@ def layer_norm(
     return narrow(_affine(y, gain, bias), x)
 
 
+@door
 def standardize(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Standardized vector y = (x − μ1)/√(σ² + ε), LayerNorm before gain and bias.
 
@@ -136,6 +134,7 @@ def standardize(x: Array, *, eps: Carrier, placement: Placement = "inside") -> A
     return layer_norm(x, eps=eps, placement=placement)
 
 
+@door
 def rms_norm(
     x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Carrier, placement: Placement = "inside"
 ) -> Array:
@@ -156,6 +155,7 @@ def rms_norm(
     return narrow(_affine(y, gain, bias), x)
 
 
+@door
 def batch_norm(
     x: Array,
     gain: Array | None = None,
@@ -210,6 +210,7 @@ def _batch_axis(x: Array) -> int:
     return -2
 
 
+@door
 def layer_rms_distance(x: Array, *, eps: Carrier) -> Array:
     """Distance ‖LN(x) − RMS(x)‖/√d of the two outputs before gain and bias: the root mean square per component.
 
@@ -231,6 +232,7 @@ def layer_rms_distance(x: Array, *, eps: Carrier) -> Array:
     return layer_rms_distance_from_moments(mean, variance, eps=eps)[..., 0]
 
 
+@door
 def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Carrier) -> Array:
     """Distance ‖LN(x) − RMS(x)‖/√d of a vector whose components have `mean` μ and `variance` σ².
 

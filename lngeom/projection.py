@@ -10,6 +10,7 @@ from .carriers import (
     anchored,
     check_parameter,
     check_vectors,
+    door,
     in_range,
     mean_in_range,
     namespace,
@@ -21,17 +22,22 @@ from .errors import InputError
 __all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments", "project", "uniform"]
 
 
+@door
 def uniform(d: int, *, xp: ModuleType = numpy, dtype: object = None) -> Array:
     """Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
 
     In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default that of `xp`. Returns shape (d,),
     `d` ≥ 1. Source: Gupta et al., arXiv:2409.12951, section 2.1.
     """
-    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-        raise InputError(f"d is {d!r}: the dimension of the space must be an integer >= 1")
-    return xp.ones(d) if dtype is None else xp.ones(d, dtype=dtype)
+    try:
+        ones = xp.ones(d) if dtype is None else xp.ones(d, dtype=dtype)
+    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"xp and dtype are {xp!r:.40} and {dtype!r:.40}: they make no vector of ones") from error
+    check_vectors("the vector of this dtype", ones)
+    return ones
 
 
+@door
 def moments(x: Array) -> tuple[Array, Array]:
     """Mean μ = 1ᵀx/d and population variance σ² = ‖x − μ1‖²/d of the components of each vector.
 
@@ -74,6 +80,7 @@ def mean_square(v: Array, axis: int = -1) -> Array:
     return namespace(v).mean(v * v, axis=axis, keepdims=True)
 
 
+@door
 def project(x: Array, direction: Array | None = None) -> Array:
     """Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
 
@@ -107,6 +114,7 @@ def sized(x: Array) -> tuple[Array, Array | None]:
     return sized, unit
 
 
+@door
 def mean_vector(x: Array) -> Array:
     """Mean vector μ1 = (x·1̂)1̂, the part of x along the uniform vector; its norm is |x·1̂| = |μ|√d.
 
@@ -137,6 +145,7 @@ def _split(x: Array) -> tuple[Array, Array]:
     return mean if anchor is None else mean + anchor, deviation
 
 
+@door
 def centered_inner_product(inner: Array, mean: Array, other: Array, d: Carrier) -> Array:
     """Inner product (x − μ1)·z = x·z − dμν of a centred vector with another one, ν the mean of z.
 
@@ -152,6 +161,7 @@ def centered_inner_product(inner: Array, mean: Array, other: Array, d: Carrier) 
     return inner - d * mean * other
 
 
+@door
 def condition_number(x: Array) -> Array:
     """Condition number κ = ‖x‖/‖Πx‖ = √(1 + (μ/σ)²) = 1/sin θ of LayerNorm at each vector x.
 

@@ -17,6 +17,7 @@ from ._carrier import (
     narrow as narrow,
     widen as widen,
 )
+from ._door import door as door, float64 as float64
 from ._dual import Dual as Dual, derivative as derivative
 from ._enclosure import Enclosure as Enclosure
 from ._interval import SQRT_BITS as SQRT_BITS, Interval as Interval, UndecidedError as UndecidedError

@@ -53,6 +53,7 @@ _NAMES = {numpy.dtype(name): name for name in (*_RANGES, "float16")}
 """NumPy takes some 10 µs to write the name of a dtype."""
 
 _HALF_PRECISION = ("float16", "bfloat16")
+_TORCH_DTYPES = (*_RANGES, *_HALF_PRECISION, "bool", "uint8", "int8", "int16", "int32", "int64")
 
 
 def namespace(*values: object) -> ModuleType:
@@ -65,7 +66,7 @@ def namespace(*values: object) -> ModuleType:
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
     carriers = carriers or [value for value in values if value is not None] or [None]
     for carrier in carriers:
-        _check_kind("an argument", carrier)
+        check_kind("an argument", carrier)
     # NumPy is an array API of its own; the wrapper of it loads numpy.testing and numpy.f2py.
     if carriers and all(map(array_api_compat.is_numpy_array, carriers)):
         return numpy
@@ -86,8 +87,8 @@ def dtype_name(x: Array) -> str:
     return plain or str(x.dtype).rpartition(".")[2]
 
 
-def _check_kind(name: str, x: Array) -> None:
-    """Raise for a subclass of NumPy's arrays that computes otherwise, and for a tensor that is not stored densely."""
+def check_kind(name: str, x: Array) -> None:
+    """Raise for NumPy's arrays that compute otherwise, and for tensors without all of their real numbers."""
     if isinstance(x, numpy.ndarray) and x.dtype.kind not in "biuf" and not hasattr(x, "computes_as_its_base"):
         raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
@@ -96,9 +97,17 @@ def _check_kind(name: str, x: Array) -> None:
         array = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
         msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {array}"
         raise InputError(msg)
-    if array_api_compat.is_torch_array(x) and str(x.layout) != "torch.strided":
+    if not array_api_compat.is_torch_array(x):
+        if "complex" in str(getattr(x, "dtype", "")):
+            raise InputError(f"{name} has dtype {dtype_name(x)}: the formulas need real numbers; convert it first")
+        return
+    if str(x.layout) != "torch.strided":
         msg = f"{name} has the layout {x.layout}: the formulas need every component; convert it with x.to_dense()"
         raise InputError(msg)
+    if x.device.type == "meta":
+        raise InputError(f"{name} is on the device meta, without numbers: load it on a device first")
+    if dtype_name(x) not in _TORCH_DTYPES:
+        raise InputError(f"{name} has dtype {dtype_name(x)}: the formulas need real numbers; convert it with x.float()")
 
 
 def check_vectors(name: str, x: Array) -> None:
@@ -106,7 +115,7 @@ def check_vectors(name: str, x: Array) -> None:
     if not hasattr(x, "shape"):
         namespace(x)
         return
-    _check_kind(name, x)
+    check_kind(name, x)
     if len(x.shape) == 0 or x.shape[-1] == 0:
         raise InputError(f"{name} has shape {tuple(x.shape)}: the last axis holds the d >= 1 components of each vector")
     if "float" not in dtype_name(x):
@@ -121,20 +130,10 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
     """Raise unless the gain or bias `parameter` is None or of shape (d,) and of the library of `x`."""
     if parameter is None:
         return
-    if not hasattr(parameter, "__add__") or type(parameter) in (list, tuple, str, bytes, dict):
-        msg = f"{name} is a {type(parameter).__name__}: give an array of the library of x, of shape (d,), or None"
-        raise InputError(msg)
-    if isinstance(parameter, int):
-        if abs(parameter) > _LARGEST:
-            raise InputError(f"{name} is {parameter!r:.40}: it does not fit in float64; give an array of shape (d,)")
-        return
     if not (hasattr(parameter, "shape") and hasattr(x, "shape")):
         return
-    _check_kind(name, parameter)
+    check_kind(name, parameter)
     namespace(x, parameter)
-    odd = isinstance(parameter, numpy.ndarray) and (parameter.dtype.names or parameter.dtype.kind in "mMOSU")
-    if odd or "complex" in dtype_name(parameter):
-        raise InputError(f"{name} has dtype {dtype_name(parameter)}: the formulas need real numbers; convert it first")
     if tuple(parameter.shape) != (x.shape[-1],):
         msg = (
             f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "
@@ -164,9 +163,13 @@ def check_eps(eps: Array, x: Array = None) -> None:
         if tuple(eps.shape)[-1:] not in ((), (1,)):
             msg = f"eps has shape {tuple(eps.shape)}: it is one number, or one for each vector, of shape (..., 1)"
             raise InputError(msg)
-        if eps.shape or hasattr(eps, "layout"):
+        if eps.shape or hasattr(eps, "layout") or isinstance(eps, numpy.ndarray):
             check_vectors("eps", eps if eps.shape else eps.reshape(1))
-    if isinstance(eps, int | float) and not 0 <= eps <= _LARGEST:
+    if isinstance(eps, int | float):
+        fits = 0 <= eps <= _LARGEST
+    else:
+        fits = not isinstance(eps, numpy.generic | numpy.ndarray) or bool((numpy.isfinite(eps) & (eps >= 0)).all())
+    if not fits:
         raise InputError(f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0")
     if hasattr(x, "shape"):
         _check_eps_of_rows(eps, x)
@@ -175,6 +178,8 @@ def check_eps(eps: Array, x: Array = None) -> None:
 def _check_eps_of_rows(eps: Array, x: Array) -> None:
     if not isinstance(eps, int | float) and not hasattr(eps, "shape") and not hasattr(eps, "__array_namespace__"):
         raise InputError(f"eps is {eps!r:.40}: beside arrays it is a Python number; convert it with float(eps)")
+    if hasattr(eps, "shape") and not isinstance(eps, numpy.generic):
+        namespace(eps, x)
     largest = _LARGEST if dtype_name(x) == "float64" else _LARGEST_SINGLE
     if isinstance(eps, int | float) and eps > largest:
         raise InputError(f"eps is {eps!r:.40}: the largest number of {dtype_name(x)} rows is {largest:.8g}; widen them")
@@ -252,7 +257,7 @@ def in_range(
             each = [min(number, float(info.max)) for number in each]
         larger, smaller, plain = (number * one for number in each)
         scaled = xp.where(u > 1, larger, xp.where(u < 1, smaller, plain))
-        eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one)
+        eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one + 0 * scaled)
     return *compute(x, u), eps, u
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..carriers import Array, check_gain, namespace, narrow, widen
+from ..carriers import Array, check_gain, door, namespace, narrow, widen
 from ..errors import InputError
 from ._certificate import Certificate, enclose
 from ._secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
@@ -23,7 +23,7 @@ def to_numpy(array: Array) -> Floats:
     if isinstance(array, np.ndarray | np.generic):
         return np.array(array, dtype=np.float64)
     if hasattr(array, "detach"):  # PyTorch; float64 does not exist on every device, so to the CPU first
-        return array.detach().cpu().double().numpy()
+        return array.double().numpy(force=True)
     xp = namespace(array)
     return np.asarray(np.from_dlpack(xp.astype(array, xp.float64)), dtype=np.float64)
 
@@ -96,6 +96,7 @@ class PrincipalAxes(ABC):
         """Lengths of the semi-axes, descending, shape (m,)."""
         return self._here(self._lengths().copy())
 
+    @door
     def direction(self, i: int) -> Array:
         """Unit vector along axis `i`, shape (d,), in O(d) time."""
         if not -len(self) <= i < len(self):
@@ -114,6 +115,7 @@ class PrincipalAxes(ABC):
             rows[positions] = block
         return self._here(rows).T
 
+    @door
     def apply(self, coordinates: Array) -> Array:
         """Product V c of the (d, m) matrix of directions with vectors c, (..., m), without forming it; shape (..., d).
 
@@ -125,6 +127,7 @@ class PrincipalAxes(ABC):
             result += flat[:, positions] @ block
         return self._here(result.reshape(*coordinates.shape[:-1], self.d))
 
+    @door
     def adjoint(self, vectors: Array) -> Array:
         """Product Vᵀ z, shape (..., m): coordinates along the axes of the part in their span of z, shape (..., d)."""
         flat = self._flat("vectors", vectors, self.d)
@@ -233,6 +236,7 @@ class CoordinateAxes(PrincipalAxes):
         )
 
 
+@door
 def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     """Semi-axes and directions of the ellipsoid that LayerNorm with this gain fills: the SVD of √d GΠ in O(d²).
 
@@ -266,6 +270,7 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     return CenteredAxes(gain) if centered else CoordinateAxes(gain)
 
 
+@door
 def dead_direction(gain: Array) -> Array:
     """Unit vector n with n·(z − b) = 0 for every output z of a LayerNorm with this gain and bias b.
 

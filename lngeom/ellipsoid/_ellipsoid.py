@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from ..carriers import Array, check_gain, check_parameter, check_vectors, dtype_name, namespace, widen
+from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, namespace, widen
 from ..errors import InputError
 from ..projection import project
 from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
@@ -41,6 +41,7 @@ class Ellipsoid:
     (True, 1.0)
     """
 
+    @door
     def __init__(self, gain: Array, bias: Array | None = None, *, centered: bool = True) -> None:
         check_gain(gain)
         check_parameter("bias", bias, gain)
@@ -100,6 +101,7 @@ class Ellipsoid:
         seen = gain != 0
         return (moved, xp.where(seen, moved / xp.where(seen, gain, xp.ones_like(gain)), xp.zeros_like(moved)), seen)
 
+    @door
     def relative_radius(self, z: Array) -> Array:
         """Relative radius r of z, shape (...), its Minkowski functional: 0 at the center, 1 on the surface.
 
@@ -121,6 +123,7 @@ class Ellipsoid:
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.relative_radius(z)
 
+    @door
     def offset(self, z: Array) -> Array:
         """Euclidean distance of z from the flat the ellipsoid lies in, shape (...).
 
@@ -133,6 +136,7 @@ class Ellipsoid:
         hidden = xp.where(seen, xp.zeros_like(moved), moved)
         return xp.sqrt(xp.sum(hidden * hidden, axis=-1))
 
+    @door
     def contains(self, z: Array, *, rtol: float | None = None) -> Array:
         """Whether z lies in the closed ellipsoid up to rounding, bool of shape (...).
 
@@ -142,8 +146,6 @@ class Ellipsoid:
         precision: its eps plus (d + 8)·eps of float32) bounds the rounding of any LayerNorm or RMSNorm, in any order of
         summation, for inputs of condition number up to 2; multiply it by the condition number for others.
         """
-        if rtol is not None and not 0 <= rtol < math.inf:
-            raise InputError(f"rtol is {rtol!r}: a bound of relative errors must be finite and >= 0")
         xp = namespace(z, self.gain)
         moved, y, seen = self._preimage(z)
         if rtol is None:
@@ -161,6 +163,7 @@ class Ellipsoid:
             inside &= xp.abs(xp.sum(y, axis=-1)) <= math.sqrt(self.d) * slack
         return inside
 
+    @door
     def support(self, u: Array) -> Array:
         """Support function h(u) = max {u·z : z in the ellipsoid} = b·u + √d‖Π(g ∘ u)‖ (RMSNorm: no Π), shape (...)."""
         check_vectors("u", u)

@@ -7,13 +7,13 @@ from typing import NamedTuple, Unpack
 
 import numpy
 
-from ..carriers import Array, dtype_name
+from ..carriers import Array, door, dtype_name, float64
 from ..errors import InputError
 from ._definition import Definition, Verdict, rounded
 from ._family import Arithmetic, Fit, Method, Reals, Sample
 from ._formats import FORMATS
 from ._mistakes import ROW_ERROR, candidates
-from ._tolerance import Layer, declared, definition, floats, outward
+from ._tolerance import Layer, declared, definition, outward
 
 _EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
 
@@ -319,6 +319,7 @@ class Explanation:
         )
 
 
+@door
 def explain_difference(
     x: Array,
     got: Array,
@@ -351,7 +352,7 @@ def explain_difference(
     """
     dtype = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
     rows, base, name, order = definition(x, gain, bias, eps, dtype, **layer)
-    computed, shape = floats(got), rows.shape
+    computed, shape = float64("got", got), rows.shape
     if computed.shape != shape:
         msg = f"got has shape {computed.shape}, but x has shape {shape}: compare outputs of the same vectors"
         raise InputError(msg)

@@ -6,7 +6,7 @@ from typing import Literal, TypedDict, Unpack
 
 import numpy
 
-from ..carriers import Array, check_eps, check_parameter, check_vectors, dtype_name
+from ..carriers import Array, check_eps, check_parameter, check_vectors, door, dtype_name, float64
 from ..errors import InputError
 from ..norms import Placement
 from ._definition import Definition
@@ -74,9 +74,10 @@ class Tolerance:
     adversarial: bool
     _family: Family
 
+    @door
     def accepts(self, y: Array) -> Acceptance:
         """Whether some error of the mean and some error of the variance within the bounds explain every row of `y`."""
-        values, shape = floats(y), self.box[0].shape
+        values, shape = float64("y", y), self.box[0].shape
         if values.shape != shape:
             msg = f"y has shape {values.shape}, but x has shape {shape}: pass the outputs of the same vectors"
             raise InputError(msg)
@@ -90,12 +91,7 @@ class Tolerance:
         return Acceptance(ok, fit.p.reshape(shape[:-1]), delta, ratio, reason)
 
 
-def floats(values: Array) -> numpy.ndarray:
-    """`values` of any array library as float64."""
-    listed = values.tolist() if hasattr(values, "tolist") else values
-    return numpy.array(listed, dtype=numpy.float64)
-
-
+@door
 def tolerance(
     x: Array,
     gain: Array | None = None,
@@ -139,8 +135,6 @@ def tolerance(
     >>> bool((allowed.box[1] - allowed.box[0] < 1e-13).all()), float(allowed.alpha) < 1e-13
     (True, True)
     """
-    if kind not in KINDS:
-        raise InputError(f"kind is {kind!r}: the norms are {' and '.join(KINDS)}")
     rows, base, name, _ = definition(x, gain, bias, eps, dtype, centered=kind == "layernorm", placement=placement)
     arithmetic = declared(name, **kernel)
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
@@ -160,6 +154,7 @@ def tolerance(
     )
 
 
+@door
 def error_bound(
     x: Array,
     gain: Array | None = None,
@@ -193,8 +188,6 @@ def error_bound(
     >>> float(lg.rounding.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="bfloat16").max()) < 1.001 * 2.0**-8
     True
     """
-    if method not in METHODS:
-        raise InputError(f"method is {method!r}: the variance is computed by one of {', '.join(METHODS)}")
     rows, base, name, order = definition(x, gain, bias, eps, dtype, **layer)
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
     family = base.family(sample, declared(name, method, order=order))
@@ -214,19 +207,24 @@ def definition(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    check_eps(eps)
+    check_eps(eps, x)
+    if getattr(eps, "shape", ()):
+        raise InputError(f"eps has shape {tuple(eps.shape)}: bounds are those of one layer, with one number")
     name = dtype_name(x) if dtype is None else dtype if isinstance(dtype, str) else _name(dtype)
     if name not in FORMATS:
         raise InputError(f"dtype is {name!r}: error bounds are known for {', '.join(FORMATS)}")
     wide = "float64" if name == "float64" else "float32"
-    g, b = (None if p is None else _numbers(n, p, wide).astype(REAL) for n, p in (("gain", gain), ("bias", bias)))
+    g, b = (
+        None if p is None else numpy.broadcast_to(_numbers(n, p, wide).astype(REAL), x.shape[-1:])
+        for n, p in (("gain", gain), ("bias", bias))
+    )
     base = Definition(centered, g, b, float(eps), placement)
     return _numbers("x", x, name).reshape(tuple(x.shape)), base, name, order
 
 
 def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:
     """`values` as float64, each checked to be a finite number of the format."""
-    numbers = floats(values)
+    numbers = float64(name, values)
     foreign = numbers[~(numpy.isfinite(numbers) & FORMATS[format_name].holds(numbers))]
     if foreign.size:
         msg = (

@@ -1,7 +1,9 @@
 """What no function takes: each message says what was seen, what is wanted and what to do."""
 
+import contextlib
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +19,8 @@ from lngeom.folding import center_writer, certify_centering, certify_fold, fold_
 from lngeom.norms import batch_norm
 from lngeom.rounding import error_bound
 
+from .functions import FUNCTIONS, data
+
 typeless: Any = lg
 """The library for calls that a type checker refuses."""
 
@@ -24,12 +28,8 @@ X, V, Y = np.ones((2, 3)), np.array([1.0, 2.0, 6.0]), np.array([1.0, -1.0, 0.0])
 REFUSED: list[tuple[Callable[[], object], str]] = [
     # norms, projections, ε
     (lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1), "x has dtype int64: .* real floating dtype"),
-    (lambda: lg.layer_norm(np.ones((2, 3), dtype=complex), eps=0.1), "x has dtype complex128: "),
     (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
     (lambda: lg.rms_norm(np.ones((2, 0)), eps=0.1), r"x has shape \(2, 0\): the last axis"),
-    (lambda: lg.project([1.0, 2.0]), "got list: expected arrays of one library .* numpy.asarray"),
-    (lambda: lg.rms_norm(X, np.zeros(3, [("a", float)]), eps=0.1), "the formulas need real numbers"),
-    (lambda: lg.rms_norm(X, 1j * np.ones(3), eps=0.1), "gain has dtype complex128: the formulas need"),
     (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
     (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
     (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
@@ -43,26 +43,40 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: typeless.epsilon.relative_radius(X, eps="1e-5"), "eps is '1e-5': give the number"),
     (lambda: typeless.standardize(X, eps=0.1, placement="within"), "placement is 'within': eps stands \"inside\""),
-    (lambda: typeless.epsilon.matching_eps(X, eps=0.1, placement="within"), "placement is 'within': "),
     (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),
-    (lambda: typeless.projection.uniform(2.0), "d is 2.0: "),
     (lambda: batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
     (lambda: batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
     (lambda: batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
     (lambda: batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
     (lambda: batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
+    (lambda: lg.rms_norm(X, np.ma.masked_less(V, 2), eps=0.1), r"gain is a MaskedArray: .* x.filled\(\)"),
     (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
+    # words, flags and numbers
+    *(
+        (lambda call=call, given={key: odd, **eps}: call(V, **given), f"{key} is ")
+        for odd in (np.array([True, False]), torch.ones(2), "no", None, [], math.nan)
+        for key, call, eps in (
+            ("centered", lg.principal_axes, {}),
+            ("centered", lg.jacobian, {"eps": 0.1}),
+            ("centered", error_bound, {"eps": 0.1}),
+            ("method", error_bound, {"eps": 0.1}),
+            ("placement", invert, {"eps": 0.1}),
+            ("layout", center_writer, {}),
+        )
+    ),
+    *((lambda odd=odd: lg.projection.centered_inner_product(V, V, V, odd), "d is") for odd in ("a", None, 0.5, V)),
+    *((lambda odd=odd: lg.principal_axes(V).direction(odd), "i is") for odd in ("a", None, 0.5, V)),
+    *((lambda odd=odd: lg.projection.uniform(2, dtype=odd), "dtype") for odd in ("float33", int, torch.int32)),
+    (lambda: typeless.projection.uniform(2, xp="numpy"), "xp and dtype"),
+    (lambda: IsotropicAngle(3).cdf([None]), "angle is of type list: .* real numbers"),
+    (lambda: jacobian_product(X, np.ones((3, 3)), eps=0.1), "tangent has shape .* the others broadcast"),
+    (lambda: certify_centering(X, V[:2], X, V), "stored, exact and error have shapes"),
     # fibers
     (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* take eps > 0"),
     (lambda: invert(Y, eps=-1.0), "eps is -1.0: "),
     (lambda: invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
     (lambda: invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
     (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
-    (lambda: invert(np.ones(3, dtype=int), eps=0.1), "y has dtype int64"),
-    (lambda: error_bound([1.0, 2.0], eps=0.1), "got list: "),
-    (lambda: center_writer([[1.0, 2.0]]), "got list: "),
-    (lambda: certify_fold(X, [1.0], X, None), "got list: "),
-    (lambda: typeless.angles.angle_from_moments(V, V * 1j), "has dtype complex128: the formulas need real numbers"),
     # folding
     (lambda: fold_affine(X, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
     (lambda: fold_affine(X, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
@@ -113,11 +127,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lg.principal_axes(np.array([1.0, 1e-200])), "overflow nor underflow"),
     (lambda: lg.principal_axes(np.array([1.0, 1e200])), "overflow nor underflow"),
     (lambda: lg.principal_axes(np.array([5e-324, 0.0])), "overflow nor underflow"),
-    (lambda: typeless.principal_axes([1.0, 2.0]), "expected arrays"),
     (lambda: lg.principal_axes(V).direction(2), "axis 2 does not exist"),
     (lambda: lg.principal_axes(V).apply(np.ones(3)), "last axis must have length 2"),
     (lambda: lg.principal_axes(V).adjoint(np.float64(1.0)), "last axis must have length 3"),
-    (lambda: lg.principal_axes(V).adjoint(torch.ones(3)), "do not mix"),
 ]
 
 
@@ -128,3 +140,37 @@ def test_bad_input_says_what_was_seen_what_is_wanted_and_what_to_do(call: Callab
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, lg.errors.LngeomError)
     assert "\n" not in str(caught.value)
+
+
+ODD: dict[str, Callable[[np.ndarray], Any]] = {
+    "list": np.ndarray.tolist,
+    "complex": lambda a: a + 0j,
+    "matrix": lambda a: a.view(np.matrix),
+    "sparse": lambda a: torch.tensor(a).to_sparse(),
+    "masked": lambda a: np.ma.masked_less(a, 0),
+    "meta": lambda a: torch.empty(a.shape, device="meta"),
+    "float8": lambda a: torch.tensor(a).to(torch.float8_e4m3fn),
+    "of another library": torch.tensor,
+    "Decimal": lambda a: Decimal("0.5"),
+    "large": lambda a: 10**400,
+    "nothing": lambda a: a[..., :0],
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_reads_its_arrays(name: str, odd: str) -> None:
+    arrays, call = data(4, 3), FUNCTIONS[name].call
+    right = call(arrays, 1.0)
+    for key, value in arrays.items():
+        with contextlib.suppress(lg.errors.InputError):  # an argument that this function does not have
+            got = call(arrays | {key: ODD[odd](value)}, 1.0)
+            assert np.array_equal(got, right) or (odd == "nothing" and np.size(got) == 0)
+
+
+@pytest.mark.parametrize("eps", [np.float32("nan"), np.ma.masked, np.float32(-1), Decimal("nan"), torch.tensor(0.1)])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.endswith(" outside")])
+def test_every_function_reads_eps(name: str, eps: Any) -> None:
+    for each in (name, name.removesuffix(" outside")):
+        with pytest.raises(lg.errors.InputError, match=r"eps|do not mix"):
+            FUNCTIONS[each].call(data(4, 3), eps)

@@ -104,32 +104,6 @@ def test_scaled_rows_are_differentiated_mapped_and_compiled(norm: Any) -> None:
         assert torch.equal(compiled(size * x), normalized(x))
 
 
-class Quantity(np.ndarray):
-    """An array with a meaning of its own, as that of astropy with units."""
-
-
-REFUSED: list[tuple[Any, str]] = [
-    (X.view(np.matrix), "is a matrix: .* numpy.asarray"),
-    (np.ma.masked_array(X, X < 0), r"is a MaskedArray: .* x.filled\(\)"),
-    (X.view(Quantity), "is a Quantity: .* numpy.asarray"),
-    (torch.tensor(X).to_sparse(), r"has the layout torch.sparse_coo: .* x.to_dense\(\)"),
-]
-
-
-@pytest.mark.parametrize(("x", "message"), REFUSED)
-def test_arrays_that_compute_otherwise_are_refused_by_name(x: Any, message: str) -> None:
-    plain = torch.tensor(X) if isinstance(x, torch.Tensor) else X
-    calls = {
-        "x": [lg.layer_norm, lg.rms_norm, lambda v, **_: lg.angles.angle_to_uniform(v)],
-        "gain": [lambda v, **given: lg.layer_norm(plain, v[0], **given)],
-        "an argument": [lambda v, **_: lg.angles.angle_from_moments(v, v)],
-    }
-    for name, functions in calls.items():
-        for function in functions:
-            with pytest.raises(lg.errors.InputError, match=f"^{name} {message}"):
-                function(x, eps=1e-5)
-
-
 def test_parameters_and_memory_maps_are_arrays(tmp_path: Any) -> None:
     parameter = torch.nn.Parameter(torch.tensor(X))
     assert lg.layer_norm(parameter, parameter[0], eps=1e-5).requires_grad
