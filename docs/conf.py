@@ -24,7 +24,7 @@ release = importlib.metadata.version("lngeom")
 version = release
 
 extensions = [
-    "myst_nb",
+    "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
@@ -79,11 +79,6 @@ html_theme_options = {
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fieldlist", "substitution"]
 myst_substitutions = numbers()
 myst_heading_anchors = 3
-nb_execution_mode = "force"
-nb_execution_raise_on_error = True
-nb_execution_timeout = -1
-nb_merge_streams = True
-nb_output_stderr = "remove"  # progress bars, with paths of the machine that built the site
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
@@ -185,9 +180,10 @@ def _load_public_names() -> None:
 
 
 def _unique_ids(_app, _page: str, _template: str, context: dict, _tree) -> None:
-    """Drop the id that every theorem of a page has alike; its label is the one that links use."""
+    """Drop the id that every theorem of a page has alike, and that of a table whose frame has it, too."""
     if "body" in context:
-        context["body"] = context["body"].replace(' id="proof-content"', "")
+        body = context["body"].replace(' id="proof-content"', "")
+        context["body"] = re.sub(r'(<table [^>]*) id="\w+"', r"\1", body)
 
 
 def setup(app) -> None:
