@@ -179,11 +179,13 @@ def _load_public_names() -> None:
                 getattr(package, name)
 
 
-def _unique_ids(_app, _page: str, _template: str, context: dict, _tree) -> None:
-    """Drop the id that every theorem of a page has alike, and that of a table whose frame has it, too."""
+def _repair(_app, _page: str, _template: str, context: dict, _tree) -> None:
+    """Drop ids that stand twice, of theorems and of tables in a frame; say of which level captions are."""
     if "body" in context:
         body = context["body"].replace(' id="proof-content"', "")
         context["body"] = re.sub(r'(<table [^>]*) id="\w+"', r"\1", body)
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def setup(app) -> None:
@@ -191,7 +193,7 @@ def setup(app) -> None:
     _load_public_names()
     app.connect("missing-reference", _public_name)
     app.connect("source-read", _end_of_code)
-    app.connect("html-page-context", _unique_ids)
+    app.connect("html-page-context", _repair, priority=900)  # behind the theme's own
     app.connect("autodoc-skip-member", _skip_alias)
     app.connect("autodoc-process-signature", _readable_defaults)
     app.connect("autodoc-process-docstring", _list_options, priority=90)

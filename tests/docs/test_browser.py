@@ -38,7 +38,7 @@ PAGES = (
     "ledger/index",
     "ledger/gupta",
     "guides/sweep",
-    "gallery/five_minutes",
+    "guides/port",
     "results/index",
     "results/smollm2",
     "results/whisper",
