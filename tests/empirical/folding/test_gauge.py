@@ -10,9 +10,19 @@ import pytest
 import torch
 import transformers as hf
 
-from empirical.folding import Fold, find_norms, mean_angles, own, rotate, sample_inputs, scale, shift
+from empirical.folding import (
+    Fold,
+    find_norms,
+    mean_angles,
+    own,
+    passages_for,
+    rotate,
+    sample_inputs,
+    scale,
+    shift,
+    tensors,
+)
 from empirical.folding._certificate import certify_maps
-from empirical.folding._inputs import passages_for, tensors
 from empirical.models import find_model
 from empirical.observe import random_rotation, reflection
 from empirical.support import ModelError
