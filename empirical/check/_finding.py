@@ -152,10 +152,11 @@ class Finding:
             return f"{self.verdict}: {self.cause}" if self.cause else self.verdict
         if self._contradicted:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
+        known = ", not proved" if self.proof is not None and self.proof.status == "not traced" else ""
         if self.gradient_ratio is not None:
-            return "ok: within rounding, forward and backward"
+            return f"ok: within rounding, forward and backward{known}"
         hint = "" if any("derivatives" in note for note in self.notes) else "; --backward checks the derivatives"
-        return f"ok: within rounding (forward only{hint})"
+        return f"ok: within rounding{known} (forward only{hint})"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""

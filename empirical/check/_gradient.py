@@ -14,34 +14,32 @@ from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 from ..tracing import FrameworkArray
 from ._claim import Claim
 from ._filed import Filed
+from ._further import further
+from ._fused import Fused
 from ._inputs import Inputs
 from ._kernel import Kernel
 from ._limits import limited
 from ._name import Named
 from ._pattern import summed
+from ._pulled import pulled
 from ._shrink import smallest_input
 from ._trial import Outputs, Shown
+from ._trials import ODD_GAINS
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
+_HALVES = {
+    "component 0 of each 2 zero": "x gets no gradient",
+    "the last component of each 2 zero": "no gradient for the residual",
+}
+"""Every other component of a fused kernel comes as the residual."""
 _NO_BOUNDS = "no bounds are derived for those of this formula"
 Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""
-Mistake = Callable[[int, np.ndarray], dict[str, Any]]
-_MISTAKES: dict[str, Mistake] = {
-    "mean of the cotangent not subtracted": lambda d, g: {"mean": 0},
-    "term along the output missing": lambda d, g: {"along": 0},
-    "both correction terms missing": lambda d, g: {"mean": 0, "along": 0},
-    "gain missing": lambda d, g: {"gain": g * 0 + 1},
-    "gain applied twice": lambda d, g: {"gain": g * g},
-    "sum of the cotangent subtracted, not its mean": lambda d, g: {"mean": d},
-    "sum along the output subtracted, not its mean": lambda d, g: {"along": d},
-    "term along the output divided by d - 1": lambda d, g: {"along": d / (d - 1)},
-    "term along the output doubled": lambda d, g: {"along": 2},
-    "term along the output halved": lambda d, g: {"along": 0.5},
-    "sign of the term along the output wrong": lambda d, g: {"along": -1},
-    "sign of the mean of the cotangent wrong": lambda d, g: {"mean": -1},
-}
+
+
+class _Missing(Exception):
+    """A parameter gets no gradient."""
 
 
 @dataclass
@@ -117,13 +115,6 @@ class GradientTrial(Outputs):
         """Whether values are within the bounds of this derivative."""
         return bool((abs(values - self.right) <= self.bound).all())
 
-    def resembles(self, mistake: Mistake) -> bool:
-        """Whether the derivative by x with some mistake lies as close to what came out as a correct one may."""
-        options = mistake(self.d, np.ones(self.d) if self.base.gain is None else self.base.gain)
-        with np.errstate(all="ignore"):
-            low, high = self._floats().of_input(self.cotangent, **options)
-        return bool(((low <= self.got) & (self.got <= high) | ~np.isfinite(self.bound)).all())
-
 
 def differentiated(named: Named) -> Named:
     """With the derivatives of the definition or variant that the outputs show, on the same rows, if asked for."""
@@ -136,6 +127,10 @@ def differentiated(named: Named) -> Named:
     if meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
         return _unbounded(named, inputs)
     verdict, cause, trials = _judged(inputs)
+    if verdict == "rounding" and claim.kernel.framework.name == "torch":
+        through = next(further(claim, dict(inputs.groups[claim.kernel.d])["ordinary rows"]), None)
+        if through is not None:
+            verdict, cause, trials = "bug", f"backward pass wrong: {through}", []
     if verdict == "rounding":
         verdict, cause, shown = named.verdict, named.cause, named.shown
     else:
@@ -172,7 +167,8 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     except LngeomError:
         raise
     except Exception as error:  # a backward pass raises what it likes, or is none
-        return "bug", f"backward pass wrong: {type(error).__name__}: {' '.join(str(error).split())[:120]}", []
+        told = str(error) if isinstance(error, _Missing) else f"{type(error).__name__}: {error}"
+        return "bug", f"backward pass wrong: {' '.join(told.split())[:140]}", []
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)
     # Of each derivative the first that fractions refute is the evidence; where floats alone do, none.
     of_each = ([trial for trial in doubtful if trial.name == name] for name in ("x", "gain", "bias"))
@@ -181,13 +177,19 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
         return "rounding", None, trials
     names = [trial.name for trial in proved]
     wrong = [trial for trial in doubtful if trial.name in names]
-    telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3]
-    known = [text for text, how in _MISTAKES.items() if telling and all(trial.resembles(how) for trial in telling)]
+    telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == "ordinary rows"]
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
         return "bug", f"{cause}: as if summed over the rows in 16 bits", [*proved, *wrong]
     with np.errstate(all="ignore"):
-        known = known or list(filter(None, [_of_parameters(trials, proved)]))
+        fitted = {pulled(trial.x, trial.cotangent, trial.got, trial.bound, trial.base) for trial in telling}
+        if all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in proved):
+            fitted = {"NaN where the gain is 0" if proved[0].label == ODD_GAINS else "NaN"}
+        known = (
+            list(fitted) if len(fitted) == 1 and all(fitted) else list(filter(None, [_of_parameters(trials, proved)]))
+        )
+        if isinstance(inputs.claim.kernel.form.target, Fused):
+            known = [_HALVES.get(text, text) for text in known]
     cause += f": {known[0]}" if known else ""
     where = {trial.label for trial in wrong}
     return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
@@ -266,6 +268,9 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
         rows = _ROWS_INTERPRETED if kernel.form.interpreted else _ROWS
         many = np.random.default_rng(main).normal(size=(rows, summed))
         others += [(f"{terms} of {rows} rows of one sign", many, (-1,)) for terms in (_OF_GAIN, _OF_BIAS)]
+    if claim.base(main).gain is not None:
+        with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
+            yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
     for name in ("x", "gain", "bias"):
         with contextlib.suppress(KeyError):
             yield from _gradient_at(claim, ordinary, f"the derivative by {name} alone", only=name)
@@ -322,5 +327,5 @@ def _by_torch(
         raise ValueError("the cotangent is overwritten in place")
     # The forward pass is within rounding of one that reads all of them.
     if missing := [name for name, gradient in zip(asked, gradients, strict=True) if gradient is None]:
-        raise ValueError(f"no d/d{missing[0]}")
+        raise _Missing(f"d/d{missing[0]}: no gradient")
     return gradients

@@ -161,9 +161,8 @@ class Kernel:
         if output is None:
             raise TypeError("it returns nothing")
         if (dtype := str(getattr(output, "dtype", ""))).rpartition(".")[2].startswith(("int", "uint", "float8")):
-            raise InputError(
-                f"outputs of {self.name} are of {dtype}: multiply them by their scale in a function around"
-            )
+            what = f"not expressible: outputs of {self.name} are of {dtype}, and need a scale"
+            raise InputError(f"{what}: multiply them by it in a function around")
         if "complex" in str(getattr(output, "dtype", "")):
             raise TypeError("its outputs are complex numbers")
         return output

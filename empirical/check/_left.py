@@ -10,7 +10,6 @@ from lngeom.rounding import REAL, Sample
 
 from ..tracing import REQUIRED, parameters, role
 from ._claim import Claim
-from ._fused import Fused
 from ._trial import Trial
 
 WITHOUT = "no gain given", "no bias given"
@@ -46,17 +45,11 @@ def unexamined(claim: Claim, x: np.ndarray) -> str:
     x = claim.stored(x)
     output: Any = kernel.whole(kernel.array(x))
     outputs = output if isinstance(output, tuple | list) else [output]
-    dtype = str(getattr(outputs[0], "dtype", kernel.dtype)).rpartition(".")[2]
-    if dtype != kernel.dtype and not kernel.form.filed:
-        listed.append(f"why outputs are of {dtype}")
-    fused = isinstance(kernel.form.target, Fused)
     for i, further in enumerate(outputs[1:], start=2):
-        if (what := _statistic(claim, x, np.asarray(kernel.framework.read(further)))) is None:
+        if (what := statistic(claim, x, np.asarray(kernel.framework.read(further)))) is None:
             listed.append(f"output {i}")
         elif kernel.asked.backward:
-            listed.append(f"the cotangent of output {i}, {what}")
-    if fused and kernel.asked.backward and kernel.form.target.total is not None:
-        listed.append("the cotangent of the sum that is returned")
+            listed.append(f"whether the cotangent of output {i}, {what}, is right")
     function = kernel.at(x.shape[-1]).function
     forward = getattr(function, "forward", function)
     known = {"gain", "bias", "eps", "shape", "d", "axis"}
@@ -68,7 +61,7 @@ def unexamined(claim: Claim, x: np.ndarray) -> str:
     return ", ".join([*listed, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS])
 
 
-def _statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:
+def statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:
     """Which statistic of the rows values are, None if they are none."""
     base, rows = claim.base(x.shape[-1]), Sample(x)
     square = base.exact(rows)[1]

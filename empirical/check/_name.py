@@ -10,9 +10,10 @@ import numpy as np
 from lngeom.rounding import FORMATS, candidates, diagnose, indistinct
 
 from ._casts import held_to_cast
+from ._fused import Fused
 from ._inputs import HUGE
 from ._left import WITHOUT
-from ._pattern import of_other_rows, patterned, places
+from ._pattern import of_other_axes, of_other_rows, of_residual, patterned, places
 from ._trial import Shown, Trial
 from ._trials import MANNERS, Tried
 
@@ -31,7 +32,8 @@ STRIDES = (
     "four axes, two exchanged",
 )
 """Ways to lie in memory, of which contiguous rows that begin where their memory begins tell nothing."""
-_MORE_AXES = {"batches of shape (2, n, d)", "batches of shape (2, 2, n, d)", *STRIDES[-3:]}
+_CUBES = {"batches of shape (2, n, d)": (2,), "batches of shape (2, 2, n, d)": (2, 2)}
+_MORE_AXES = {*_CUBES, "batches of shape (n, 1, d)", *STRIDES[-3:]}
 VAGUE = "scale wrong", "approximate", "intermediate results", "one-pass variance in"
 """Beginnings of causes that fit much: what is measured is told before them."""
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -63,6 +65,9 @@ def named(tried: Tried) -> Named:
         verdict, cause = "bug", tried.faults[0]
     else:
         verdict, cause = ("rounding", None) if wrong is None else _explained(tried)
+    if claim.meant.offset and cause is not None:
+        cause = cause.replace("gain used as gain - 1", "w used for 1 + w (plain where Gemma's is meant)")
+        cause = cause.replace("gain used as 1 + gain (as Gemma)", "1 added to the weight twice")
     if claim.meant.cast and FORMATS[claim.kernel.dtype].bits < 24:
         verdict, cause, shown = held_to_cast(verdict, cause, tried.trials, claim.kernel.dtype)
     way, not_the_sum = tried.sums if verdict == "rounding" else (None, None)
@@ -94,17 +99,27 @@ def _noted(tried: Tried, verdict: str) -> Iterator[str]:
         yield "the derivatives were not checked: those of the definition are not those of this forward pass"
 
 
+def _elsewhere(tried: Tried) -> str | None:
+    """What is normalized instead of each row: other rows, other axes, other memory, the input without its residual."""
+    trials = tried.trials
+    with np.errstate(all="ignore"):
+        if (rows := of_other_rows(trials[0])) is not None:
+            return rows
+        if _rows_mix(tried):
+            return "the output of a row depends on the other rows of its batch"
+        if (memory := _memory(trials)) is not None:
+            return memory
+        fused = isinstance(tried.inputs.claim.kernel.form.target, Fused) and trials[0].wrong.any()
+        return of_residual(trials[0]) if fused else None
+
+
 def _explained(tried: Tried) -> tuple[str, str]:
     """Verdict and cause: what explains all trials, else what explains the failing groups, else where it fails."""
     claim, trials = tried.inputs.claim, tried.trials
     dtype, measured = claim.kernel.dtype, claim.measured
-    if (rows := of_other_rows(trials[0])) is not None:
-        return "bug", rows
-    if _rows_mix(tried):
-        return "bug", "the output of a row depends on the other rows of its batch"
+    if (elsewhere := _elsewhere(tried)) is not None:
+        return "bug", elsewhere
     # The failing ones first, so that a wrong explanation is given up early.
-    if (memory := _memory(trials)) is not None:
-        return "bug", memory
     whole = sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
     # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
     several = [trial for trial in whole if trial.d > 1]
@@ -115,7 +130,9 @@ def _explained(tried: Tried) -> tuple[str, str]:
         verdict, cause = diagnose([trial.case() for trial in failing], dtype, eps=measured)
         return "bug", f"{cause or _symptom(failing, trials)}; {_groups(trials)}"
     if labels <= set(MANNERS) or labels <= _MORE_AXES:
-        return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
+        with np.errstate(all="ignore"):
+            axes = of_other_axes(failing, _CUBES)
+        return "bug", axes or f"{_symptom(failing, trials)}; {_groups(trials)}"
     verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
     if cause is not None and not cause.startswith(VAGUE):
         beyond = _beyond(trials, cause, dtype, measured) if verdict == "variant" else []

@@ -3,6 +3,7 @@
 Of ordinary rows alone: on these fewer than 4d roundings stay far below differences of order 1.
 """
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ._trial import Trial
 
 Reals = Any
 """Numbers, or arrays of them."""
+_RESIDUAL = {0: "not added", -1: "subtracted, not added,", 2: "added twice", 0.5: "halved when it is added"}
 _WIDEST = 1100
 """Components that are probed one by one."""
 
@@ -100,7 +102,33 @@ def _of_blocks(trial: Trial) -> str | None:
         square = ((x - center) ** 2).mean(-1, keepdims=True)
         wide = (np.broadcast_to(value, x.shape).reshape(n, d) for value in (center, square))
         if _gives(trial, *wide):
-            return f"statistics over a part of the row: of each block of {size} components by itself (d = {d})"
+            block = "half" if 2 * size == d else f"block of {size} components"
+            return f"statistics over a part of the row: of each {block} by itself (d = {d})"
+    return None
+
+
+def of_other_axes(trials: list[Trial], shapes: dict[str, tuple[int, ...]]) -> str | None:
+    """Over which axes of a batch of more than two the statistics are, where it is not the last one."""
+    for trial in (trial for trial in trials if trial.label in shapes and trial.wrong.any()):
+        shape = shapes[trial.label]
+        x = trial.x.astype(REAL).reshape(*shape, -1, trial.d)
+        axes = tuple(range(x.ndim))
+        for some in (some for count in axes for some in itertools.combinations(axes, count + 1) if some != axes[-1:]):
+            center = x.mean(some, keepdims=True) if trial.base.centered else REAL(0)
+            parts = (center, ((x - center) ** 2).mean(some, keepdims=True))
+            if _gives(trial, *(np.broadcast_to(part, x.shape).reshape(trial.x.shape) for part in parts)):
+                axis = f"axis {some[0]}" if len(some) == 1 else f"axes {', '.join(map(str, some))}"
+                return f"statistics over the wrong axis ({axis} instead of the last; of {trial.label})"
+    return None
+
+
+def of_residual(trial: Trial) -> str | None:
+    """What a kernel that is fused with a residual, every other component, normalizes instead of the sum."""
+    even, odd = trial.x * (np.arange(trial.d) % 2 == 0), trial.x * (np.arange(trial.d) % 2 == 1)
+    ways = [(f"residual {how} before the norm", even + k * odd) for k, how in _RESIDUAL.items()]
+    for text, rows in (*ways, ("residual normalized alone, without the input", odd)):
+        if _gave(trial, trial.base.output(Sample(rows))):
+            return text
     return None
 
 
@@ -218,5 +246,10 @@ def summed(terms: np.ndarray, got: np.ndarray, bound: np.ndarray) -> str | None:
         k = next((k for k in range(1, n) if held(sums[k - 1])), None)
         if k is not None:
             return f"{where}summed over the {text} {k} of {n} rows alone"
+    orders = [(f"shifted by {k} components", np.roll(total, k)) for k in range(1, len(total))]
+    orders += [("in reverse order", total[::-1]), ("the first for all components", total[:1] + 0 * total)]
+    known = next((text for text, values in orders if held(values)), None)
+    if known or (abs(np.sort(got) - np.sort(total)) <= bound.max()).all():
+        return known or "in another order of components"
     factor = np.median((got / np.where(total == 0, 1, total))[wrong])
     return f"{where}multiplied by {factor:.6g}" if held(factor * total) else None

@@ -27,8 +27,10 @@ def _imports(kernel: Any) -> tuple[str, ...]:
         module, name = getattr(target, "__module__", ""), getattr(target, "__qualname__", "")
     if framework not in _MADE or not name.isidentifier() or kernel.form.factory:
         return ()
-    module = module.removesuffix(".py").replace("/", ".")
-    return (*_IMPORTS.get(framework, ()), "import numpy as np", f"from {module} import {name}")
+    folder, _, file = module.rpartition("/")
+    path = ("import sys", f"sys.path.insert(0, {folder or '/'!r})") if "/" in module else ()
+    lines = (*_IMPORTS.get(framework, ()), "import numpy as np")
+    return (*lines, *path, f"from {file.removesuffix('.py')} import {name}")
 
 
 def _call(kernel: Any, d: int, x: str, eps: float | None, written: Callable[[Any], str]) -> str:

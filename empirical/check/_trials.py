@@ -103,6 +103,11 @@ def tried(inputs: Inputs) -> Tried:
     if not result.faults:
         with result.listing(result.notes, "a second look at its outputs"):
             result.left = unexamined(claim, ordinary)
+            dtype = str(getattr(claim.kernel.call(claim.kernel.array(ordinary)), "dtype", "")).rpartition(".")[2]
+            if dtype not in ("", claim.kernel.dtype) and not claim.kernel.form.filed:
+                result.notes.append(
+                    f"outputs are of {dtype} for rows of {claim.kernel.dtype}, where PyTorch keeps the dtype"
+                )
     with result.listing(result.notes, "a large batch"):
         result.faults += filter(None, [_leak(claim, ordinary)])
     form = claim.kernel.form
@@ -191,8 +196,9 @@ def _state(claim: Claim, x: np.ndarray) -> str | None:
         steady = np.array_equal(run(first), run(first), equal_nan=True)
         return stale if steady else "two calls in a row differ on the same rows (noise, or a state that grows)"
     if right and claim.judged("second call", second, other).wrong.any():
+        row = [claim.judged("second call", second, other).worst[0]]
         alike = np.allclose(other, before, equal_nan=True)
-        if alike or not claim.judged("second call", second[:1], run(second[:1])).wrong.any():
+        if alike or not claim.judged("second call", second[row], run(second[row])).wrong.any():
             return stale
     return None
 

@@ -82,12 +82,14 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         return 2 * sum(inside) <= len(cases)
 
     mistakes: list[Trial] = [(verdict, name, name, plain) for name, verdict in verdicts.items() if verdict != "variant"]
+    later = [("variant", name, name, plain) for name in (*rows, *(name for name in variants if name in loose))]
     return (
         first(("variant", name, name, plain) for name in exact)
         or first(_toward_zero(cases, single, plain, dtype))
-        or first(("variant", name, name, plain) for name in rows)
-        or first(("variant", name, name, plain) for name in variants if name in loose)
+        or first(trial for trial in later if trial[1] in single)
         or first(_one_pass(cases, single, plain))
+        or first(trial for trial in mistakes if "; " not in trial[1])
+        or first(later)
         or first(mistakes)
         or _wrong_scale(cases, plain)
         or first(_narrow(["", *filter(shows, single)] if shows("") else [], plain, cases))
@@ -227,6 +229,9 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
     off, wrong = abs(factor - 1).max(), abs(factor - 1) > 16 * u
     digits = -numpy.log10(max(off, 2.0**-64))
     approximate = f"approximate reciprocal square root (off by up to {off:.2g}, {digits:.1f} digits left)"
+    for times, power in (("sqrt(d)", 0.5), ("1/sqrt(d)", -0.5), ("d", 1), ("1/d", -1)):
+        if off >= u and d.max() > 1 and abs(factor / d.astype(float) ** power - 1).max() < 16 * u:
+            return "bug", f"normalized value multiplied by {times}"
     if off >= u and numpy.ptp(factor) < u * factor.max():
         return "bug", f"output multiplied by {numpy.median(factor):.6g}"
     if not wrong.any():  # in a half format narrow arithmetic does as much

@@ -75,17 +75,11 @@ class Gradients:
             sample, alpha, low * (1 - 2 * s), numpy.where(void, numpy.inf, high) * (1 + 2 * s), layer, arithmetic
         )
 
-    def of_input(
-        self, cotangent: ArrayLike, *, mean: float = 1, along: float = 1, gain: ArrayLike | None = None
-    ) -> tuple[Reals, Reals]:
-        """Ends of the box of dL/dx for dL/dŷ = `cotangent`, each (n, d).
-
-        What a mistake returns: A and C multiplied by `mean` and `along`, or another `gain`.
-        """
+    def of_input(self, cotangent: ArrayLike) -> tuple[Reals, Reals]:
+        """Ends of the box of dL/dx for dL/dŷ = `cotangent`, each (n, d)."""
         (m, _, c), x, d, number = self.layer.exact(self.sample), abs(self.sample.x), self.sample.d, self.sample.number
         h = self.sample.numbers(cotangent)
-        gain = self.layer.gain if gain is None else gain
-        h = h if gain is None else h * self.sample.numbers(gain)
+        h = h if self.layer.gain is None else h * self.sample.numbers(self.layer.gain)
         u, w, centered = number(self.arithmetic.work.roundoff), self.arithmetic.work.tiny, self.layer.centered
 
         def average(a: Reals) -> Reals:
@@ -96,13 +90,13 @@ class Gradients:
             reach = (self.alpha + u * (3 * x + 4 * abs(m))) * centered
             wide = x + (abs(m) + self.alpha) * centered
             inner, outer = average(size * wide), abs(c) + reach
-            product = average(h * c) * along
+            product = average(h * c)
             one = rough * (size + average(size) * centered)
             off = average(size * reach) + rough * inner
             apart = reach + rough * outer
             apart = apart + average(apart) * centered
             three = abs(c) * off + apart * (abs(product) + off)
-            linear, cubic = h - average(h) * centered * mean, c * product
+            linear, cubic = h - average(h) * centered, c * product
             ends = [(linear * r, cubic * r**3) for r in (self.low, self.high)]
             low, high = (f(ends[0][0], ends[1][0]) for f in (numpy.minimum, numpy.maximum))
             low, high = low - numpy.maximum(ends[0][1], ends[1][1]), high - numpy.minimum(ends[0][1], ends[1][1])

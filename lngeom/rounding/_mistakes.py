@@ -34,7 +34,10 @@ _CONDITIONS: dict[str, Callable[[Setting], bool]] = {
     "half": lambda at: FORMATS[at.dtype].bits < 24,
     "wide": lambda at: FORMATS[at.dtype].bits > 11,
     "wider": lambda at: FORMATS[at.dtype].bits > 8,
+    "seen": lambda at: at.base.eps > 4 * float(FORMATS["float64" if at.dtype == "float64" else "float32"].roundoff),
+    "lost": lambda at: not rounded(REAL(at.base.eps), "float16") > 0,
     "d>1": lambda at: at.d > 1,
+    **{f"d>{k}": lambda at, k=k: at.d > k for k in (1024, 2048, 4096, 8192)},
     "d>3": lambda at: at.d > 3,
 }
 
@@ -150,10 +153,11 @@ _VARIANTS = (
           "variant"),
     Change("statistics", "mean not subtracted (RMSNorm)", lambda at: {"centered": False}, "layer", "variant"),
     Change("statistics", "mean subtracted (LayerNorm)", lambda at: {"centered": True}, "rms", "variant"),
-    _by("eps", "eps multiplied by max|x|^2", lambda v, e, s: scale(v + e * s.largest**2, eps=0), "eps", "variant"),
+    _by("eps", "eps multiplied by max|x|^2", lambda v, e, s: scale(v + e * s.largest**2, eps=0), "eps seen", "variant"),
 )
 
 _EPS = (
+    Change("eps", "eps missing, or 0 as a number of float16", lambda at: {"eps": 0.0}, "eps lost"),
     Change("eps", "eps missing", lambda at: {"eps": 0.0}, "eps"),
     _by("eps", "eps squared", lambda v, e, s: scale(v, eps=e * e), "eps"),
     _by("eps", "eps as a lower limit of the variance instead of a summand",
@@ -166,6 +170,7 @@ _EPS = (
     _by("eps", "eps multiplied by the variance", lambda v, e, s: scale(v * (1 + e), eps=0), "eps"),
     _by("eps", "eps added inside and outside the root", lambda v, e, s: scale(v, eps=e) + e, "eps"),
     _by("eps", "eps added twice", lambda v, e, s: scale(v, eps=2 * e), "eps"),
+    _by("eps", "eps added to the reciprocal of the root", lambda v, e, s: 1 / (1 / scale(v, eps=0) + e)),
     _by("eps", "root of eps added outside the root", lambda v, e, s: scale(v, eps=0) + e**0.5, "eps"),
 )
 
@@ -205,6 +210,8 @@ _STATISTICS = (
     _part("first component left out of the statistics", lambda x: x[:, 1:], "d>1"),
     _part("first component left out of the sums, divisor d", lambda x: x[:, 1:], "d>1", divisor_d=True),
     _part("statistics of every other component", lambda x: x[:, ::2], "d>1"),
+    *(_part(f"statistics over a part of the row: components 0 to {k - 1}", lambda x, k=k: x[:, :k], f"d>{k}")
+      for k in (1024, 2048, 4096, 8192)),
     # One component alone has no variance.
     _part("statistics of the first half only", lambda x: x[:, : x.shape[-1] // 2], "d>3"),
 )
@@ -274,7 +281,7 @@ def _blocks(d: int) -> Iterator[Change]:
     """Mistakes with the last components of a row in a kernel that takes them in blocks."""
     for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         n, whole = -(-d // block) * block, d // block * block
-        if d % block and n <= 8 * d + 64:
+        if d % block and n <= 8 * d + 128:
             yield from _padded(f"a multiple of {block}", n)
         if d % block and whole:
             text = f"components after the last whole block of {block} left out of the"
@@ -297,6 +304,12 @@ def _padded(size: str, n: int) -> Iterator[Change]:
     yield _part(f"{text} the statistics", lambda x: numpy.pad(x, ((0, 0), (0, n - x.shape[-1]))))
     yield _sums(f"{text} the variance", lambda s: (s.mean, extra(s)), "layer")
     yield _sums(f"{text} sum and divisor of the variance", lambda s: (s.mean, extra(s) * s.d / n), "layer")
+
+    def counted(s: Sample) -> tuple[Reals, Reals]:
+        center = s.mean * s.d / n
+        return center, s.variance + (s.mean - center) ** 2
+
+    yield _sums(f"padding to {size} counted in the mean", counted, "layer")
     text = f"variance divided by d padded to {size}"
     yield _sums(text, lambda s: (s.mean, s.variance * s.d / n), "layer")
 

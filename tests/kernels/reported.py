@@ -289,7 +289,7 @@ def cast_after_the_gain(x: Tensor, weight: Tensor) -> Tensor:
     "kekzl/imp/pull/459 jundot/omlx/issues/3181 NeuraLegion/shainet/pull/176 vllm-project/vllm/pull/31464 "
     "vllm-project/vllm/pull/54450 ggml-org/llama.cpp/issues/23758 ggml-org/llama.cpp/pull/5631 "
     "huggingface/transformers/pull/35708 ikawrakow/ik_llama.cpp/pull/2369 THUDM/slime/pull/1121",
-    "gain - 1",
+    "w used for 1 + w",
     spec="gemma",
 )
 def the_gain_used_without_its_one(x: Tensor, weight: Tensor) -> Tensor:

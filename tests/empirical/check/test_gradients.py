@@ -1,5 +1,6 @@
 """Correct backward passes are held, wrong ones are accused in exact fractions and named."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,11 @@ WRONG: dict[str, tuple[Any, str]] = {
         kernel(lambda h, y, g, n, r: r * (h - mean(h) - n * mean(h * n) * (h.shape[-1] / max(h.shape[-1] - 1, 1)))),
         "d/dx",
     ),
+    "mean of the cotangent subtracted twice": (
+        kernel(lambda h, y, g, n, r: plain(h, y, g, n, r) - r * mean(h)),
+        "d/dx",
+    ),
+    "divided by the root three times": (kernel(lambda h, y, g, n, r: plain(h, y, g, n, r**3)), "d/dx"),
     "backward pass wrong": (kernel(plain, lambda g, n, axes: g.sum(axes)), "d/dgain"),
     "only for batches of shape (2, n, d)": (
         kernel(plain, lambda g, n, axes: (g * n).sum(0) if len(axes) < 2 else (g * n)[0].sum(0)),
@@ -111,6 +117,29 @@ def test_wrong_backward_pass_is_named_with_its_evidence(name: str) -> None:
     assert "  note: the bounds of the derivatives are derived by hand" in str(finding)
     wrong, right, bound = (float(number or 0) for number in (finding.wrong, finding.right, finding.bound))
     assert abs(wrong - right) > bound > 0
+
+
+def _norm(t: Any, weight: Any) -> Any:
+    return t * torch.rsqrt(mean(t * t) + EPS) * weight
+
+
+THROUGH: dict[str, tuple[Any, str]] = {
+    "sum": (lambda x, residual, weight: (_norm(x + residual, weight), x + residual), ""),
+    "dropped": (lambda x, residual, weight: (_norm(t := x + residual, weight), t.detach() + 0 * x), "sum.* is dropped"),
+    "residual": (lambda x, residual, weight: _norm(x + residual.detach(), weight), "no gradient for the residual"),
+    "gain": (lambda x, weight: _norm(x, weight.detach()), "d/dgain: no gradient"),
+    "zero gain": (lambda x, weight: _norm(x, weight.abs().log().exp() * weight.sign()), "NaN where the gain is 0"),
+    "statistics": (lambda x, weight: (_norm(x, weight), mean(x * x), torch.rsqrt(mean(x * x) + EPS)), ""),
+    "mean, dropped": (lambda x, weight: (_norm(x, weight), mean(x).detach() + 0 * x[..., :1]), "the mean: .* dropped"),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH)
+def test_every_way_back_is_examined(name: str) -> None:
+    target, told = THROUGH[name]
+    finding = check(target, kind="rmsnorm", eps=EPS, d=8, backward=True)
+    assert re.search(told, finding.cause or ""), finding
+    assert (finding.verdict == "rounding") == (not told)
 
 
 @pytest.mark.parametrize("centered", [True, False])

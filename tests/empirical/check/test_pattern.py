@@ -56,6 +56,12 @@ FITTED: dict[str, tuple[Callable[..., Rows], str]] = {
         lambda x, weight: x / np.sqrt(_square(x) + EPS) * _half(weight, 0),
         "components 16 to 31 of each 32 with gain 0",
     ),
+    "axis": (
+        lambda x, weight: x / np.sqrt((x * x).mean(min(1, x.ndim - 1), keepdims=True) + EPS) * weight,
+        "wrong axis .axis 1 instead of the last",
+    ),
+    "eps": (lambda x, weight: x * (1 / np.sqrt(_square(x)) + EPS) * weight, "eps added to the reciprocal of the root"),
+    "root of d": (lambda x, weight: x * 8 / np.sqrt(_square(x) + EPS) * weight, r"multiplied by sqrt\(d\)"),
     "no name": (
         lambda x, weight: x / np.sqrt(_square(x) + EPS) * (weight + _half(0 * weight, 1) * np.sin(x)),
         r"components 16 to 31 of each 32 wrong",
@@ -72,6 +78,24 @@ def test_what_outputs_show_is_named(name: str) -> None:
     assert re.search(told, finding.cause or ""), finding
 
 
+def _rms(x: Rows, weight: Rows, eps: float = 1e-5) -> Rows:
+    return x / np.sqrt(_square(x) + np.float32(eps)) * weight
+
+
+@pytest.mark.parametrize(
+    ("target", "told", "options"),
+    [
+        (_rms, "^w used for 1 . w", {"spec": "gemma"}),
+        (lambda x, residual, weight: (_rms(x, weight), x + residual), "^residual not added before the norm", {}),
+        (lambda x, residual, weight: (_rms(residual, weight), x + residual), "^residual normalized alone", {}),
+        (lambda x, weight: _rms(x, weight, float(np.float16(1e-8))), "eps missing, or 0 as a number of", {"eps": 1e-8}),
+    ],
+)
+def test_what_is_usual_in_public_is_named(target: Any, told: str, options: dict[str, Any]) -> None:
+    finding = check(target, **{"kind": "rmsnorm", "eps": 1e-5, "d": 24} | options)
+    assert re.search(told, finding.cause or ""), finding
+
+
 def _products(y: Any, n: Any, axes: Any) -> Any:
     return (y * n).sum(axes)
 
@@ -81,6 +105,7 @@ def _products(y: Any, n: Any, axes: Any) -> Any:
     [
         ((lambda y, n, axes: y.sum(axes), _products), "d/dgain, d/dbias: these two exchanged"),
         ((lambda y, n, axes: (y * n).reshape(-1, 16)[:2].sum(0),), "d/dgain summed over the first 2 of . rows alone"),
+        ((lambda y, n, axes: torch.roll((y * n).sum(axes), 1),), "d/dgain shifted by 1 components"),
         ((_products, lambda y, n, axes: y.mean(axes)), "d/dbias divided by the number of rows"),
         ((lambda y, n, axes: _products(y, n, axes) * (torch.arange(16) < 8),), "d/dgain components 8 to 15 zero"),
     ],

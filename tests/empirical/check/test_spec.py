@@ -90,9 +90,9 @@ def methods(x, eps=1e-6):  # right in NumPy alone: PyTorch takes the same names 
     [
         ("methods", r"PROVED: methods computes LayerNorm\(x; ε = eps\).*ok: within rounding.*\n  checked as layernorm"),
         ("Flagged", r"PROVED: Flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*ok: within rounding"),
-        ("scripted", "NOT TRACED: what a compiler made of it.*ok: within rounding"),
+        ("scripted", "NOT TRACED: what a compiler made of it.*ok: within rounding, not proved"),
         ("unit", r"bug: divided by the norm, factor sqrt\(d\) and eps missing"),
-        ("loop", r"bug: no known .*; only for batches of shape \(2, 2, n, d\) and"),
+        ("loop", r"bug: statistics over the wrong axis \(axes 1, 2 instead of the last"),
         ("divided", r"bug: sum of squares divided by d - 1.*note: NaN or infinite at d = 1\n"),
     ],
 )
@@ -112,6 +112,10 @@ def test_the_script_shows_the_fault_without_the_library() -> None:
     assert "AssertionError" in done.stderr
     assert done.stdout.startswith("got [[")
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--reproducer", "none.py"]) == 2
+    by_path = [f"{Path('some_kernels.py').resolve()}:gemma", "--eps", "1e-6", "--d", "16"]
+    assert main(["check", *by_path, "--reproducer", "show.py"]) == 1
+    done = subprocess.run([sys.executable, "show.py"], capture_output=True, text=True, check=False)
+    assert "AssertionError" in done.stderr
 
 
 def test_evidence_has_gain_1_and_bias_0_where_the_fault_survives_them() -> None:
