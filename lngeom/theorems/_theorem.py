@@ -130,14 +130,14 @@ class Theorem:
 
     @property
     def implied(self) -> list[Formula]:
-        """The signs that the annotation Epsilon gives: ε > 0, or ε >= 0 where the body assumes another sign of it."""
+        """The signs that the annotation Epsilon gives, ε > 0, or ε >= 0 where the body assumes another sign of it."""
         names = [kernel.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
         said = [condition.formula.term for condition in self.hypotheses.values()]
         return [Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names]
 
     @functools.cached_property
     def conditions(self) -> dict[str, Condition]:
-        """What examples satisfy: the hypotheses, and ε > 0 unless the short search proves the claim without it."""
+        """What examples satisfy, the hypotheses and ε > 0 unless the short search proves the claim without it."""
         positive = [sign for sign in self.implied if sign.relation == ">"]
         if positive:
             with contextlib.suppress(ProofError, ValueError):
