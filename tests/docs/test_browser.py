@@ -1,4 +1,4 @@
-"""The built site in a real browser: what figures compute, what keys reach, and no serious hindrance to anyone."""
+"""The built site in a real browser: what keys reach, and no serious hindrance to anyone."""
 
 import hashlib
 import json
@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-import lngeom as lg
 from empirical.sweep import MeasureOptions, measure
 
 from ._browser import BROWSER, Page, browse
@@ -30,7 +28,6 @@ AXE_SHA512 = (
 PAGES = (
     "index",
     "graph",
-    "touch",
     "trust",
     "conventions",
     "derivations/index",
@@ -73,36 +70,6 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
         return script.read().decode()
 
 
-@pytest.mark.parametrize(
-    ("x", "gain", "logeps"),
-    [
-        ((2.0, 0.5, -1.0), (1.0, 1.6, 0.6), -2.0),
-        ((1.0, 2.0, 3.0), (-2.0, 0.5, 1.25), 1.0),
-        ((0.1, -3.0, 2.5), (2.0, 2.0, 1.0), -6.0),
-        ((0.1, -3.0, 2.5), (0.0, 1.0, 2.0), -6.0),
-    ],
-)
-def test_the_figure_computes_what_the_library_does(x, gain, logeps: float, page: Page, site: Path) -> None:
-    place = f"{(site / 'touch.html').as_uri()}#x={','.join(map(str, x))}&g={','.join(map(str, gain))}&logeps={logeps}"
-    page.open(place)
-    shown = values(page)
-    vector, g, eps = np.array(x), np.array(gain), 10.0**logeps
-    axes = lg.principal_axes(g)
-    # A dozen operations on numbers of at most 10 each in float64, and a root of a difference of such.
-    near = 64 * np.finfo(float).eps
-    np.testing.assert_allclose(shown["y"], lg.standardize(vector, eps=eps), rtol=near, atol=near)
-    np.testing.assert_allclose(shown["z"], lg.layer_norm(vector, g, eps=eps), rtol=near, atol=near)
-    np.testing.assert_allclose(shown["semiAxes"], axes.semi_axes, rtol=near, atol=near)
-    for k, direction in enumerate(shown["directions"]):
-        if axes.semi_axes[k] > 0:
-            # Twice a vanishing gap of the poles is lost at most: the roots are known to `near`, the gaps are above 0.1.
-            assert abs(float(np.dot(direction, axes.direction(k)))) >= 1 - 100 * near
-
-
-def values(page: Page) -> dict[str, Any]:
-    return json.loads(page.evaluate("document.querySelector('.touch output').dataset.values"))
-
-
 def test_an_opened_certificate_is_typeset_without_a_network(page: Page, site: Path) -> None:
     page.open((site / "derivations" / "projection.html").as_uri())
     opened = (
@@ -123,34 +90,6 @@ def reach(page: Page, selector: str) -> None:
         if page.evaluate(f"document.activeElement.matches({json.dumps(selector)})"):
             return
     pytest.fail(f"no key reaches {selector}")
-
-
-def test_keys_move_the_sliders(page: Page, site: Path) -> None:
-    page.open((site / "touch.html").as_uri())
-    before = values(page)
-    reach(page, ".touch input")
-    page.press("ArrowRight")
-    assert values(page)["y"] != before["y"]
-    names = page.evaluate("[...document.querySelectorAll('.touch input')].map((one) => one.labels[0].textContent)")
-    assert len(names) == 9
-    assert all(names)
-
-
-def test_dragging_and_sliders_share_one_state(page: Page, site: Path) -> None:
-    page.open((site / "touch.html").as_uri())
-    sliders = "[...document.querySelectorAll('.touch input')].map((one) => Number(one.value))"
-    before = page.evaluate(sliders)
-    # From a corner, where x is not, to the right and down: the view turns and x stays.
-    page.evaluate(
-        "(() => { const canvas = document.querySelector('.touch canvas'), box = canvas.getBoundingClientRect();"
-        "canvas.setPointerCapture = () => {};"
-        "for (const [kind, x] of [['pointerdown', 5], ['pointermove', 65], ['pointerup', 65]])"
-        " canvas.dispatchEvent(new PointerEvent(kind, { clientX: box.x + x, clientY: box.y + x }));"
-        "return 0; })()"
-    )
-    after = page.evaluate(sliders)
-    assert after[:7] == before[:7]
-    assert all(new > old for new, old in zip(after[7:], before[7:], strict=True))
 
 
 def test_keys_filter_the_ledger(page: Page, site: Path) -> None:
