@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test verify lint docs linkcheck attack gauge bench bench-peers bench-gpu clean
+.PHONY: setup sweep test verify lint docs linkcheck attack gauge bench bench-gpu clean
 
 setup: $(STAMP)
 
@@ -57,15 +57,9 @@ gauge: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python experiments/benchmarks/run.py $(BENCH)
 
-# The same work by nnsight and TransformerLens, which want an environment of their own.
-bench-peers: $(STAMP)
-	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt nnsight==0.8.1 transformer-lens==4.3.0 --editable '.[empirical]'
-	.venv-peers/bin/python experiments/benchmarks/run.py --only peers $(BENCH)
-
 # Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
 bench-gpu:
 	PYTHONPATH=. $(PYTHON) experiments/benchmarks/bench_gpu.py --json docs/results/gpu.json $(BENCH)
 
 clean:
-	rm -rf .venv .venv-peers build dist docs/_build
+	rm -rf .venv build dist docs/_build

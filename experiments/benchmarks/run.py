@@ -2,9 +2,7 @@
 
     python experiments/benchmarks/run.py                       # everything, an hour on two cores
     python experiments/benchmarks/run.py --quick               # ten minutes
-    python experiments/benchmarks/run.py --only norms peers    # parts
-
-The peers of the sweep need an environment of their own and run when they are named: make bench-peers.
+    python experiments/benchmarks/run.py --only norms axes     # parts
 
 Each part is a script that can run alone; what it writes is kept as it is under its name, and the tables of the site
 are made of it. A part that is not run keeps what an earlier run found.
@@ -65,10 +63,6 @@ PARTS = {
         "benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled", "--shape 2048 1024"
     ),
     "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --sizes 256 512 1024"),
-    "peers": Part(
-        "benchmarks", "The same table by other means, each against the bare forward pass", "bench_peers.py",
-        "--batch-size 2 --rounds 3",
-    ),
 }  # fmt: skip
 
 
@@ -113,7 +107,7 @@ def measured(part: Part, quick: bool) -> dict[str, Any] | None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=[part for part in PARTS if part != "peers"])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
     records: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
