@@ -116,12 +116,24 @@ class GradientTrial(Outputs):
         return bool((abs(values - self.right) <= self.bound).all())
 
 
+class _NoGradient(LngeomError):
+    """The output does not depend on its inputs as far as autograd knows."""
+
+
 def differentiated(named: Named) -> Named:
     """With the derivatives of the definition or variant that the outputs show, on the same rows, if asked for."""
+    if not named.tried.inputs.claim.kernel.asked.backward or named.verdict not in ("rounding", "variant"):
+        return named
+    try:
+        return _examined(named)
+    except _NoGradient:
+        note = "the backward pass is not examined: the output has no gradient, so there are no derivatives"
+        return replace(named, notes=(*named.notes, note))
+
+
+def _examined(named: Named) -> Named:
     inputs = named.tried.inputs
     claim = inputs.claim
-    if not claim.kernel.asked.backward or named.verdict not in ("rounding", "variant"):
-        return named
     inputs = inputs._replace(claim=replace(claim, variant=(named.cause or "") * (named.verdict == "variant")))
     claim, meant = inputs.claim, inputs.claim.base(claim.kernel.d)
     if meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
@@ -318,6 +330,8 @@ def _by_torch(
     """Derivatives by `asked` of the `leaves` that autograd computes from a cotangent, which it must leave as it is."""
     torch = importlib.import_module("torch")
     output = forward(*(leaf.requires_grad_(name in asked) for name, leaf in leaves.items()))
+    if not output.requires_grad and len(asked) == len(leaves):
+        raise _NoGradient
     seed = seed.to(output.dtype).expand(output.shape)
     seed = seed.T.contiguous().T if transposed else seed
     before = seed.clone()

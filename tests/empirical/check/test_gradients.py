@@ -142,6 +142,16 @@ def test_every_way_back_is_examined(name: str) -> None:
     assert (finding.verdict == "rounding") == (not told)
 
 
+@pytest.mark.parametrize("name", ["automatic", "fused"])
+def test_an_output_without_a_gradient_is_not_accused(name: str) -> None:
+    def detached(x: Any, gain: Any, bias: Any) -> Any:
+        return CORRECT[name](x, gain, bias).detach()
+
+    finding = check(detached, kind="layernorm", eps=EPS, d=8, backward=True)
+    assert finding.verdict == "rounding", finding
+    assert "note: the backward pass is not examined: the output has no gradient" in str(finding)
+
+
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_the_boxes_hold_the_proved_gradient_and_are_as_narrow_in_floats(dtype: str, centered: bool) -> None:
