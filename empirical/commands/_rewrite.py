@@ -41,10 +41,7 @@ def rewrite(
     summary: Callable[[Json], list[str]],
     borne: Callable[["PreTrainedModel", "Batches", "Batches"], str] = lambda *_: "",
 ) -> int:
-    """Write what `change(network, batches of every other document, of the rest)` makes, or verify it.
-
-    `borne` adds to a refusal what the stored format bears.
-    """
+    """Write what `change(network, batches of every other document, of the rest)` makes, or what is `borne`; or verify it."""
     import torch
 
     from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold

@@ -158,10 +158,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
 
 
 def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
-    """That an output moved by more than the stored format explains, or too many first guesses changed.
-
-    These are more than twice those that one rounding of the weights changes, and one.
-    """
+    """That an output moved more than storing explains, or twice the first guesses changed that rounding changes."""
     gap, limit = compared["difference_in_float64"], compared["limit_in_float64"]
     if not gap <= limit or not math.isfinite(compared["largest_difference"]):
         return [
