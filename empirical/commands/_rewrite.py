@@ -34,11 +34,17 @@ class Rewrite:
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
 
 
-def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:
-    """Write what `change(network, batches of every other document, of the rest)` makes, or verify it."""
+def rewrite(
+    options: Rewrite,
+    suffix: str,
+    change: "Rewriting",
+    summary: Callable[[Json], list[str]],
+    borne: Callable[["PreTrainedModel", "Batches", "Batches"], str] = lambda *_: "",
+) -> int:
+    """Write what `change(network, batches of every other document, of the rest)` makes, or what is `borne`; or verify it."""
     import torch
 
-    from ..folding import compared_on, describe_comparison, verify_fold, write_fold
+    from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold
     from ..models import find_model, load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
     from ..support import ModelError
 
@@ -60,7 +66,10 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     )
     changed, more = change(network, some, others)
     output = options.output or Path("runs", f"{source.name}-{suffix}")
-    certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
+    try:
+        certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
+    except Ruined as refusal:
+        raise ModelError(f"{refusal}{borne(network, some, others)}") from None
     print("\n".join([*summary(certificate), describe_comparison(certificate["compared"])]))
     print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
     return 0

@@ -6,14 +6,16 @@ and its stream is rotated so that 1 stays (--rotate); an RMSNorm network allows 
 written to be multiplied by a number, and ε by its square (--scale). These may be asked for together. DIR gets a
 checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before every norm
 in both networks. What --angle and --rotate dominant need is fitted to every other document of the text; the angles
-are told there and on the rest. A network without such a gauge is refused, with the reason. With --verify, a written
-checkpoint is checked again; the exit code is 1 if something in it is wrong.
+are told there and on the rest. A network without such a gauge is refused, with the reason, and so is a change that
+costs first guesses: more than twice those that rounding every weight once costs. With --verify, a written checkpoint
+is checked again; the exit code is 1 if something in it is wrong.
 
 Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lngeom.options import option
@@ -52,31 +54,58 @@ def run(options: Options) -> int:
     fits = options.angle is not None or options.rotate == "dominant"
 
     def change(network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> tuple["Fold", Json]:
-        from ..folding import find_norms, in_turn, mean_angles, sample_inputs, scale, shift
+        from ..folding import mean_angles
 
         if fits and not (fitted and held_out):
             msg = "it is fitted to half of the documents and measured on the rest; give --corpus with two or more"
             raise ModelError(f"--{'angle' if options.angle is not None else 'rotate dominant'}: {msg}")
-        norms = find_norms(network, sample_inputs(network))
-        wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
-        layer = norms[wide[0]].kind == "layernorm"
-        if options.angle is not None and options.rotate is not None and not layer:
-            raise ModelError("--angle turns a stream of RMSNorms itself: give it without --rotate")
-        shifts = options.shift is not None or (options.angle is not None and layer)
-        changes: list[Callable[[PreTrainedModel], Fold]] = []
-        if options.rotate is not None or (options.angle is not None and not layer):
-            changes.append(lambda network: _rotated(network, fitted, options, fix_one=layer))
-        if (factor := options.scale) is not None:
-            changes.append(lambda network: scale(network, factor))
-        if shifts:
-            changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
-        changed = in_turn(network, changes)
+        changed, wide = _changed(options, network, fitted)
         told = {"fitted_angles": fitted, "angles": held_out} if fits else {"angles": [*fitted, *held_out]}
         both = network, changed.checkpoint
         angles = {name: [mean_angles(each, batches, wide) for each in both] for name, batches in told.items()}
         return changed, {name: {path: [a[path], b[path]] for path in wide} for name, (a, b) in angles.items()}
 
-    return rewrite(options, "gauge", change, _summary)
+    return rewrite(options, "gauge", change, _summary, lambda *given: _borne(options, *given))
+
+
+def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> tuple["Fold", list[str]]:
+    """The changed network, and the norms as wide as its stream."""
+    from ..folding import find_norms, in_turn, sample_inputs, scale, shift
+    from ..support import ModelError
+
+    norms = find_norms(network, sample_inputs(network))
+    wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
+    layer = norms[wide[0]].kind == "layernorm"
+    if options.angle is not None and options.rotate is not None and not layer:
+        raise ModelError("--angle turns a stream of RMSNorms itself: give it without --rotate")
+    changes: list[Callable[[PreTrainedModel], Fold]] = []
+    if options.rotate is not None or (options.angle is not None and not layer):
+        changes.append(lambda network: _rotated(network, fitted, options, fix_one=layer))
+    if (factor := options.scale) is not None:
+        changes.append(lambda network: scale(network, factor))
+    if options.shift is not None or (options.angle is not None and layer):
+        changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
+    return in_turn(network, changes), wide
+
+
+def _borne(options: Options, network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> str:
+    """The largest shift, else scale, found to be borne: six steps of a bisection of its logarithm."""
+    from ..folding import compare, ruin
+
+    name, asked = ("shift", options.shift) if options.shift else ("scale", options.scale)
+    if asked is None:
+        return ""
+    high, best = math.log2(abs(asked)), ""
+    low = high - 32 if name == "shift" else 0.0
+    for _ in range(6):
+        middle = (low + high) / 2
+        amount = float(f"{math.copysign(2**middle, asked):.2g}")
+        changed, _ = _changed(replace(options, **{name: amount}), network, fitted)
+        if ruin(compare(network, changed, [*fitted, *held_out])[0]):
+            high = middle
+        else:
+            low, best = middle, f"; the largest found to be borne is --{name} {amount:g}"
+    return best or f"; nor is --{name} {amount:g} borne"
 
 
 def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":

@@ -33,6 +33,10 @@ _ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "qu
 Inputs = dict[str, Tensor]
 
 
+class Ruined(ModelError):
+    """The stored format does not bear the change."""
+
+
 def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | None) -> lngeom.folding.FoldCertificate:
     wide, unit = matrix(old, entry.axis).double(), torch.finfo(torch.float64).eps / 2
     if entry.change in ("uniform", "scaled"):
@@ -101,6 +105,18 @@ def _logits(outputs: Mapping[str, Tensor]) -> Tensor:
     return outputs["logits" if "logits" in outputs else "last_hidden_state"]
 
 
+def once_rounded(network: nn.Module) -> nn.Module:
+    """A copy with every weight moved by half its spacing, up or down (seed 0), and rounded to its format again."""
+    moved, random = copy.deepcopy(network), torch.Generator().manual_seed(0)
+    for parameter in moved.parameters():
+        if parameter.is_floating_point():
+            wide, eps = parameter.detach().double(), torch.finfo(parameter.dtype).eps
+            half = torch.ldexp(torch.full_like(wide, eps), torch.frexp(wide).exponent - 2) * (wide != 0)
+            up = torch.randint(0, 2, wide.shape, generator=random).to(wide.device)
+            parameter.data = (wide + (2 * up - 1) * half).to(parameter.dtype)
+    return moved
+
+
 def _in_float64(network: nn.Module, inputs: Inputs) -> Tensor:
     wide = {name: t.double() if t.is_floating_point() else t for name, t in inputs.items()}
     with torch.inference_mode():
@@ -111,15 +127,17 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
     """The outputs of both networks: the largest difference, divergence, agreeing first guesses.
 
     Returns them, and the inputs at which the difference is largest. There the networks also run in float64, where the
-    rounding of the stored parameters is nearly all that is left.
+    rounding of the stored parameters is nearly all that is left. The control of the first guesses is the original,
+    its weights rounded once more.
     """
-    dtype = next(original.parameters()).dtype
+    dtype, control = next(original.parameters()).dtype, once_rounded(original)
     worst, where = -1.0, {}
-    stock, kl, same, count, size = 0.0, 0.0, 0, 0, 0.0
+    stock, kl, same, of_control, count, size = 0.0, 0.0, 0, 0, 0, 0.0
     for inputs in batches:
         with torch.inference_mode():
             before, after = (_logits(network(**inputs)) for network in (original, folded.model))
             checkpoint = after if folded.checkpoint is folded.model else _logits(folded.checkpoint(**inputs))
+            guessed = _logits(control(**inputs)).argmax(-1)
         gap = _difference(before, after)
         stock, size = max(stock, _difference(before, checkpoint)), max(size, float(before.abs().max()))
         if gap > worst:
@@ -127,6 +145,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
         p, q = before.double().log_softmax(-1), after.double().log_softmax(-1)
         kl += float((p.exp() * (p - q)).sum())
         same += int((p.argmax(-1) == q.argmax(-1)).sum())
+        of_control += int((p.argmax(-1) == guessed).sum())
         count += p[..., 0].numel()
     return {
         "outputs": count, "dtype": str(dtype).removeprefix("torch."),
@@ -134,7 +153,25 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
         "difference_in_float64": _difference(*(_in_float64(each, where) for each in (original, folded.model))),
         "limit_in_float64": agreement(dtype) * size,
         "largest_difference_of_checkpoint": stock, "kl": kl / count, "top1": same / count,
+        "top1_of_control": of_control / count,
     }, where  # fmt: skip
+
+
+def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
+    """That an output moved more than storing explains, or twice the first guesses changed that rounding changes."""
+    gap, limit = compared["difference_in_float64"], compared["limit_in_float64"]
+    if not gap <= limit or not math.isfinite(compared["largest_difference"]):
+        return [
+            f"an output differs by {compared['largest_difference']:.3g}, and in float64 by {gap:.3g}, "
+            f"more than the {limit:.3g} that storing rounded parameters explains"
+        ]
+    changed, control = ((1 - compared[name]) * compared["outputs"] for name in ("top1", "top1_of_control"))
+    if not guesses or changed < 2 * control + 1.5:  # whole numbers, but for the rounding of shares
+        return []
+    return [
+        f"top-1 stays at {100 * compared['top1']:.2f} % of {compared['outputs']} outputs in {compared['dtype']}, "
+        f"at {100 * compared['top1_of_control']:.2f} % if its weights are rounded once more"
+    ]
 
 
 def describe_comparison(compared: Json) -> str:
@@ -148,7 +185,7 @@ def describe_comparison(compared: Json) -> str:
 
 
 def failures(certificate: Json) -> list[str]:
-    """The claims that a certificate fails to show, one line each."""
+    """The claims about weights that a certificate fails to show, one line each."""
     gauge = _amounts(certificate, "uniform") or _amounts(certificate, "scaled")
     faults = [] if certificate["norms"] or certificate["moved"] or gauge else ["no norm is said to be folded"]
     faults += [
@@ -156,13 +193,6 @@ def failures(certificate: Json) -> list[str]:
         for entry in certificate["maps"]
         if not entry["exact"]
     ]
-    compared = certificate["compared"]
-    gap, limit = compared["difference_in_float64"], compared["limit_in_float64"]
-    if not gap <= limit or not math.isfinite(compared["largest_difference"]):
-        faults.append(
-            f"an output differs by {compared['largest_difference']:.3g}, and in float64 by {gap:.3g}, "
-            f"more than the {limit:.3g} that storing rounded parameters explains"
-        )
     return faults
 
 
@@ -186,7 +216,8 @@ def write_fold(
     """Write the checkpoint and its certificate, to which `more` is added; returns the certificate.
 
     Raises:
-        ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
+        Ruined: If the fold is not what it should be; then nothing is written.
+        ModelError: If the directory exists.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with lock(directory, beside=True) as hold:
@@ -203,9 +234,8 @@ def write_fold(
             "compared": {"inputs": inputs, **compared}, **more,
             "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
         }  # fmt: skip
-        if wrong := failures(certificate):
-            msg = f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
-            raise ModelError(msg)
+        if wrong := failures(certificate) + ruin(compared):
+            raise Ruined(f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
         write_folder(directory, lambda draft: _fill(draft, folded, source, certificate, worst))
         Path(hold.lock_file).unlink()
     return certificate
@@ -331,4 +361,4 @@ def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, li
         for name, digest in hashes.items()
         if digest != known["weights_sha256"][name]
     ]
-    return today, [*changed, *_beside(network, planned, known, today), *failures(today)]
+    return today, [*changed, *_beside(network, planned, known, today), *failures(today), *ruin(compared, guesses=False)]

@@ -213,3 +213,22 @@ def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
     assert main(["gauge", *words, "--output", str(tmp_path / "ruined")]) == 2
     assert "nothing is written: an output differs by" in capsys.readouterr().err
     assert not (tmp_path / "ruined").exists()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_shift_that_costs_first_guesses_is_refused_with_one_that_does_not(
+    dtype: torch.dtype, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(FAMILIES["gpt2"], dtype).save_pretrained(tmp_path / "model")
+    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 800))
+    words = ["gauge", str(tmp_path / "model"), "--corpus", str(tmp_path / "ids.npy"), "--sequence-length", "16"]
+    capsys.readouterr()
+    assert main([*words, "--shift=8", "--output", str(tmp_path / "ruined")]) == 2
+    refusal = capsys.readouterr().err
+    assert "top-1 stays at" in refusal
+    assert refusal.count("\n") == 1
+    assert not (tmp_path / "ruined").exists()
+    borne = float(refusal.split("--shift ")[1])
+    assert 0 < borne < 8
+    assert main([*words, f"--shift={borne:g}", "--output", str(tmp_path / "borne")]) == 0
+    assert main(["gauge", "--verify", str(tmp_path / "borne")]) == 0
