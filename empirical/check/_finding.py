@@ -111,7 +111,7 @@ class Finding:
         if self.proof is None:
             return ""
         if self.proof.undecided:
-            return "no output tells of a branch that was neither proved nor refuted"
+            return "no output tells of a branch that is not proved to be the definition"
         wrong = [f"d/d{one.name}" for one in self.proof.derivatives if one.status == "refuted"]
         what = "it" if self.proof.status == "refuted" else ", ".join(wrong)
         return f"exact arithmetic refutes {what}" if what else ""

@@ -86,8 +86,10 @@ def tried(inputs: Inputs) -> Tried:
         result.faults += filter(None, [state or _ignored_eps(claim, small)])
         result.trials += _of_dimension(claim, main[1])
     for d, groups in others:
-        with result.listing(result.notes, f"d = {d}"):
+        with result.listing(refused := list[str](), f"d = {d}"):
             result.trials += _of_dimension(claim, groups, f", d = {d}")
+        for text in refused:  # of an array that lies in memory as usual
+            (result.faults if "beyond its end" in text else result.notes).append(text)
     if not result.trials:
         return result
     if claim.kernel.d > HUGE:

@@ -41,7 +41,10 @@ def rewrite(
     summary: Callable[[Json], list[str]],
     borne: Callable[["PreTrainedModel", "Batches", "Batches"], str] = lambda *_: "",
 ) -> int:
-    """Write what `change(network, batches of every other document, of the rest)` makes, or what is `borne`; or verify it."""
+    """Write what `change(network, batches of every other document, of the rest)` makes; or verify it.
+
+    What is `borne` is said where it is refused.
+    """
     import torch
 
     from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold

@@ -228,7 +228,7 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
         "hypotheses": tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),
         "notes": tuple(dict.fromkeys(text for proof in proofs for text in proof.notes)),
         "sizes": tuple(sorted({size for proof in proofs for size in proof.sizes})),
-        "undecided": any(proof.status == "not traced" for proof in proofs),
+        "undecided": worst.status == "not traced" or {"proved", "variant"} <= {proof.status for proof in proofs},
     }
     return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts, **more)
 

@@ -84,11 +84,6 @@ def test_potential(x: Vector, v: Vector, eps: Epsilon):
     wrong("potential of RMSNorm", lambda: derivative(lambda t: potential(t, eps=eps, centered=False), x, v) == along)
 
 
-@test_potential.proof
-def _(goal, given):
-    return assuming(sy.prove(goal), given)
-
-
 @st.composite
 def tangential(draw: st.DrawFn, d: int) -> dict[str, Any]:
     """Two vectors x and v with v orthogonal to 1 and to x."""
