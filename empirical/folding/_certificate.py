@@ -216,8 +216,7 @@ def write_fold(
     """Write the checkpoint and its certificate, to which `more` is added; returns the certificate.
 
     Raises:
-        Ruined: If the fold is not what it should be; then nothing is written.
-        ModelError: If the directory exists.
+        ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with lock(directory, beside=True) as hold:
