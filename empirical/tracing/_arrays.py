@@ -289,6 +289,7 @@ class Arr:
             if old and dim != old:
                 self.trace.refuse(f"axes {self.axes} do not broadcast to {tuple(dims)}")
         if FEATURE in itertools.chain(*dims) and FEATURE not in self.labels:  # as many components as the others have
+            self.trace.permuted = True  # in memory it is one number
             return self.combined(self.filled(1, dims), operator.mul)
         return self.view(dims)
 

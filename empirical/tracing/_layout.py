@@ -10,7 +10,7 @@ from ._arrays import Arr
 from ._sizes import FEATURE, Dim, Num
 
 APART = "where the rows of an input do not lie one after the other"
-_LAST = "inputs whose last axis is strided, or whose axes lie in another order"
+_LAST = "inputs whose last axis is strided, whose axes lie in another order, or whose rows are not all as far apart"
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 

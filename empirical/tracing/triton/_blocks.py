@@ -176,11 +176,14 @@ class Blocks:
         trace, columns, inside = self.trace, tile.columns, tile.inside
         if columns is None or tile.outside is None:
             return trace.refuse("a sum over lanes beyond the row, which nothing defines")
-        vector = inside if inside.axes else inside.expanded([(FEATURE,)])
         size = self.space.extents[columns[-1]]
         lanes = self.valued(size) if len(columns) == 1 else self._all(size)
         beyond = tile.outside.like(tile.outside.value * (lanes - trace.ground.d))
-        return vector.sum(-1).combined(beyond, operator.add)
+        return self.vector(inside).sum(-1).combined(beyond, operator.add)
+
+    def vector(self, arr: Arr) -> Arr:
+        """Columns that may all be one number."""
+        return arr if arr.axes else arr.combined(arr.filled(1, [(FEATURE,)]), operator.mul)
 
     def _all(self, size: Whole) -> Any:
         """As many lanes as all blocks have that a row needs."""

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .._arrays import Arr
 from .._trace import Trace
 from ._blocks import Blocks, Mask, Pointer, Sums, Tile
 from ._memory import Accesses
 from ._whole import PROGRAM, Loop, Space, Whole, quotient, symbol, whole
+from .stand_in import FUNCTIONS
 
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow,
+    ast.FloorDiv: operator.floordiv,
 }  # fmt: skip
 _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -28,10 +28,6 @@ _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 _HINTS = {"eviction_policy", "cache_modifier"}
-_UNARY: dict[str, Callable[[Arr], Arr]] = {
-    "sqrt": Arr.root, "sqrt_rn": Arr.root, "rsqrt": lambda x: x.power(-0.5), "abs": Arr.absolute,
-    "sigmoid": lambda x: x.applied("sigmoid"), "exp": lambda x: x.applied("exp"),
-}  # fmt: skip
 
 
 class Language(str):
@@ -71,15 +67,16 @@ def _is_language(value: Any) -> bool:
 class Interpreter:
     """One launch of a kernel, for an arbitrary program."""
 
-    def __init__(self, trace: Trace, grid: list[Whole], tuned: bool) -> None:
-        self.trace, self.grid, self.refuse = trace, grid, trace.refuse
-        self.space = Space(grid[0], {}, {})
+    def __init__(self, trace: Trace, grid: Whole, tuned: bool) -> None:
+        self.trace, self.refuse, self.space = trace, trace.refuse, Space(grid)
         self.blocks = Blocks(trace, self.space)
         self.accesses = Accesses(trace, self.space, self.blocks, tuned)
         self.frames: list[Frame] = []
 
     def call(self, function: Any, arguments: dict[str, Any]) -> object:
         """Follow a function of Triton to its end."""
+        if function.__code__.co_freevars:
+            self.refuse("a kernel that reads names of the function around it")
         self.trace.sources[function.__code__.co_qualname] = function.__code__
         self.frames.append(Frame(function, [dict(arguments)]))
         try:
@@ -150,12 +147,14 @@ class Interpreter:
         start, stop, step = [*([whole(0)] if len(given) == 1 else []), *given, whole(1)][:3]
         frame, turn = self.frames[-1], f"turn{len(self.space.loops)}"
         self.space.loops[turn] = Loop(start, stop, step)
-        frame.scopes.append({name: start.plus(symbol(turn).times(step))})
+        self.space.turning.append(turn)
+        frame.scopes.append({name: replace(start.plus(symbol(turn).times(step)), short=False)})
         frame.sums.append({})
         frame.reads.append(set())
         line = self.trace.line
         self._block(body)
         self.trace.line = line
+        self.space.turning.pop()
         frame.scopes.pop()
         sums, reads = frame.sums.pop(), frame.reads.pop()
         if reads & sums.keys():
@@ -192,7 +191,7 @@ class Interpreter:
                 if frame.reads:
                     frame.reads[-1].add(name)
                 return scope[name]
-        if name == "float":
+        if name == "float" and name not in frame.function.__globals__:
             return Language("constexpr")
         value = frame.function.__globals__.get(name, range if name == "range" else None)
         if value is range or (hasattr(value, "fn") and _is_language(type(value))):
@@ -244,9 +243,9 @@ class Interpreter:
 
     def _attribute(self, value: Any, name: str) -> object:
         if isinstance(value, Language):
-            return value if name == "element_ty" else Language(name)
+            return Language(value.removeprefix("*") if name == "element_ty" else name)
         if name == "dtype" and isinstance(value, Tile | Pointer):
-            return value.inside.dtype if isinstance(value, Tile) else Language(value.arr.dtype)
+            return value.inside.dtype if isinstance(value, Tile) else Language(f"*{value.arr.dtype}")
         return self.refuse(f"{name} of {type(value).__name__} is asked for")
 
     def _binary(self, how: ast.operator, a: Any, b: Any) -> Any:
@@ -264,10 +263,8 @@ class Interpreter:
             return Pointer(a.arr, self._indexed(a.offset, right, operator.add))
         if left is not None and right is not None and operation is not operator.truediv:
             return self._indexed(left, right, operation)
-        if operation is operator.pow and type(b) in (int, float):
-            return self.blocks.applied(a, lambda x: x.power(b))
-        if operation in (operator.floordiv, operator.pow):
-            return self.refuse(f"the operator {type(how).__name__}")
+        if operation is operator.floordiv:
+            return self.refuse("data is divided without remainder")
         return self.blocks.combined(a, b, operation)
 
     def _indexed(self, a: Whole, b: Whole, how: Callable[..., Any]) -> Whole:
@@ -315,8 +312,8 @@ class Interpreter:
         action = getattr(self, f"_do_{function}", None)
         self.trace.operations[str(function)] += 1
         try:
-            if function in _UNARY and not named:
-                return self.blocks.applied(*given, _UNARY[function])
+            if function in FUNCTIONS and not named:
+                return self.blocks.applied(*given, FUNCTIONS[function][1])
             if isinstance(function, Language) and action is not None:
                 return action(*given, **named)
         except TypeError as error:
@@ -332,12 +329,10 @@ class Interpreter:
         return replace(self.blocks.applied(value, lambda x: x.cast(name), everywhere=True), weak=False)
 
     def _do_program_id(self, axis: int = 0) -> Whole:
-        if axis and (axis >= len(self.grid) or self.grid[axis].number == 1):
-            return whole(0)
-        return PROGRAM if axis == 0 else self.refuse("programs are numbered along two axes")
+        return (PROGRAM, whole(0), whole(0))[axis]
 
     def _do_num_programs(self, axis: int = 0) -> Whole:
-        return self.grid[axis] if axis < len(self.grid) else whole(1)
+        return (self.space.grid, whole(1), whole(1))[axis]
 
     def _do_arange(self, start: Any, end: Any) -> Whole:
         size = self.blocks.whole(end)

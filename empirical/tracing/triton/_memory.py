@@ -26,7 +26,7 @@ class Accesses:
         """What counts the columns of an address, None where it has none; its row and its mask are as they must be."""
         trace, labels = self.trace, pointer.arr.memory.labels
         checked(pointer.arr)
-        if not pointer.offset.wide:
+        if pointer.offset.short:
             trace.unexamined.add(_SHORT)
         rows, vector = tuple(label for label in labels if label != FEATURE), FEATURE in labels
         row, column = pointer.offset, Whole(())
@@ -53,6 +53,9 @@ class Accesses:
             needed.append(D.plus(column, -1))
             if len(columns) == 1:
                 self.blocks.reaches(columns[0])
+        shape = pointer.offset.shape
+        if isinstance(mask, Mask) and self.blocks.broadcast(mask.shape, shape) != shape:
+            trace.refuse("a mask of another shape than where it is used")
         self._masked(mask, needed, allowed)
         return columns
 
@@ -92,8 +95,8 @@ class Accesses:
         columns, memory = self._place(pointer, mask), pointer.arr.memory
         if not [label for label in memory.labels if label != FEATURE]:
             trace.refuse("every program writes into the same place")
-        if memory in self.stored:
-            trace.refuse("a launch writes into one array twice")
+        if memory in self.stored or set(self.space.turning) - pointer.offset.symbols:
+            trace.refuse("a launch writes into one place twice, or in a loop of any number of turns")
         if tile.part or tile.columns not in (None, columns) or (columns is None and tile.inside.axes):
             trace.refuse("what is stored has other columns than where it is stored")
         if self.blocks.broadcast(tile.shape, pointer.offset.shape) != pointer.offset.shape:
@@ -103,5 +106,5 @@ class Accesses:
         self.stored.append(memory)
         if memory.name:
             trace.notes.add(f"it writes into its input {memory.name}")
-        inside = tile.inside if tile.inside.axes or not columns else tile.inside.expanded([(FEATURE,)])
+        inside = self.blocks.vector(tile.inside) if columns else tile.inside
         memory.become(trace.ground.rounded(inside.value, arr.dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Monomial = tuple[str, ...]
 Shape = tuple[str, ...]
@@ -12,23 +12,24 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Whole:
-    """A polynomial by sorted monomials, the shape of its block, and whether it is computed in 64 bits."""
+    """A polynomial by sorted monomials, its shape, whether it has 64 bits, and whether a product in it had fewer."""
 
     terms: tuple[tuple[Monomial, int], ...]
     shape: Shape = ()
     wide: bool = False
+    short: bool = False
 
     @staticmethod
-    def of(terms: Mapping[Monomial, int], shape: Shape = (), wide: bool = False) -> Whole:
+    def of(terms: Mapping[Monomial, int], *, wide: bool = False, short: bool = False) -> Whole:
         """The polynomial with these coefficients."""
-        return Whole(tuple(sorted((m, c) for m, c in terms.items() if c)), shape, wide)
+        return Whole(tuple(sorted((m, c) for m, c in terms.items() if c)), (), wide, short)
 
     def plus(self, other: Whole, factor: int = 1) -> Whole:
         """The sum with a multiple of another one."""
         terms = dict(self.terms)
         for monomial, number in other.terms:
             terms[monomial] = terms.get(monomial, 0) + factor * number
-        return Whole.of(terms, wide=self.wide or other.wide)
+        return Whole.of(terms, wide=self.wide or other.wide, short=self.short or other.short)
 
     def times(self, other: Whole) -> Whole:
         """The product."""
@@ -37,7 +38,9 @@ class Whole:
             for b, n in other.terms:
                 monomial = tuple(sorted(a + b))
                 terms[monomial] = terms.get(monomial, 0) + m * n
-        return Whole.of(terms, wide=self.wide or other.wide)
+        wide = self.wide or other.wide
+        large = bool(self.symbols and other.symbols and not wide)
+        return Whole.of(terms, wide=wide, short=self.short or other.short or large)
 
     def split(self, factor: Monomial) -> tuple[Whole, Whole]:
         """Quotient and rest of the division by a monomial."""
@@ -100,11 +103,12 @@ class Loop:
 
 @dataclass
 class Space:
-    """How many programs there are, the length of each lane, and the range of each turn."""
+    """How many programs there are, the length of each lane, the range of each turn, and the turns one is in."""
 
     grid: Whole
-    extents: dict[str, Whole]
-    loops: dict[str, Loop]
+    extents: dict[str, Whole] = field(default_factory=dict)
+    loops: dict[str, Loop] = field(default_factory=dict)
+    turning: list[str] = field(default_factory=list)
 
     def covers_rows(self, row: Whole, count: Whole) -> str | None:
         """How each of `count` rows is read once: a ``program``, ``tile`` with a mask, ``stride``; None if not."""

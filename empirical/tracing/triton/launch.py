@@ -70,7 +70,8 @@ def _unwrapped(trace: Trace, kernel: Any) -> tuple[Any, dict[str, Any], list[Any
     """The kernel itself, the constants that tuning gives it, and the heuristics around it."""
     constants, heuristics, tuned = dict[str, Any](), list[Any](), False
     while type(kernel).__name__ != "JITFunction":
-        if getattr(kernel, "reset_to_zero", None) or getattr(kernel, "pre_hook", None):
+        hooks = [getattr(each, "pre_hook", None) for each in (kernel, *getattr(kernel, "configs", ()))]
+        if getattr(kernel, "reset_to_zero", None) or any(hooks):
             trace.refuse("memory is reset while a kernel is tuned")
         configs = [config.kwargs for config in getattr(kernel, "configs", ())]
         tuned |= len(configs) > 1
@@ -122,7 +123,9 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
         trace.refuse(f"a launch that does not fit its kernel: {error}")
     sizes = grid(Arguments(whole_call.arguments)) if callable(grid) else grid
     sizes = sizes if isinstance(sizes, tuple | list) else (sizes,)
-    programs = [_whole(trace, size) for size in sizes]
+    programs, *more = (_whole(trace, size) for size in sizes)
+    if any(size.number != 1 for size in more):
+        trace.refuse("programs are numbered along two axes")
     trace.unexamined.add(_UNSEEN)
     trace.launched = True
     taken = {name: _argument(trace, value) for name, value in whole_call.arguments.items()}

@@ -12,6 +12,15 @@ import numpy as np
 
 NAMES = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
          ".language.extra.cuda.libdevice")  # fmt: skip
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sqrt": (np.sqrt, lambda x: x.root()),
+    "sqrt_rn": (np.sqrt, lambda x: x.root()),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), lambda x: x.power(-0.5)),
+    "abs": (np.abs, lambda x: x.absolute()),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x: x.applied("sigmoid")),
+    "exp": (np.exp, lambda x: x.applied("exp")),
+}
+"""Functions of each number: of a block of NumPy, and of a traced array."""
 _launches = [0]
 _programs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
 __path__: list[str] = []
@@ -118,16 +127,6 @@ def num_programs(axis: int) -> int:
     return (*_programs[-1][1], 1, 1)[axis]
 
 
-def rsqrt(value: Any) -> Block:
-    """1/√x."""
-    return block(1 / np.sqrt(block(value)))
-
-
-def sigmoid(value: Any) -> Block:
-    """1/(1 + exp(−x))."""
-    return block(1 / (1 + np.exp(-block(value))))
-
-
 class JITFunction:
     """A kernel; around it constants may be chosen, of which the first configuration is taken."""
 
@@ -144,25 +143,18 @@ class JITFunction:
         return functools.partial(_launch, self, grid)
 
 
-class Autotuner(JITFunction):
-    """A kernel with configurations."""
+class Wrapped(JITFunction):
+    """A kernel with configurations, or with constants that functions of its arguments give."""
 
-    def __init__(self, fn: Any, configs: list[Any], reset_to_zero: Any) -> None:
-        self.fn, self.configs, self.reset_to_zero = fn, configs, reset_to_zero
-
-
-class Heuristics(JITFunction):
-    """A kernel with constants that functions of its arguments give."""
-
-    def __init__(self, fn: Any, values: dict[str, Callable[..., Any]]) -> None:
-        self.fn, self.values = fn, values
+    def __init__(self, fn: Any, **about: Any) -> None:
+        vars(self).update(about, fn=fn)
 
 
 class Config:
     """One configuration."""
 
-    def __init__(self, kwargs: dict[str, Any], num_warps: int = 4, num_stages: int = 3, **_: object) -> None:
-        self.kwargs, self.num_warps, self.num_stages = kwargs, num_warps, num_stages
+    def __init__(self, kwargs: dict[str, Any], num_warps: int = 4, num_stages: int = 3, **about: object) -> None:
+        vars(self).update(about, kwargs=kwargs, num_warps=num_warps, num_stages=num_stages)
 
 
 def jit(fn: Any = None, **_: object) -> Any:
@@ -170,14 +162,14 @@ def jit(fn: Any = None, **_: object) -> Any:
     return jit if fn is None else JITFunction(fn)
 
 
-def autotune(configs: list[Any], key: Any, reset_to_zero: Any = None, **_: object) -> Callable[..., Any]:
+def autotune(configs: list[Any], key: Any, **about: object) -> Callable[..., Any]:
     """Decorator of kernels with configurations."""
-    return lambda fn: Autotuner(fn, configs, reset_to_zero)
+    return lambda fn: Wrapped(fn, configs=configs, **about)
 
 
 def heuristics(values: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
     """Decorator of kernels with chosen constants."""
-    return lambda fn: Heuristics(fn, values)
+    return lambda fn: Wrapped(fn, values=values)
 
 
 def _launch(kernel: Any, grid: Any, *arguments: Any, **named: Any) -> None:
@@ -238,11 +230,12 @@ def __getattr__(name: str) -> Any:
         return type(name, (int,), {"value": property(int), "__module__": __name__})
     if name in ("language", "math", "extra", "libdevice", "cuda"):
         return importlib.import_module(__name__)
-    if not hasattr(np, name.removesuffix("_rn")) or name.startswith("__"):
+    function = FUNCTIONS[name][0] if name in FUNCTIONS else getattr(np, name, None)
+    if function is None or name.startswith("__"):
         raise AttributeError(name)
 
     def mapped(value: Any) -> Block:
-        return block(getattr(np, name.removesuffix("_rn"))(block(value)))
+        return block(function(block(value)))
 
     mapped.__name__ = name
     return mapped

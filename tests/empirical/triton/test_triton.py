@@ -55,6 +55,14 @@ def test_a_right_kernel_is_proved(name: str, tmp_path: Path) -> None:
     assert any("races" in text for text in proof.unexamined)
 
 
+_AROUND = """def around(LARGEST):
+    @triton.jit
+    def scaled(x, scale, w):
+        return x * scale * w * LARGEST / 65536
+    return scaled
+_scaled = around(1)
+@triton.jit
+"""
 FAULTS: dict[str, tuple[str, str, str]] = {
     "variance over the padding": ("layer_norm", "tl.where(mask, x - mean, 0.0)", "x - mean"),
     "mean over the block": ("layer_norm", "mean = tl.sum(x, axis=0) / N", "mean = tl.sum(x, axis=0) / BLOCK"),
@@ -109,19 +117,22 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "stride of the loop": ("strided_rms_norm", "M, tl.num_programs(0))", "M, 2 * tl.num_programs(0))"),
     "loop from the first row": ("strided_rms_norm", "range(tl.program_id(0), M", "range(0, M"),
     "loop to N": ("strided_rms_norm", "tl.program_id(0), M, tl", "tl.program_id(0), N, tl"),
-    "the sum before it is rounded twice": (
-        "residual_rms_norm",
-        "wide * wide, axis=0) / N",
-        "s * wide, axis=0) / BLOCK",
-    ),
     "another launch's array": ("residual_rms_norm", "tl.load(R + row * N", "tl.load(Y + row * N"),
     "gain of another row": ("residual_rms_norm", "tl.load(W + cols, mask=mask)", "tl.load(W + row, mask=mask)"),
     "output is the sum": ("residual_rms_norm", "return y.view(x.shape), s", "return s.view(x.shape), y"),
-    "output of empty memory": (
-        "residual_rms_norm",
-        "return y.view(x.shape)",
-        "return torch.empty_like(y).view(x.shape)",
+    "output of empty memory": ("residual_rms_norm", "return y.view", "return torch.empty_like(y).view"),
+    "stored in no turn": ("layer_norm", "tl.store(Y +", "for k in range(0): tl.store(Y +"),
+    "programs along a second axis": ("layer_norm", "_layer[(M,)]", "_layer[(M, 2)]"),
+    "gain of one place": ("layer_norm", "rows, y, weight,", "rows, y, weight.new_ones(1).expand(N),"),
+    "mask of another shape": (
+        "tiled_layer_norm",
+        "(rows < M)[:, None] & inside[None, :]",
+        "(rows < M)[None, :] & inside[:, None]",
     ),
+    "format of a pointer": ("rms_norm", "load(w_ptr", "load((w_ptr if x_ptr.dtype == tl.float32 else y_ptr)"),
+    "hook of tuning": ("tiled_layer_norm", 'key=["N"])', 'key=["N"], pre_hook=print)'),
+    "hook of a configuration": ("tiled_layer_norm", '{"BT": 8})', '{"BT": 8}, pre_hook=print)'),
+    "name around a kernel": ("residual_rms_norm", "@triton.jit\n", _AROUND),
 }
 
 
@@ -190,6 +201,15 @@ def test_rows_that_lie_apart_are_named(tmp_path: Path) -> None:
     proof = proof_of(loaded(tmp_path, "rms_norm", ("row * y_row", "row * x_row")), "rms_norm")
     assert proof.status == "proved"
     assert any("rows of an input do not lie one after the other" in text for text in proof.unexamined)
+
+
+@pytest.mark.parametrize(("row", "late"), [("row * x_row", False), ("(first * x_row).to(tl.int64)", True)])
+def test_a_product_of_32_bits_is_named(row: str, late: bool, tmp_path: Path) -> None:
+    first = "first = tl.program_id(0)\n    row = first.to(tl.int64)"
+    changes = ("row = tl.program_id(0).to(tl.int64)", first), ("row * x_row", row)
+    proof = proof_of(loaded(tmp_path, "rms_norm", *changes), "rms_norm")
+    assert proof.status == "proved", str(proof)
+    assert any("computed in 32 bits" in text for text in proof.unexamined) == late
 
 
 def test_a_refusal_names_the_line(tmp_path: Path) -> None:
