@@ -27,6 +27,7 @@ _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
+_RANGES = (range, "range")
 _HINTS = {"eviction_policy", "cache_modifier"}
 
 
@@ -87,8 +88,6 @@ class Interpreter:
             self.frames.pop()
         return None
 
-    # ------------------------------------------------------------------------------------------------------ statements
-
     def _block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             file = Path(self.frames[-1].function.__code__.co_filename).name
@@ -109,7 +108,10 @@ class Interpreter:
                 self._added(name, how, value)
             case ast.If(test, body, other):
                 self._block(body if self._truth(test) else other)
-            case ast.For(ast.Name(id=name), ast.Call(function, over, []), body, []) if self._is_range(function):
+            case ast.For(ast.Name(id=name), ast.Call(function, over, []), body, []) if self._value(function) in (
+                range,
+                "range",
+            ):
                 self._turns(name, [self.blocks.whole(self._value(bound)) for bound in over], body)
             case ast.Return(ast.expr() as value) if not self.frames[-1].sums:
                 raise Return(self._value(value))
@@ -136,9 +138,6 @@ class Interpreter:
         if not isinstance(before, Tile | float | int) or not isinstance(how, ast.Add):
             self.refuse(f"{name} lives longer than the loop, and is changed otherwise than by += of numbers")
         frame.sums[-1].setdefault(name, []).append(self._value(value))
-
-    def _is_range(self, function: ast.expr) -> bool:
-        return self._value(function) in (range, "range")
 
     def _turns(self, name: str, given: list[Any], body: list[ast.stmt]) -> None:
         """The body of a loop once, on an arbitrary turn."""
@@ -180,8 +179,6 @@ class Interpreter:
         if blocks.broadcast(first.shape, block.shape) != first.shape:
             self.refuse("a block is added to one of another shape")
         return Sums(first, replace(block, shape=first.shape))
-
-    # ----------------------------------------------------------------------------------------------------- expressions
 
     def _name(self, name: str) -> object:
         """A name of the kernel, or of its module: Triton's language, another kernel, or a number that is noted."""
@@ -297,8 +294,6 @@ class Interpreter:
         if old or "?" in new or not isinstance(value, Tile | Whole | Mask) or getattr(value, "part", None):
             return self.refuse("a part of a block is taken")
         return replace(value, shape=tuple(new))
-
-    # ----------------------------------------------------------------------------------------------------------- calls
 
     def _called(self, node: ast.expr, arguments: list[ast.expr], named: dict[str, Any]) -> object:
         given = [self._value(argument) for argument in arguments]

@@ -38,7 +38,7 @@ class Accesses:
             way = self.space.covers_rows(row, count)
             if way is None:
                 trace.refuse(f"element {pointer.offset} of {self.space.grid} programs: not each row once, or not known")
-            if self.row is not None and (not self.row.same(row) or self.labels != rows):
+            if self.row is not None and (self.row != row or self.labels != rows):
                 trace.refuse(f"row {row} of one array beside row {self.row} of another")
             self.row, self.labels = row, rows
             (needed if way == "tile" else allowed).append(count.plus(row, -1))
@@ -62,12 +62,10 @@ class Accesses:
     def _masked(self, mask: object, needed: list[Whole], allowed: list[Whole]) -> None:
         if mask is not None and mask is not True and not isinstance(mask, Mask):
             self.trace.refuse("a mask that is no comparison of lanes with sizes")
-        given = {one.terms for one in mask.conditions} if isinstance(mask, Mask) else set()
-        wanted = {one.terms for one in needed}
-        if wanted - given:
-            text = " and ".join(f"{one} > 0" for one in needed if one.terms not in given)
-            self.trace.refuse(f"an access that is not masked by {text}")
-        if given - wanted - {one.terms for one in allowed}:
+        given = set(mask.conditions if isinstance(mask, Mask) else ())
+        if missing := [f"{one} > 0" for one in needed if one not in given]:
+            self.trace.refuse(f"an access that is not masked by {' and '.join(missing)}")
+        if given - {*needed, *allowed}:
             self.trace.refuse("a mask that leaves out more than what lies beyond a row")
 
     def load(self, pointer: Pointer, mask: object, other: object) -> Tile:

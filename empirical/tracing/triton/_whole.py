@@ -12,12 +12,12 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Whole:
-    """A polynomial by sorted monomials, its shape, whether it has 64 bits, and whether a product in it had fewer."""
+    """A polynomial in sorted monomials; its shape; whether it has 64 bits, and whether a product in it had fewer."""
 
     terms: tuple[tuple[Monomial, int], ...]
-    shape: Shape = ()
-    wide: bool = False
-    short: bool = False
+    shape: Shape = field(default=(), compare=False)
+    wide: bool = field(default=False, compare=False)
+    short: bool = field(default=False, compare=False)
 
     @staticmethod
     def of(terms: Mapping[Monomial, int], *, wide: bool = False, short: bool = False) -> Whole:
@@ -62,10 +62,6 @@ class Whole:
     def number(self) -> int | None:
         """What it is if nothing is in it."""
         return None if self.symbols else dict(self.terms).get((), 0)
-
-    def same(self, other: Whole) -> bool:
-        """Whether both are one polynomial."""
-        return self.terms == other.terms
 
     def __str__(self) -> str:
         parts = ("·".join([*([str(n)] if n != 1 or not m else []), *m]) for m, n in self.terms)
@@ -113,20 +109,17 @@ class Space:
     def covers_rows(self, row: Whole, count: Whole) -> str | None:
         """How each of `count` rows is read once: a ``program``, ``tile`` with a mask, ``stride``; None if not."""
         free = row.symbols & (self.extents.keys() | self.loops.keys())
-        if row.same(PROGRAM) and self.grid.same(count):
+        if row == PROGRAM and self.grid == count:
             return "program"
         if len(free) != 1:
             return None
         (name,) = free
         if name in self.extents:
             size = self.extents[name]
-            tile = row.same(PROGRAM.times(size).plus(symbol(name))) and self.grid.same(quotient(count, size))
+            tile = row == PROGRAM.times(size).plus(symbol(name)) and self.grid == quotient(count, size)
             return "tile" if tile else None
-        loop = self.loops[name]
-        if not row.same(loop.start.plus(symbol(name).times(loop.step))):
-            return None
-        by_grid = loop.start.same(PROGRAM) and loop.stop.same(count) and loop.step.same(self.grid)
-        return "stride" if by_grid else None
+        strided = row == PROGRAM.plus(symbol(name).times(self.grid))
+        return "stride" if strided and self.loops[name] == Loop(PROGRAM, count, self.grid) else None
 
     def columns(self, column: Whole, d: Whole) -> tuple[str, ...] | None:
         """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not."""
@@ -136,9 +129,9 @@ class Space:
             return None
         size = self.extents[lanes[0]]
         if not turns:
-            return (lanes[0],) if column.same(symbol(lanes[0])) else None
+            return (lanes[0],) if column == symbol(lanes[0]) else None
         loop, turn = self.loops[turns[0]], symbol(turns[0])
-        by_column = loop.stop.same(d) and loop.step.same(size)
-        by_block = loop.stop.same(quotient(d, size)) and loop.step.number == 1
+        by_column = loop.stop == d and loop.step == size
+        by_block = loop.stop == quotient(d, size) and loop.step.number == 1
         counted = loop.start.number == 0 and (by_column or by_block)
-        return (turns[0], lanes[0]) if counted and column.same(turn.times(size).plus(symbol(lanes[0]))) else None
+        return (turns[0], lanes[0]) if counted and column == turn.times(size).plus(symbol(lanes[0])) else None

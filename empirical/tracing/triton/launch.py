@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -14,6 +15,7 @@ import torch
 from .._sizes import FEATURE, Num
 from .._torch import Size
 from .._trace import Trace
+from . import stand_in
 from ._blocks import Pointer
 from ._interpreter import Interpreter
 from ._whole import Whole, quotient, symbol, whole
@@ -23,7 +25,7 @@ _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a nu
 
 
 class Arguments(dict[str, Any]):
-    """What a program's own functions choose constants by."""
+    """What a program's own functions choose constants by: no state of the program."""
 
 
 def _whole(trace: Trace, value: object) -> Whole:
@@ -38,32 +40,22 @@ def _any(trace: Trace, name: str, at: Callable[[int], int]) -> Num:
     return Size(trace, trace.block(name, at), (name,))
 
 
-def _power(n: int) -> int:
-    """The smallest power of 2 that is no smaller."""
-    return 1 << (n - 1).bit_length()
-
-
-def next_power_of_2(n: Num | int) -> Num | int:
+def next_power_of_2(n: Num) -> Num:
     """The smallest power of 2 that is no smaller; of d, any number that is no smaller."""
-    if not isinstance(n, Num):
-        return _power(n)
     if n.dim != (FEATURE,):
         n.trace.refuse("the next power of 2 of something else than d")
-    made = _any(n.trace, "pow2d", _power)
+    made = _any(n.trace, "pow2d", stand_in.next_power_of_2)
     if "pow2d" not in n.trace.assumed:
         n.trace.assumed.add("pow2d")
         n.trace.ground.assume(made.value - n.trace.ground.d, ">=")
     return made
 
 
-def cdiv(a: Num | int, b: Num | int) -> Num | int:
-    """⌈a/b⌉."""
-    found = next((value for value in (a, b) if isinstance(value, Num)), None)
-    if found is None:
-        return -(-a // b)
-    made = quotient(_whole(found.trace, a), _whole(found.trace, b))
-    (names,) = (monomial for monomial, _ in made.terms)
-    return Size(found.trace, None, names)
+def cdiv(a: Num | int, b: Num | int) -> Num:
+    """⌈a/b⌉, of which one is traced."""
+    trace = a.trace if isinstance(a, Num) else b.trace  # type: ignore[union-attr]
+    ((names, _),) = quotient(_whole(trace, a), _whole(trace, b)).terms
+    return Size(trace, None, names)
 
 
 def _unwrapped(trace: Trace, kernel: Any) -> tuple[Any, dict[str, Any], list[Any], bool]:
@@ -133,40 +125,16 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     trace.line = ""
 
 
-def _item(kernel: Any, grid: Any) -> Callable[..., Any]:
-    """A kernel with a grid, ready to be launched."""
-
-    def launch(*arguments: Any, **named: Any) -> None:
-        arr = next(value.arr for value in (*arguments, *named.values()) if hasattr(value, "arr"))
-        launched(arr.trace, kernel, grid, arguments, named)
-
-    return launch
-
-
-def _no_device(*_: object) -> contextlib.AbstractContextManager[None]:
-    return contextlib.nullcontext()
-
-
-class _Device:
-    """A GPU with an arbitrary number of processors."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.multi_processor_count = Size(trace, None, ("SM",))
-
-
 @contextlib.contextmanager
 def launching(trace: Trace) -> Iterator[None]:
     """A block in which launches are followed and the functions around them take sizes."""
-    patches: list[Any] = [
-        mock.patch.multiple(torch.cuda, device=_no_device, get_device_properties=lambda *_: _Device(trace))
-    ]
-    real = sys.modules.get("triton")
-    if real is not None and hasattr(real, "runtime"):
-        patches += [
-            mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", _item),
-            mock.patch.multiple(real, cdiv=cdiv, next_power_of_2=next_power_of_2),
-        ]
+    device = SimpleNamespace(multi_processor_count=Size(trace, None, ("SM",)))
     with contextlib.ExitStack() as stack:
-        for patch in patches:
-            stack.enter_context(patch)
+        nothing = {"device": lambda *_: contextlib.nullcontext(), "get_device_properties": lambda *_: device}
+        stack.enter_context(mock.patch.multiple(torch.cuda, **nothing))
+        real = sys.modules.get("triton")
+        if real is not None and hasattr(real, "runtime"):
+            stack.enter_context(mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", stand_in.launcher))
+            sizes = {name: getattr(stand_in, name) for name in ("cdiv", "next_power_of_2")}
+            stack.enter_context(mock.patch.multiple(real, **sizes))
         yield

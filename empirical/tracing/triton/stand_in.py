@@ -25,8 +25,7 @@ _launches = [0]
 _programs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
 __path__: list[str] = []
 __version__ = "3.0.0"
-int32, int64, float64, float32 = "int32", "int64", "float64", "float32"
-bfloat16, float16 = "bfloat16", "float16"
+int32, int64, float64, float32, bfloat16, float16 = "int32", "int64", "float64", "float32", "bfloat16", "float16"
 range, static_range = range, range
 
 
@@ -140,7 +139,7 @@ class JITFunction:
         return self.fn(*arguments, **named)
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
-        return functools.partial(_launch, self, grid)
+        return launcher(self, grid)
 
 
 class Wrapped(JITFunction):
@@ -172,6 +171,11 @@ def heuristics(values: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
     return lambda fn: Wrapped(fn, values=values)
 
 
+def launcher(kernel: Any, grid: Any) -> Callable[..., None]:
+    """A kernel with a grid, ready to be launched."""
+    return functools.partial(_launch, kernel, grid)
+
+
 def _launch(kernel: Any, grid: Any, *arguments: Any, **named: Any) -> None:
     """Run a launch, program by program; of traced arrays, follow it."""
     found = next((value.arr for value in (*arguments, *named.values()) if hasattr(value, "arr")), None)
@@ -186,8 +190,7 @@ def _launch(kernel: Any, grid: Any, *arguments: Any, **named: Any) -> None:
     for each in chain:
         given |= each.configs[0].kwargs if hasattr(each, "configs") else {}
         given |= {name: choose(given) for name, choose in getattr(each, "values", {}).items()}
-    sizes = grid(given) if callable(grid) else grid
-    sizes = tuple(map(int, sizes))
+    sizes = tuple(map(int, grid(given) if callable(grid) else grid))
     storages: dict[int, tuple[Any, np.ndarray]] = {}
     taken = {name: _argument(value, storages) for name, value in given.items()}
     _launches[0] += 1

@@ -124,11 +124,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "stored in no turn": ("layer_norm", "tl.store(Y +", "for k in range(0): tl.store(Y +"),
     "programs along a second axis": ("layer_norm", "_layer[(M,)]", "_layer[(M, 2)]"),
     "gain of one place": ("layer_norm", "rows, y, weight,", "rows, y, weight.new_ones(1).expand(N),"),
-    "mask of another shape": (
-        "tiled_layer_norm",
-        "(rows < M)[:, None] & inside[None, :]",
-        "(rows < M)[None, :] & inside[:, None]",
-    ),
+    "mask.T": ("tiled_layer_norm", "(rows < M)[:, None] & inside[None, :]", "(rows < M)[None, :] & inside[:, None]"),
     "format of a pointer": ("rms_norm", "load(w_ptr", "load((w_ptr if x_ptr.dtype == tl.float32 else y_ptr)"),
     "hook of tuning": ("tiled_layer_norm", 'key=["N"])', 'key=["N"], pre_hook=print)'),
     "hook of a configuration": ("tiled_layer_norm", '{"BT": 8})', '{"BT": 8}, pre_hook=print)'),
