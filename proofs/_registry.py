@@ -3,9 +3,12 @@
 import functools
 import importlib
 import pkgutil
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from lngeom.errors import InputError
+from lngeom.errors import InputError, LngeomError
 from lngeom.theorems import Theorem, theorems_of
 
 from . import chapters
@@ -60,7 +63,27 @@ def stated_in(file: Path) -> list[Theorem]:
     """The theorems that a Python file states."""
     if not file.is_file():
         raise InputError(f"{file} is not there: give a Python file that states theorems")
-    stated = theorems_of(file)
+    with blamed_on(file):
+        stated = theorems_of(file)
     if not stated:
         raise InputError(f"{file} states no theorem: `@theorem` of lngeom.theorems makes one of a function")
     return stated
+
+
+@contextmanager
+def blamed_on(*files: Path) -> Iterator[None]:
+    """What code of these files raises is an InputError that names the line; so is the end of the process."""
+    try:
+        yield
+    except (LngeomError, MemoryError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        own = {str(file.resolve()) for file in files}
+        lines = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
+                 if frame.filename in own]  # fmt: skip
+        if isinstance(error, SyntaxError) and not lines:
+            lines = [f"{error.filename}:{error.lineno}"]
+        if not lines:
+            raise
+        said = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise InputError(f"{lines[-1]}: {' '.join(said.split())}; mend that line, then run it again") from None

@@ -7,6 +7,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ class Theorem:
     @property
     def chapter(self) -> str:
         """The name of the file, the first part of the id; at a prompt that of the module."""
-        return self.file.stem if self.file.stem.isidentifier() else self.body.__module__.rpartition(".")[2]
+        return self.file.stem if self.file.suffix == ".py" else self.body.__module__.rpartition(".")[2]
 
     @property
     def id(self) -> str:
@@ -190,12 +191,15 @@ class Theorem:
 
         Raises:
             ProofError, CheckError: As :meth:`prove`, and if the checker refuses a proof.
+            BodyError: If the id is no name of a certificate.
 
         >>> from proofs import find
         >>> (data,) = find("projection.fixes_hyperplane").certificates()
         >>> data["terms"][:3], [step["rule"] for step in data["steps"]]
         ([['v', 'x'], ['q', 1, 1], ['*', 1, 0]], ['assume', 'combine'])
         """
+        if not re.fullmatch(r"[\w.]+", self.id, re.ASCII):
+            raise BodyError(f"{self.id} names a certificate: call file and function by ASCII letters, digits and _")
         proved = self.prove(searched=searched)
         ids = [*(f"{self.id}_{k}" for k in range(1, len(proved))), self.id]
         made = []
@@ -303,15 +307,20 @@ def _loaded(file: Path) -> ModuleType:
     """The module of a file, which finds the modules beside it."""
     file = file.resolve()
     known = sys.modules.get(file.stem)
-    if known is not None and getattr(known, "__file__", None) == str(file):
-        return known
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    taken = known is not None and getattr(known, "__file__", None) != str(file)
+    name = str(file) if taken or file.stem in sys.stdlib_module_names else file.stem
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{file} is no Python file")
-    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     finally:
         sys.path.remove(str(file.parent))
     return module

@@ -31,7 +31,7 @@ from rich.text import Text
 from lngeom.options import argument, json_alone, json_option, option
 from lngeom.theorems import Theorem
 
-from .._registry import find, stated_in, theorems
+from .._registry import blamed_on, find, stated_in, theorems
 from .._terminal import show
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def _replayed(gathered: list[Evidence]) -> str:
 def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
     from .._evidence import gather
 
-    return gather(theorem, timeout)
+    with blamed_on(theorem.file):
+        return gather(theorem, timeout)
 
 
 def _progress(chosen: list[Theorem], jobs: int | None, timeout: int | None) -> Iterator[Evidence]:

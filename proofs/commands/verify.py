@@ -23,7 +23,7 @@ from lngeom.kernel import ProofCertificate, ProofError
 from lngeom.options import argument, option
 from lngeom.theorems import CheckError
 
-from .._registry import stated_in, theorems
+from .._registry import blamed_on, stated_in, theorems
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def run(options: Options) -> int:
             if options.files:
                 given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
                 stated = (theorem for file in options.files if file.suffix != ".json" for theorem in stated_in(file))
-                certificates = given + write(stated, folder)
+                with blamed_on(*options.files):
+                    certificates = given + write(stated, folder)
                 build_checker(folder)
                 replay(certificates, folder)
                 audit([data["id"] for data in certificates], folder)

@@ -110,6 +110,33 @@ def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.Capt
     assert error.count("\n") == 1
 
 
+HEAD = "from lngeom.theorems import Vector, theorem\n@theorem\ndef test_one(x: Vector):\n    "
+
+
+@pytest.mark.parametrize("command", ["prove", "verify"])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import sys\nsys.exit(0)", "2: SystemExit: 0"),
+        ("raise SystemExit", "1: SystemExit"),
+        ("class Own(BaseException): ...\nraise Own('a\\nb')", "2: Own: a b"),
+        ("\nx = (", "2: SyntaxError: '(' was never closed"),
+        ("import json\njson.loads('{')", "2: JSONDecodeError: Expecting"),
+        (HEAD + "raise SystemExit(0)", "4: SystemExit: 0"),
+        (HEAD + "assert x == nothing", "4: NameError: name 'nothing' is not defined"),
+    ],
+)
+def test_an_error_of_one_s_own_file_is_told_with_its_line(
+    text: str, line: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "own_raises.py"
+    file.write_text(text, encoding="utf-8")
+    assert main([command, str(file)]) == 2
+    error = capsys.readouterr().err
+    assert f"{file}:{line}" in error
+    assert error.count("\n") == 1
+
+
 def test_prove_works_beside_another_package_of_that_name_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "proofs").mkdir()
     (tmp_path / "proofs" / "__init__.py").write_text("raise ImportError('another project')\n", encoding="utf-8")
@@ -147,13 +174,19 @@ def test_kurtosis(x: Vector):
 """
 
 
-def test_theorems_of_a_file_are_proved_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "own_norms.py").write_text(OWN, encoding="utf-8")
-    assert main(["prove", str(tmp_path / "own_norms.py"), "--certificates", str(tmp_path / "written")]) == 0
+@pytest.mark.parametrize("name", ["own_norms", "json"])  # also of a module of Python's
+def test_theorems_of_a_file_are_proved_and_written(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / f"{name}.py").write_text(OWN, encoding="utf-8")
+    assert main(["prove", str(tmp_path / f"{name}.py"), "--certificates", str(tmp_path / "written")]) == 0
     assert "radius √(d − 1)\n      false at d = 2: x = (" in capsys.readouterr().out
-    assert [file.name for file in (tmp_path / "written").iterdir()] == ["own_norms.radius.json"]
+    assert [file.name for file in (tmp_path / "written").iterdir()] == [f"{name}.radius.json"]
+    assert sys.modules["json"] is json
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
-    for file, message in (("empty.py", "states no theorem"), ("nowhere.py", "is not there")):
+    (tmp_path / "own-norms.py").write_text(OWN, encoding="utf-8")
+    wrong = {"empty": "states no theorem", "nowhere": "is not there", "own-norms": "own-norms.radius names a cert"}
+    for file, message in ((f"{name}.py", line) for name, line in wrong.items()):
         assert main(["prove", str(tmp_path / file)]) == 2
         assert message in capsys.readouterr().err
 
