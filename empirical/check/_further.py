@@ -17,7 +17,8 @@ def further(claim: Claim, x: np.ndarray) -> Iterator[str]:
     Of the sum it is the cotangent itself, without rounding; of a statistic it is seen only whether it is dropped.
     """
     torch, kernel, x = importlib.import_module("torch"), claim.kernel, claim.stored(x)
-    leaf, fused = kernel.array(x).requires_grad_(), kernel.form.target
+    array: Any = kernel.array(x)
+    leaf, fused = array.requires_grad_(), kernel.form.target
     output: Any = kernel.whole(leaf)
     outputs = [output, fused.total] if isinstance(fused, Fused) else output if isinstance(output, tuple) else [output]
     for i, values in enumerate(outputs[1:], start=2):

@@ -197,12 +197,11 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
         fitted = {pulled(trial.x, trial.cotangent, trial.got, trial.bound, trial.base) for trial in telling}
         if all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in proved):
             fitted = {"NaN where the gain is 0" if proved[0].label == ODD_GAINS else "NaN"}
-        known = (
-            list(fitted) if len(fitted) == 1 and all(fitted) else list(filter(None, [_of_parameters(trials, proved)]))
-        )
-        if isinstance(inputs.claim.kernel.form.target, Fused):
-            known = [_HALVES.get(text, text) for text in known]
-    cause += f": {known[0]}" if known else ""
+        one = next(iter(fitted)) if len(fitted) == 1 else None
+        known = one or _of_parameters(trials, proved)
+        if known and isinstance(inputs.claim.kernel.form.target, Fused):
+            known = _HALVES.get(known, known)
+    cause += f": {known}" if known else ""
     where = {trial.label for trial in wrong}
     return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
 

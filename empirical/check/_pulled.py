@@ -73,11 +73,20 @@ def _off(factors: list[float], d: int, *, centered: bool) -> str:
     mean, along = "mean of the cotangent", "term along the output"
     told = [] if a == 1 else [f"cotangent itself multiplied by {a:.4g}"]
     if b != centered:
-        words = {0: f"{mean} not subtracted", -1: f"sign of the {mean} wrong", 2: f"{mean} subtracted twice"}
+        words: dict[float, str] = {
+            0: f"{mean} not subtracted",
+            -1: f"sign of the {mean} wrong",
+            2: f"{mean} subtracted twice",
+        }
         words |= {1: f"{mean} subtracted as in LayerNorm", d: "sum of the cotangent subtracted, not its mean"}
         told.append(words.get(b, f"{mean} multiplied by {b:.4g}"))
     if c != 1:
-        words = {0: f"{along} missing", -1: f"sign of the {along} wrong", 2: f"{along} doubled", 0.5: f"{along} halved"}
+        words: dict[float, str] = {
+            0: f"{along} missing",
+            -1: f"sign of the {along} wrong",
+            2: f"{along} doubled",
+            0.5: f"{along} halved",
+        }
         words |= {d: "sum along the output subtracted, not its mean", d / (d - 1): f"{along} divided by d - 1"}
         told.append(words.get(c, f"{along} multiplied by {c:.4g}"))
     return ", ".join(told)

@@ -95,7 +95,7 @@ def _borne(options: Options, network: "PreTrainedModel", fitted: "Batches", held
     name, asked = ("shift", options.shift) if options.shift else ("scale", options.scale)
     if asked is None:
         return ""
-    high, best = math.log2(abs(asked)), ""
+    high, best, amount = math.log2(abs(asked)), "", asked
     low = high - 32 if name == "shift" else 0.0
     for _ in range(6):
         middle = (low + high) / 2

@@ -30,7 +30,7 @@ _FORMAT = 5
 and biases that moved have maps."""
 _ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "quantization_config")
 """Entries of a configuration that say how its file came to be; classes and numbers are compared themselves."""
-Inputs = dict[str, Tensor]
+Inputs = Mapping[str, Tensor]
 
 
 class Ruined(ModelError):

@@ -168,7 +168,7 @@ def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool) -> Ten
     weights = torch.where(there, (d * square) ** -0.5, 0.0) * buckets
     whole = x.device.type == "cpu" and bool(there.all())  # a GPU would have to be waited for
     total = weights.new_zeros(len(buckets), d)
-    for part in _chunks(*x.shape, x.device):
+    for part in _chunks(x.shape[0], x.shape[1], x.device):
         rows = x[part] if whole else torch.where(there[part, None], x[part], 0.0)
         total += weights[:, part].to(dtype) @ rows.to(dtype)
     if centred:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._jax import JaxFront as JaxFront
     from ._keras import keras_function as keras_function
     from ._modules import TorchFront as TorchFront
-    from ._numpy import NumpyArray as NumpyArray, applied as applied
+    from ._numpy import NumpyArray as NumpyArray
     from ._onnx import OnnxFront as OnnxFront
     from ._program import LAYOUTS as LAYOUTS, Program, program
     from ._roles import (

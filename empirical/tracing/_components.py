@@ -10,7 +10,7 @@ from ._arrays import Arr, filled
 Operation = Callable[..., Arr]
 """A function of an array, of a further operand, and of the format of the result."""
 
-_NAMES = """
+_NAMES: str = """
             torch             numpy               jax       onnx
 add         -                 add                 add       Add
 subtract    -                 subtract            sub       Sub

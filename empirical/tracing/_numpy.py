@@ -208,7 +208,7 @@ def _where(condition: object, a: Value, b: Value) -> NumpyArray:
 
 
 def _constant(x: NumpyArray, number: object, dtype: DTypeLike | None) -> NumpyArray:
-    return NumpyArray(x.arr.filled(number, dtype=dtype and _format(x.arr.trace, dtype)))
+    return NumpyArray(x.arr.filled(number, dtype=None if dtype is None else _format(x.arr.trace, dtype)))
 
 
 FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {

@@ -168,7 +168,8 @@ def check_eps(eps: Array, x: Array = None) -> None:
     if isinstance(eps, int | float):
         fits = 0 <= eps <= _LARGEST
     else:
-        fits = not isinstance(eps, numpy.generic | numpy.ndarray) or bool((numpy.isfinite(eps) & (eps >= 0)).all())
+        read = numpy.asarray(eps if isinstance(eps, numpy.generic | numpy.ndarray) else 0.0)
+        fits = bool((numpy.isfinite(read) & (read >= 0)).all())
     if not fits:
         raise InputError(f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0")
     if hasattr(x, "shape"):

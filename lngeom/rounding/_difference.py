@@ -82,7 +82,9 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         return 2 * sum(inside) <= len(cases)
 
     mistakes: list[Trial] = [(verdict, name, name, plain) for name, verdict in verdicts.items() if verdict != "variant"]
-    later = [("variant", name, name, plain) for name in (*rows, *(name for name in variants if name in loose))]
+    later: list[Trial] = [
+        ("variant", name, name, plain) for name in (*rows, *(name for name in variants if name in loose))
+    ]
     return (
         first(("variant", name, name, plain) for name in exact)
         or first(_toward_zero(cases, single, plain, dtype))

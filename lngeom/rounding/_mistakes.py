@@ -35,7 +35,7 @@ _CONDITIONS: dict[str, Callable[[Setting], bool]] = {
     "wide": lambda at: FORMATS[at.dtype].bits > 11,
     "wider": lambda at: FORMATS[at.dtype].bits > 8,
     "seen": lambda at: at.base.eps > 4 * float(FORMATS["float64" if at.dtype == "float64" else "float32"].roundoff),
-    "lost": lambda at: not rounded(REAL(at.base.eps), "float16") > 0,
+    "lost": lambda at: not rounded(numpy.asarray(at.base.eps, REAL), "float16") > 0,
     "d>1": lambda at: at.d > 1,
     **{f"d>{k}": lambda at, k=k: at.d > k for k in (1024, 2048, 4096, 8192)},
     "d>3": lambda at: at.d > 3,

@@ -208,8 +208,8 @@ def definition(
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
     check_eps(eps, x)
-    if getattr(eps, "shape", ()):
-        raise InputError(f"eps has shape {tuple(eps.shape)}: bounds are those of one layer, with one number")
+    if shape := getattr(eps, "shape", ()):
+        raise InputError(f"eps has shape {tuple(shape)}: bounds are those of one layer, with one number")
     name = dtype_name(x) if dtype is None else dtype if isinstance(dtype, str) else _name(dtype)
     if name not in FORMATS:
         raise InputError(f"dtype is {name!r}: error bounds are known for {', '.join(FORMATS)}")

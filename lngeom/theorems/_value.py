@@ -289,7 +289,7 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
 _TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
 """Methods that arrays of PyTorch have alone."""
 
-_GUESSED = dict.fromkeys(("d", "shape", "size"), "the dimension is dim(x), of lngeom.kernel")
+_GUESSED: dict[str, str] = dict.fromkeys(("d", "shape", "size"), "the dimension is dim(x), of lngeom.kernel")
 _GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.kernel"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 EPS = 1e-5
-Pull = Callable[..., torch.Tensor]
+Pull = Callable[..., torch.Tensor | None]
 
 
 def mean(values: torch.Tensor) -> torch.Tensor:

