@@ -26,13 +26,9 @@ if TYPE_CHECKING:
         direction_at as direction_at,
         dominant as dominant,
         entering as entering,
-        find_shifts as find_shifts,
         mean_angles as mean_angles,
-        moments_of as moments_of,
         rotate,
         shift,
-        shifted as shifted,
-        wide_norms as wide_norms,
     )
     from ._inputs import (
         compared_on as compared_on,

@@ -236,7 +236,7 @@ def wide_norms(model: nn.Module, *, layer: bool = False) -> list[str]:
     return list(dict.fromkeys(norm.path for norm in wide))
 
 
-def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> Fold:
+def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     """Let an orthogonal Q act on the stream, after the gains; no output changes.
 
     On that of an RMSNorm network any Q may act, on that of a LayerNorm network one with Q𝟏 = 𝟏.
@@ -244,7 +244,6 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     Args:
         model: In evaluation mode; it is not changed.
         rotation: Q, shape (d, d), float64.
-        checked: Whether the result is compared with the network in float64; false for callers that do so anyway.
 
     Raises:
         ModelError: If anything but linear maps and RMSNorms reads or writes the stream; the message says what.
@@ -277,8 +276,7 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     for name, axis in axes.items():
         put(checkpoint, name, turned(own(onto.checkpoint, name), axis, rotation))
         result.maps.append(Map(name, "turned", axis))
-    if checked:
-        refuse_difference(model, lambda _: [checkpoint], None, "has no such gauge")
+    refuse_difference(model, lambda _: [checkpoint], None, "has no such gauge")
     dtypes = {name: tensor.dtype for name, tensor in (*model.named_parameters(), *model.named_buffers())}
     for name, tensor in (*checkpoint.named_parameters(), *checkpoint.named_buffers()):
         tensor.data = tensor.data.to(dtypes.get(name, next(model.parameters()).dtype))
