@@ -42,12 +42,12 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     found = _solved(left, [term for term, _, _ in columns], strict) if columns else None
     if found is None:
         return None
-    weighted = [(search.find(c * d ** columns[k][2], ">"), columns[k][1]) for k, c in found[1]]
-    divisors = ((kernel.constant(c, ">"), goals[k][1]) for k, c in found[0])
-    total, divisor = (
-        functools.reduce(kernel.add, (kernel.multiply(a, b) for a, b in pairs if a is not None))
-        for pairs in (weighted, divisors)
-    )
+    weights = [search.find(c * d ** columns[k][2], ">") for k, c in found[1]]
+    weighted = [kernel.multiply(a, columns[k][1]) for a, (k, _) in zip(weights, found[1], strict=True) if a is not None]
+    if len(weighted) < len(weights) or not weighted:
+        return None
+    divisor = functools.reduce(kernel.add, (kernel.multiply(kernel.constant(c, ">"), goals[k][1]) for k, c in found[0]))
+    total = functools.reduce(kernel.add, weighted)
     m = divisor.conclusion.term
     same = transport(t * m, rewrite(t * m - total.conclusion.term, equations, search.facts), total)
     product = kernel.multiply(kernel.inverse_sign(divisor), same)
