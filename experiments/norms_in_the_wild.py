@@ -1,38 +1,29 @@
-"""Norms in the wild: every norm that can be imported here, through ``lngeom check``.
+"""Norms in the wild: every norm class of transformers, through ``lngeom check``.
 
-``python experiments/norms_in_the_wild.py --out docs/results`` writes ``norms_in_the_wild.csv`` and, grouped by
-what they do and counted by verdict, ``norms_in_the_wild_groups.csv`` and ``norms_in_the_wild_summary.csv``, and by what
-they compute in exact arithmetic ``norms_in_the_wild_exact.csv``; with ``--minutes 0`` only what is proved. Packages
-that are not installed are left out and named; Keras is checked on the backend that KERAS_BACKEND names. Classes of
-transformers with the same source are checked once. What stands in the CSV already is not checked again, so that parts
-(``--only``) and interrupted runs go on.
+``python experiments/norms_in_the_wild.py docs/results`` adds to ``norms_in_the_wild.csv`` and writes, grouped by what
+they do and counted by verdict, ``norms_in_the_wild_groups.csv`` and ``norms_in_the_wild_summary.csv``, and by what they
+compute in exact arithmetic ``norms_in_the_wild_exact.csv``. Classes with the same source are checked once. What stands
+in the CSV already is not checked again: an interrupted run goes on, and rows of other packages stay.
 """
 
-import argparse
 import ast
-import ctypes
-import functools
 import importlib
 import importlib.metadata
 import itertools
-import math
-import os
 import re
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pandas as pd
 import torch
 from torch import Tensor
 
 from empirical.check import Finding, check
 from empirical.proving import prove_target
-from empirical.tracing import OnnxFront, TorchFront
+from empirical.tracing import TorchFront
 from lngeom.errors import LngeomError
 
 D = 64
@@ -40,94 +31,6 @@ DTYPES = ("float32", "bfloat16", "float16")
 COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
            "worst_ratio", "reproducer", "exact")  # fmt: skip
 Table = Any  # a DataFrame, whose annotations do not describe it well enough to be checked
-FRAMEWORKS: dict[str, str] = dict.fromkeys(("torch", "timm", "diffusers", "transformers", "x-transformers"), "torch")
-FRAMEWORKS |= dict.fromkeys(("jax", "flax", "dm-haiku", "equinox"), "jax")
-Entry = tuple[str, str, int, Any, str | None, float | None]
-"""Package, name, how many classes have this source, target, kind and ε, each None if it is to be found."""
-
-
-def _get(path: str) -> Any:
-    """The object that ``module.name`` or ``module.Class(arguments)`` names."""
-    call, value = path.partition("("), None
-    parts = call[0].split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        try:
-            value = importlib.import_module(".".join(parts[:cut]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[cut:]:
-            value = getattr(value, part)
-        return eval(f"value({call[2]}", {"value": value, "D": D}) if call[1] else value
-    raise ModuleNotFoundError(path)
-
-
-def exported(only: set[str]) -> Iterator[Entry]:
-    """Functions and classes that packages export."""
-    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
-    table: tuple[tuple[str, str, str, float, Any], ...] = (
-        ("torch", "torch.nn.functional.layer_norm", "layernorm", 1e-5, None),
-        ("torch", "torch.nn.functional.rms_norm", "rmsnorm", 1e-5, None),
-        ("torch", "torch.nn.LayerNorm", "layernorm", 1e-5, None),
-        ("torch", "torch.nn.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, eps=1e-6)),
-        ("torch", "torch.compile of F.layer_norm", "layernorm", 1e-5, _compiled_layer_norm),
-        ("torch", "torch.compile of Llama's", "rmsnorm", 1e-6, _compiled_llama),
-        ("timm", "timm.layers.LayerNorm", "layernorm", 1e-6, None),
-        ("timm", "timm.layers.LayerNormFp32", "layernorm", 1e-5, None),
-        ("timm", "timm.layers.RmsNorm", "rmsnorm", 1e-6, None),
-        ("timm", "timm.layers.RmsNormFp32", "rmsnorm", 1e-6, None),
-        ("timm", "timm.layers.SimpleNorm", "rmsnorm", 1e-6, None),
-        ("timm", "timm.layers.SimpleNormFp32", "rmsnorm", 1e-6, None),
-        ("timm", "timm.layers.LayerNorm2d", "layernorm", 1e-6, _channels_first),
-        ("timm", "timm.layers.RmsNorm2d", "rmsnorm", 1e-6, _channels_first),
-        ("x-transformers", "x_transformers.x_transformers.LayerNorm", "layernorm", 1e-5, None),
-        ("x-transformers", "x_transformers.x_transformers.RMSNorm", "rmsnorm", 0.0, None),
-        ("x-transformers", "x_transformers.x_transformers.SimpleRMSNorm", "rmsnorm", 0.0, None),
-        ("diffusers", "diffusers.models.normalization.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, 1e-6)),
-        ("diffusers", "diffusers.models.normalization.FP32LayerNorm", "layernorm", 1e-5, None),
-        ("jax", "jax.nn.standardize", "layernorm", 1e-5, lambda f: lambda x: f(x, epsilon=1e-5)),
-        ("flax", "flax.linen.LayerNorm()", "layernorm", 1e-6, None),
-        ("flax", "flax.linen.LayerNorm(use_fast_variance=False)", "layernorm", 1e-6, None),
-        ("flax", "flax.linen.RMSNorm()", "rmsnorm", 1e-6, None),
-        ("flax", "flax.nnx.LayerNorm", "layernorm", 1e-6, _nnx),
-        ("flax", "flax.nnx.RMSNorm", "rmsnorm", 1e-6, _nnx),
-        ("dm-haiku", "haiku.LayerNorm", "layernorm", 1e-5, lambda c: _haiku(c, create_offset=True)),
-        ("dm-haiku", "haiku.RMSNorm", "rmsnorm", 1e-5, _haiku),
-        ("equinox", "equinox.nn.LayerNorm", "layernorm", 1e-5, _mapped),
-        ("equinox", "equinox.nn.RMSNorm", "rmsnorm", 1e-5, _mapped),
-        ("tensorflow", "tensorflow.nn.batch_normalization", "layernorm", 1e-5, _moments),
-        (f"keras/{backend}", "keras.layers.LayerNormalization()", "layernorm", 1e-3, None),
-        (f"keras/{backend}", "keras.layers.RMSNormalization()", "rmsnorm", 1e-6, None),
-    )
-    runtimes = (("onnx", "reference.ReferenceEvaluator"), ("onnxruntime", "InferenceSession"), ("openvino", "Core"))
-    nodes = (
-        (package, f"{package}.{name} of {node}", kind, 1e-5, functools.partial(_onnx, operator=node))
-        for package, name in runtimes
-        for node, kind in (("LayerNormalization", "layernorm"), ("RMSNormalization", "rmsnorm"))
-    )
-    for package, path, kind, eps, make in (*table, *nodes):
-        if only and package not in only:
-            continue
-        try:
-            target = _get(path.partition(" of ")[0])
-            yield package, path, 1, target if make is None else make(target), kind, eps
-        except Exception as error:  # an import may fail in any way
-            print(f"left out: {path}: {type(error).__name__}: {error}"[:160], file=sys.stderr)
-
-
-def _compiled_layer_norm(compiler: Any) -> Any:
-    def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
-        return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, 1e-5)
-
-    importlib.import_module("torch._dynamo").config.recompile_limit = 64  # beyond it, eager runs unasked
-    return compiler(layer_norm, dynamic=True)
-
-
-def _compiled_llama(compiler: Any) -> Any:
-    def llama(x: Any, weight: Any) -> Any:
-        wide = x.float()
-        return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
-
-    return compiler(llama, dynamic=True)
 
 
 def _channels_first(target: Any) -> Any:
@@ -214,122 +117,8 @@ def _called(target: Any) -> Any:
     return Rows
 
 
-def _nnx(target: Any) -> Any:
-    made = target(1, rngs=importlib.import_module("flax.nnx").Rngs(0))
-
-    class Held:
-        """A parameter of any length: ``nnx.Param`` asks its array for a number when it is asked whether it is there."""
-
-        def __init__(self, value: Any) -> None:
-            self.value = value
-
-        def __getitem__(self, index: Any) -> Any:
-            return self.value[index]
-
-    def norm(x: Any, scale: Any, bias: Any = None) -> Any:
-        vars(made).update({"scale": Held(scale)} | ({} if bias is None else {"bias": Held(bias)}))
-        return made(x)
-
-    return norm if target.__name__ == "LayerNorm" else lambda x, scale: norm(x, scale)
-
-
-def _haiku(target: Any, **options: Any) -> Any:
-    haiku = importlib.import_module("haiku")
-
-    def norm(x: Any, scale: Any, offset: Any = None) -> Any:
-        run = haiku.without_apply_rng(haiku.transform(lambda x: target(-1, create_scale=True, **options)(x)))
-        (name,) = run.init(None, x)
-        return run.apply({name: {"scale": scale} if offset is None else {"scale": scale, "offset": offset}}, x)
-
-    return norm if options else lambda x, scale: norm(x, scale)
-
-
-def _mapped(target: Any) -> Any:
-    """Equinox norms take one vector."""
-    jax, tree_at = importlib.import_module("jax"), importlib.import_module("equinox").tree_at
-
-    def norm(x: Any, weight: Any, bias: Any) -> Any:
-        made = tree_at(lambda m: (m.weight, m.bias), target((x.shape[-1],)), (weight, bias))
-        return jax.vmap(made)(x.reshape(-1, x.shape[-1])).reshape(x.shape)
-
-    return norm
-
-
-def _moments(batch_normalization: Any) -> Any:
-    tensorflow = importlib.import_module("tensorflow")
-
-    def norm(x: Any, gain: Any, bias: Any) -> Any:
-        return batch_normalization(x, *tensorflow.nn.moments(x, -1, keepdims=True), bias, gain, 1e-5)
-
-    return norm
-
-
-def _onnx(runtime: Any, operator: str) -> Any:
-    """One node with inputs x, gain and bias, in the dtype of x, run by a runtime."""
-    names = ["x", "gain", "bias"][: 3 if operator == "LayerNormalization" else 2]
-    sessions: dict[Any, Any] = {}
-
-    def norm(*arrays: numpy.ndarray) -> numpy.ndarray:
-        x = arrays[0]
-        if x.dtype not in sessions:
-            sessions[x.dtype] = _session(runtime, _onnx_model(operator, names, x.dtype), names, x.dtype)
-        rows = numpy.ascontiguousarray(x.reshape(-1, x.shape[-1]))
-        return numpy.asarray(sessions[x.dtype](dict(zip(names, (rows, *arrays[1:]), strict=True)))).reshape(x.shape)
-
-    made: Any = (lambda x, gain, bias: norm(x, gain, bias)) if len(names) == 3 else lambda x, gain: norm(x, gain)
-    nodes = _onnx_model(operator, names, numpy.dtype("float32")).graph.node
-    made.front = OnnxFront(list(nodes), {}, (*names, "y"))
-    return made
-
-
-def _onnx_model(operator: str, names: list[str], dtype: numpy.dtype) -> Any:
-    helper = importlib.import_module("onnx").helper
-    element = helper.np_dtype_to_tensor_dtype(dtype)
-    shapes = {"x": ["n", "d"], "gain": ["d"], "bias": ["d"], "y": ["n", "d"]}
-    values = {name: helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()}
-    node = helper.make_node(operator, names, ["y"], epsilon=1e-5, axis=-1)
-    graph = helper.make_graph([node], "norm", [values[name] for name in names], [values["y"]])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
-
-
-def _session(runtime: Any, proto: Any, names: list[str], dtype: numpy.dtype) -> Callable[[dict[str, Any]], Any]:
-    """A model in a runtime. Neither knows NumPy's bfloat16: OpenVINO would take its bits for float16."""
-    half = dtype.name == "bfloat16"
-    if runtime.__name__ == "ReferenceEvaluator":
-        return lambda given: runtime(proto).run(None, given)[0]
-    if runtime.__name__ == "InferenceSession":
-        session = runtime(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-        return (
-            (lambda given: _through_bits(session, given, dtype)) if half else lambda given: session.run(None, given)[0]
-        )
-    core, openvino = runtime(), importlib.import_module("openvino")
-    compiled = core.compile_model(core.read_model(proto.SerializeToString()), "CPU")
-
-    def tensor(array: numpy.ndarray) -> Any:
-        made = openvino.Tensor(openvino.Type.bf16, openvino.Shape(array.shape))
-        made.data.view(numpy.uint16)[...] = array.view(numpy.uint16)
-        return made
-
-    def run(given: dict[str, Any]) -> Any:
-        y = compiled([tensor(given[name]) if half else given[name] for name in names])[0]
-        return numpy.array(y).view(dtype)
-
-    return run
-
-
-def _through_bits(session: Any, given: dict[str, Any], dtype: numpy.dtype) -> Any:
-    """The output of ONNX Runtime for arrays of bfloat16."""
-    value = importlib.import_module("onnxruntime").OrtValue.ortvalue_from_numpy_with_onnx_type
-    bfloat16 = importlib.import_module("onnx").TensorProto.BFLOAT16
-    typed = {name: value(array.view(numpy.uint16), bfloat16) for name, array in given.items()}
-    (y,) = session.run_with_ort_values(["y"], typed)
-    return numpy.frombuffer(ctypes.string_at(y.data_ptr(), 2 * math.prod(y.shape())), dtype)
-
-
-def transformers_classes(only: set[str]) -> Iterator[Entry]:
-    """Norm classes of the model files of transformers, one for each different source."""
-    if only and "transformers" not in only:
-        return
+def transformers_classes() -> Iterator[tuple[str, int, Any]]:
+    """Norm classes of the model files of transformers, one for each different source: how many have it, and it."""
     root = Path(importlib.import_module("transformers").__file__ or "").parent / "models"
     seen: dict[str, list[str]] = {}
     for path in sorted(root.glob("*/modeling_*.py")):
@@ -346,7 +135,7 @@ def transformers_classes(only: set[str]) -> Iterator[Entry]:
         except Exception as error:  # a model file may import what is not installed, or what does not load
             print(f"left out: {names[0]}: {error}"[:160], file=sys.stderr)
             continue
-        yield "transformers", name, len(names), target, None, None
+        yield name, len(names), target
 
 
 def _shown(finding: Finding) -> str:
@@ -359,19 +148,14 @@ def _shown(finding: Finding) -> str:
     return f"x = [{x}]: {finding.wrong:.5g} for {finding.right:.5g} ± {finding.bound:.2g}"
 
 
-def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
+def _checked(name: str, norm: Any, dtype: str) -> Iterator[tuple[Any, ...]]:
     """Rows of the CSV for one norm in one dtype, from the kind on."""
-    package, name, _, norm, kind, eps = entry
-    options: dict[str, Any] = {"eps": eps, "dtype": dtype, "d": D, "name": name}
-    options["backward"] = not package.startswith(("keras", "tensorflow", "onnx", "openvino"))
     # A class says neither whether it takes images nor, if it computes no norm, which one it should.
     ways = (_called(norm),) if name in CALLS else (norm, _channels_first(norm), _called(norm))
-    tries = [(norm, kind)] if kind else [(n, k) for n in ways for k in (None, "rmsnorm")]
     problem = NO_NORM.get(name, "")
-    tries = [] if problem else tries
-    for target, named in tries:
+    for target, kind in () if problem else itertools.product(ways, (None, "rmsnorm")):
         try:
-            finding = check(target, kind=named, **options)
+            finding = check(target, kind=kind, dtype=dtype, d=D, name=name, backward=True)
         except Exception as error:
             text = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
             problem = problem or " ".join(text.split())[:120]
@@ -382,14 +166,12 @@ def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
         if finding.gradient_ratio is not None:
             yield *told, "backward", finding.verdict, finding.cause or "", f"{finding.gradient_ratio:.3g}", ""
         return
-    yield kind or "", f"{eps:g}" if eps is not None else "", dtype, "forward", "not checked", problem, "", ""
+    yield "", "", dtype, "forward", "not checked", problem, "", ""
 
 
-def _proved(entry: Entry) -> str:
+def _proved(name: str, norm: Any) -> str:
     """The proof of a norm in exact arithmetic: status and formula, or the reason why none is known."""
-    package, name, _, target, kind, _ = entry
-    framework = FRAMEWORKS.get(package, package.partition("/")[0])
-    proof = prove_target(target, name.rpartition(".")[2], framework, kind=kind)
+    proof = prove_target(norm, name, "torch")
     told = proof.text.partition(" computes ")[2] if proof.certificates else proof.text
     where = "" if proof.dimensions in ("", "every d ≥ 1") else f", {proof.dimensions}"
     return f"{proof.status}: {told}{where}"
@@ -443,34 +225,20 @@ def summary(rows: Table) -> Table:
     return table.fillna(0).astype(int).reset_index()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("docs/results"))
-    parser.add_argument("--only", nargs="+", default=[], metavar="PACKAGE", help="default: all that are installed")
-    parser.add_argument("--minutes", type=float, default=120.0, help="stop after this time (default: %(default)s)")
-    arguments = parser.parse_args()
-    end, only = time.monotonic() + 60 * arguments.minutes, set(arguments.only)
-    target = arguments.out / "norms_in_the_wild.csv"
+def main(out: Path) -> None:
+    target, version = out / "norms_in_the_wild.csv", importlib.metadata.version("transformers")
     rows = read(target) if target.exists() else pd.DataFrame(columns=COLUMNS)
     warnings.simplefilter("ignore")
-    for entry in itertools.chain(exported(only), transformers_classes(only)):
-        package, name, classes, *_ = entry
-        same = (rows["package"] == package) & (rows["norm"] == name)
-        rows.loc[same, "exact"] = proof = _proved(entry)
-        known = set(rows[same]["dtype"])
-        for dtype in DTYPES:
-            if dtype in known or time.monotonic() > end:
-                continue
-            version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
-            made = [(package, version, name, classes, *told, proof) for told in _checked(entry, dtype)]
+    for name, classes, norm in transformers_classes():
+        same = (rows["package"] == "transformers") & (rows["norm"] == name)
+        rows.loc[same, "exact"] = proof = _proved(name, norm)
+        for dtype in sorted(set(DTYPES) - set(rows[same]["dtype"]), key=DTYPES.index):
+            made = [("transformers", version, name, classes, *told, proof) for told in _checked(name, norm, dtype)]
             rows = pd.concat([rows, pd.DataFrame(made, columns=COLUMNS)], ignore_index=True)
-            rows.to_csv(target, index=False)
-    rows.to_csv(target, index=False)
+        rows.to_csv(target, index=False)
     rows = read(target)
-    for name, table in (("groups", groups), ("summary", summary), ("exact", exact)) if len(rows) else ():
-        table(rows).to_csv(arguments.out / f"norms_in_the_wild_{name}.csv", index=False)
-    print(target)
-    return 0
+    for name, table in (("groups", groups), ("summary", summary), ("exact", exact)):
+        table(rows).to_csv(out / f"norms_in_the_wild_{name}.csv", index=False)
 
 
 def read(path: Path) -> Table:
@@ -479,4 +247,4 @@ def read(path: Path) -> Table:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(Path(sys.argv[1]))

@@ -10,8 +10,6 @@ import torch
 import lngeom as lg
 from lngeom.projection import mean_vector
 from lngeom.rounding import error_bound
-from tests.lngeom.exact import FORMATS, wrong
-from tests.lngeom.functions import FUNCTIONS
 
 from .area import area
 from .scene import Scene, in_child, refused_or, said
@@ -51,18 +49,6 @@ def core(_: Scene, generator: random.Random) -> str:
         return "" if close else f"{output}, not {right}"
 
     return refused_or(f"{function.__name__}({x!r}, {given})", computed)
-
-
-@area("rows of every size, against fractions", 2.0)
-def sizes(_: Scene, generator: random.Random) -> str:
-    """A function of the core on rows of any exponents: what exact arithmetic gives, up to rounding."""
-    name, dtype, library = (generator.choice(list(each)) for each in (FUNCTIONS, FORMATS, ("numpy", "torch")))
-
-    def array(values: np.ndarray) -> Any:
-        tensor = torch.tensor(values).to(getattr(torch, dtype))
-        return tensor if library == "torch" or dtype == "bfloat16" else tensor.numpy()
-
-    return refused_or(name, lambda: wrong(name, dtype, array, generator))
 
 
 _WORDS = {
