@@ -1,71 +1,159 @@
-"""The bound of rmsnorm.swap on the encoder of Whisper beside the measured change: ``swap.py FOLDER OUTPUT.csv``.
+"""The bound of rmsnorm.swap beside the measured change, on three networks: ``swap.py WHISPER RUN OUTPUT.csv``.
 
-FOLDER is what ``prepare.py FOLDER recorded`` wrote. Norms are taken without gain and bias, which go to the branches.
-δ_k is the largest |cos θ| of the first network, s_k the least scale of both, η_k = √d δ_k√(1 + δ_k²). B_k has no finite
-value that is known for attention; the script uses a smaller number than any that the theorem allows: the norm of
-W_o W_v G, by which attention maps a change that is equal at all positions of equal inputs, and for a feed-forward
-branch that of its derivative at one measured state. So the bound of the theorem is at least what is written here.
+WHISPER is what ``prepare.py WHISPER recorded`` wrote; its encoder is measured. RUN is a run of
+``experiments.training.train --norm layer``; its network is measured before and after training, on 1,024 held-out
+tokens. Norms are taken without gain and bias, which go to the branches. δ_k is the largest |cos θ| of the first
+network, s_k the least scale of both, η_k = √d δ_k√(1 + δ_k²).
+
+What a norm returns lies in the ball of radius √d, and only there must B_k bound a branch: the nearest point of the ball
+moves no more than the point. For a feed-forward branch B = 1.13‖W₂‖‖W₁G‖, since no slope of GELU exceeds 1.13. A head
+of attention moves by at most ‖W_oW_vG‖(1 + √d L) times the change of its inputs, and B is the sum over the heads: a
+change of its logits by ℓ, up to one number for all keys, moves the mean of the inputs by at most √d ℓ, and
+ℓ ≤ L = (2√d‖GW_qᵀW_kG‖ + ‖GW_kᵀ(W_q b + b_q)‖)/√(width of the head).
+``bound_at_least`` takes a smaller number than any B: ‖W_oW_vG‖, by which attention maps a change that is equal at all
+positions of equal inputs, and for a feed-forward branch the norm of its derivative at one measured state.
 """
 
 import copy
 import csv
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.nn import functional
-from transformers import WhisperForConditionalGeneration as Whisper
+from torch import Tensor, nn
+from transformers import GPT2LMHeadModel, WhisperForConditionalGeneration as Whisper
 
 import lngeom
+from empirical.text import bundled_wikipedia, open_corpus
+from experiments.training.networks import build_model
+from experiments.training.recipe import Recipe
+from experiments.training.text import prepare
+
+COLUMNS = ("network", "norm", "delta", "scale", "eta", "bound_at_least", "bound", "change_mean", "change_most")
 
 
-def swapped(norm: torch.nn.LayerNorm, x: torch.Tensor) -> torch.Tensor:
+class Case(NamedTuple):
+    """A network with its branches in the order of its norms, and what it reads."""
+
+    network: Any
+    branches: list[Any]
+    inputs: list[Tensor]
+    heads: int
+
+
+def whisper(folder: Path) -> Case:
+    """The encoder, on the recordings."""
+    network = Whisper.from_pretrained(folder / "model").model.encoder
+    branches = [
+        part for layer in network.layers for part in (layer.self_attn, [layer.fc1, layer.fc2, layer.activation_fn])
+    ]
+    cases = [np.load(path)["input_features"] for path in sorted((folder / "recordings").glob("*.npz"))]
+    return Case(network, branches, [torch.from_numpy(case)[None].double() for case in cases], 6)
+
+
+def gpt2(network: Any, ids: Tensor) -> Case:
+    """A GPT-2, on sequences of tokens."""
+    blocks = network.transformer.h
+    branches = [part for block in blocks for part in (block.attn, [block.mlp.c_fc, block.mlp.c_proj, block.mlp.act])]
+    return Case(network, branches, [ids], network.config.n_head)
+
+
+def linear(layer: Any) -> tuple[Tensor, Tensor]:
+    """Matrix and offset of a linear map; GPT-2 stores the matrix transposed, Whisper's keys have no offset."""
+    weight = layer.weight if isinstance(layer, nn.Linear) else layer.weight.T
+    return weight, torch.zeros(len(weight)).double() if layer.bias is None else layer.bias
+
+
+def maps(branch: Any) -> list[tuple[Tensor, Tensor]]:
+    """The linear maps of a branch: queries, keys, values and output; or those of a feed-forward branch."""
+    if isinstance(branch, list):
+        return [linear(layer) for layer in branch[:2]]
+    if hasattr(branch, "c_attn"):
+        weight, offset = linear(branch.c_attn)
+        return [*zip(weight.chunk(3), offset.chunk(3), strict=True), linear(branch.c_proj)]
+    return [linear(layer) for layer in (branch.q_proj, branch.k_proj, branch.v_proj, branch.out_proj)]
+
+
+def size(matrix: Tensor) -> float:
+    """The spectral norm."""
+    return float(torch.linalg.matrix_norm(matrix, 2))
+
+
+def factors(branch: Any, norm: nn.LayerNorm, x: Tensor, heads: int) -> tuple[float, float]:
+    """A number below every B, and a B."""
+    found, gain, d = maps(branch), torch.diag(norm.weight), len(norm.weight)
+    if len(found) == 2:
+        (first, offset), (last, _) = found
+        read = lngeom.layer_norm(x, norm.weight, norm.bias, eps=norm.eps)
+        at = (first @ read + offset).requires_grad_()
+        (slope,) = torch.autograd.grad(branch[2](at).sum(), at)
+        return size(last @ torch.diag(slope) @ first @ gain), 1.13 * size(last) * size(first @ gain)
+    (wq, bq), (wk, _), (wv, _), (wo, _) = found
+    parts = zip(wq.chunk(heads), (wq @ norm.bias + bq).chunk(heads), wk.chunk(heads), wv.chunk(heads),
+                wo.chunk(heads, 1), strict=True)  # fmt: skip
+    total = 0.0
+    for queries, start, keys, values, out in parts:
+        logits = 2 * d**0.5 * size(gain @ queries.T @ keys @ gain) + float((gain @ keys.T @ start).norm())
+        total += size(out @ values @ gain) * (1 + d**0.5 * logits / len(queries) ** 0.5)
+    return size(wo @ wv @ gain), total
+
+
+def swapped(norm: nn.LayerNorm, x: Tensor) -> Tensor:
     """RMSNorm with gain and bias in the place of a LayerNorm."""
     return lngeom.rms_norm(x, norm.weight, norm.bias, eps=norm.eps)
 
 
-def main(folder: Path, output: str) -> None:
-    """Write a row for each norm of the encoder."""
-    first = Whisper.from_pretrained(folder / "model").eval().double().model.encoder
+def rows(name: str, case: Case) -> Iterator[tuple[Any, ...]]:
+    """A row for each norm of a network."""
+    first = case.network.eval().double().requires_grad_(False)
     other = copy.deepcopy(first)
-    networks = [[m for m in each.modules() if isinstance(m, torch.nn.LayerNorm)] for each in (first, other)]
-    for norm in networks[1]:
-        norm.forward = partial(swapped, norm)
-    seen: list[list[list[torch.Tensor]]] = [[[] for _ in norms] for norms in networks]
+    networks = [[m for m in each.modules() if isinstance(m, nn.LayerNorm)] for each in (first, other)]
+    seen: list[list[Any]] = [[[] for _ in norms] for norms in networks]
     for norms, kept in zip(networks, seen, strict=True):
         for norm, states in zip(norms, kept, strict=True):
-            norm.register_forward_pre_hook(lambda _, args, states=states: states.append(args[0][0]))
-    with torch.inference_mode():
-        for path in sorted((folder / "recordings").glob("*.npz")):
-            with np.load(path) as case:
-                features = torch.from_numpy(case["input_features"])[None].double()
-            first(features), other(features)
-        d, gap, rows = first.config.d_model, torch.zeros((), dtype=torch.float64), []
-        for k, norm in enumerate(networks[0]):
-            x, y = (torch.cat(each[k]) for each in seen)
-            mean, variance = (m[:, 0] for m in lngeom.moments(x))
-            delta = (mean.abs() / (mean**2 + variance).sqrt()).max()
-            scale = min(((each**2).mean(-1) + norm.eps).sqrt().min() for each in (x, y))
-            eta = d**0.5 * delta * (1 + delta**2).sqrt()
-            change = (lngeom.layer_norm(x, eps=norm.eps) - lngeom.rms_norm(y, eps=norm.eps)).norm(dim=-1)
-            rows.append((k, f"{delta:.4g}", f"{scale:.4g}", f"{eta:.4g}", f"{eta + gap / scale:.4g}",
-                         f"{change.mean():.4g}", f"{change.max():.4g}"))  # fmt: skip
-            if k < 2 * len(first.layers):
-                layer, gain = first.layers[k // 2], torch.diag(norm.weight)
-                if k % 2:
-                    at = layer.fc1(norm(x[:1]))[0].requires_grad_(False)
-                    slope = functional.gelu(at + 1e-6) - functional.gelu(at - 1e-6)
-                    branch = layer.fc2.weight @ torch.diag(slope / 2e-6) @ layer.fc1.weight @ gain
-                else:
-                    branch = layer.self_attn.out_proj.weight @ layer.self_attn.v_proj.weight @ gain
-                gap = gap + torch.linalg.matrix_norm(branch, 2) * (eta + gap / scale)
+            norm.register_forward_pre_hook(lambda _, args, states=states: states.append(args[0].flatten(0, 1)))
+    for norm in networks[1]:
+        norm.forward = partial(swapped, norm)  # pyright: ignore[reportAttributeAccessIssue]
+    for given in case.inputs:
+        first(given)
+        other(given)
+    gaps = [0.0, 0.0]
+    for k, norm in enumerate(networks[0]):
+        x, y = (torch.cat(each[k]) for each in seen)
+        mean, variance = (m[:, 0] for m in lngeom.moments(x))
+        delta = float((mean.abs() / (mean**2 + variance).sqrt()).max())
+        scale = min(float(((each**2).mean(-1) + norm.eps).sqrt().min()) for each in (x, y))
+        eta = (x.shape[-1] * delta**2 * (1 + delta**2)) ** 0.5
+        bounds = [eta + gap / scale for gap in gaps]
+        change = (lngeom.layer_norm(x, eps=norm.eps) - lngeom.rms_norm(y, eps=norm.eps)).norm(dim=-1)
+        numbers = (delta, scale, eta, *bounds, float(change.mean()), float(change.max()))
+        yield (name, k, *(f"{number:.4g}" for number in numbers))
+        if k < len(case.branches):
+            found = factors(case.branches[k], norm, x[0], case.heads)
+            gaps = [gap + b * bound for gap, b, bound in zip(gaps, found, bounds, strict=True)]
+
+
+def main(whisper_folder: Path, run: Path, output: str) -> None:
+    """Write the table."""
+    recipe = Recipe("layer")
+    data = prepare(open_corpus(str(bundled_wikipedia())), run.with_name(f"{run.name}-data"))
+    ids = data.held_out_sequences(recipe.sequence_length, 1_024)[:, :-1]
+    trained = max(run.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
+    cases = {
+        "whisper": whisper(whisper_folder),
+        "untrained": gpt2(build_model(recipe), ids),
+        "trained": gpt2(GPT2LMHeadModel.from_pretrained(trained), ids),
+    }
     with open(output, "w", newline="") as stream:
         table = csv.writer(stream)
-        table.writerow(("norm", "delta", "scale", "eta", "bound_at_least", "change_mean", "change_most"))
-        table.writerows(rows)
+        table.writerow(COLUMNS)
+        for name, case in cases.items():
+            table.writerows(rows(name, case))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
