@@ -304,11 +304,11 @@ class Interpreter:
             bound = inspect.signature(function.fn).bind(*given, **named)
             bound.apply_defaults()
             return self.call(function.fn, bound.arguments)
-        action = getattr(self, f"_do_{function}", None)
+        action: Any = getattr(self, f"_do_{function}", None)
         self.trace.operations[str(function)] += 1
         try:
-            if function in FUNCTIONS and not named:
-                return self.blocks.applied(*given, FUNCTIONS[function][1])
+            if function in FUNCTIONS and len(given) == 1 and not named:
+                return self.blocks.applied(given[0], FUNCTIONS[str(function)][1])
             if isinstance(function, Language) and action is not None:
                 return action(*given, **named)
         except TypeError as error:

@@ -190,7 +190,8 @@ def _launch(kernel: Any, grid: Any, *arguments: Any, **named: Any) -> None:
     for each in chain:
         given |= each.configs[0].kwargs if hasattr(each, "configs") else {}
         given |= {name: choose(given) for name, choose in getattr(each, "values", {}).items()}
-    sizes = tuple(map(int, grid(given) if callable(grid) else grid))
+    asked: Any = grid(given) if callable(grid) else grid
+    sizes = tuple(map(int, asked))
     storages: dict[int, tuple[Any, np.ndarray]] = {}
     taken = {name: _argument(value, storages) for name, value in given.items()}
     _launches[0] += 1
