@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lngeom.cli import printable
 from lngeom.options import argument, option
 
 from ..support import Json
@@ -53,8 +54,8 @@ def rewrite(
 
     if options.verify is not None:
         certificate, wrong = verify_fold(options.verify, options.model)
-        lines = [*summary(certificate), describe_comparison(certificate["compared"])]
-        print("\n".join([f"FAILED  {line}" for line in wrong] or lines))
+        lines = [f"FAILED  {line}".replace("\n", "?") for line in wrong]
+        print(printable("\n".join(lines or [*summary(certificate), describe_comparison(certificate["compared"])])))
         return 1 if wrong else 0
     if options.model is None:
         raise ModelError("no model given: name one, or give --verify DIR")
@@ -73,6 +74,6 @@ def rewrite(
         certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     except Ruined as refusal:
         raise ModelError(f"{refusal}{borne(network, some, others)}") from None
-    print("\n".join([*summary(certificate), describe_comparison(certificate["compared"])]))
+    print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
     print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
     return 0

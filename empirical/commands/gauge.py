@@ -126,6 +126,10 @@ def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *
 
 
 def _summary(certificate: Json) -> list[str]:
+    from ..support import ModelError
+
+    if "angles" not in certificate:
+        raise ModelError("this is the certificate of a fold, which tells no angles; give it to lngeom fold --verify")
     lines = []
     told = {"fitted_angles": " where they were fitted", "angles": " held out"}
     for name in [name for name in told if name in certificate]:

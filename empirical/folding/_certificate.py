@@ -18,7 +18,15 @@ from torch import Tensor, nn
 import lngeom
 from lngeom.errors import LngeomError
 
-from ..models import ModelSource, find_model, load_network, load_tokenizer, weights_sha256
+from ..models import (
+    LackingError,
+    ModelSource,
+    find_model,
+    load_network,
+    load_tokenizer,
+    stored_otherwise,
+    weights_sha256,
+)
 from ..support import Json, ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
 from ._fold import Fold, Map, agreement, fold, matrix, own, rms_form
 from ._gauge import find_shifts, rotate, shift_by
@@ -344,7 +352,11 @@ def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, li
         planned = _planned(original, known, rotation)
     except ModelError as error:
         return known, [f"the original cannot be changed like that: {error}"]
-    network = load_network(find_model(str(directory)))
+    source = find_model(str(directory))
+    try:
+        network = load_network(source)
+    except LackingError as error:
+        return known, [str(error)]
     if type(network) is not type(original):
         raise ModelError(f"{directory}: is a {type(network).__name__}, the original a {type(original).__name__}")
     fields = {field: getattr(planned, field) for field in ("norms", "moved", "kept", "entries", "untied")}
@@ -360,4 +372,5 @@ def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, li
         for name, digest in hashes.items()
         if digest != known["weights_sha256"][name]
     ]
+    changed += stored_otherwise(source, network, planned.checkpoint)
     return today, [*changed, *_beside(network, planned, known, today), *failures(today), *ruin(compared, guesses=False)]

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from ._text import reads_text_alone, text_config, text_inputs, vocabulary
     from ._watching import watching as watching
     from ._weights import (
+        LackingError as LackingError,
         fingerprints,
         refuse_lost_blocks as refuse_lost_blocks,
         refuse_nan_weights as refuse_nan_weights,
+        stored_otherwise as stored_otherwise,
         unused_line as unused_line,
         weights_sha256 as weights_sha256,
     )

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import safetensors
@@ -40,7 +41,7 @@ def _cause(missing: Collection[str], unused: Collection[str], names: Collection[
     """The likely reason why a checkpoint lacks some weights."""
     if any("lora_" in name or ".base_layer." in name for name in unused):
         return "it holds an adapter; merge that into its base model with peft's merge_and_unload, and save the result"
-    present = {_block(name) for name in names} - {_block(name) for name in missing}
+    present = {_block(name) for name in {*names} - {*missing}}
     blocks = {_block(name) for name in missing}
     if -1 not in blocks and min(blocks) > max(present):
         return f"config.json asks for more blocks than the {max(present) + 1} of the file; correct one of the two"
@@ -156,20 +157,38 @@ def _hidden(source: ModelSource, model: PreTrainedModel) -> Iterator[str]:
                 yield name
 
 
+class LackingError(ModelError):
+    """A checkpoint lacks weights, or has them in another shape."""
+
+
 def unused_weights(source: ModelSource, model: PreTrainedModel, loading: Json) -> tuple[str, ...]:
     """The weights that the model has no place for, by the report of transformers; refused if any other is lacking."""
     unused = tuple(sorted({*loading["unexpected_keys"], *_hidden(source, model)}))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
     if missing:
         cause = _cause(missing, unused, dict(model.named_parameters()))
-        raise ModelError(f"model {source.spec!r} lacks {len(missing)} weights ({_some(missing)}): {cause}")
+        raise LackingError(f"model {source.spec!r} lacks {len(missing)} weights ({_some(missing)}): {cause}")
     if loading["mismatched_keys"]:
         name, stored, expected = min(loading["mismatched_keys"])
-        raise ModelError(
+        raise LackingError(
             f"model {source.spec!r}: {name} has shape {tuple(stored)} in the file and {tuple(expected)} by config.json "
             f"({len(loading['mismatched_keys'])} such weights); correct config.json, or save the model again"
         )
     return unused
+
+
+def stored_otherwise(source: ModelSource, network: Any, planned: nn.Module) -> list[str]:
+    """What the files of a network hold beside those of the planned one, and what in another format."""
+    faults, prefix, state = list[str](), f"{network.base_model_prefix}.", planned.state_dict()
+    for path in _files(source, network.config):
+        for name, number, _ in _stored(path):
+            own = [state[n] for n in (name, prefix + name, name.removeprefix(prefix)) if n in state]
+            ignored = not own and any(re.search(p, name) for p in network._keys_to_ignore_on_load_unexpected or ())
+            if ignored or name in network.unused_weights:
+                faults.append(f"{name} is in {path.name}, and the network has no place for it")
+            elif number not in {_NAMES.get(value.dtype, number) for value in own or state.values()}:
+                faults.append(f"{name} is {number} in {path.name}, in another format than follows from the original")
+    return faults
 
 
 def unused_line(names: Collection[str]) -> str:

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lngeom.cli import printable
+
 from ..observe import LAWS, SIDES, Growth, growth
 from ..support import Row
 
@@ -26,7 +28,7 @@ def number(value: object) -> str:
     """Four digits of a number; nothing where none applies, and a dash where none is known."""
     if isinstance(value, float):
         return "–" if value != value else f"{value:.4g}"
-    return "" if value is None else value if isinstance(value, str) else f"{value}"
+    return "" if value is None else printable(f"{value}")
 
 
 def rounding_level(d: int) -> float:
@@ -94,12 +96,12 @@ def print_table(rows: Sequence[Row], console: Console | None = None, fits: Seque
             if not table.row_count:
                 for heading, _ in cells:
                     table.add_column(escape(heading), justify="right", no_wrap=True)
-            table.add_row(site, *(escape(cell) for _, cell in cells))
+            table.add_row(escape(number(site)), *(escape(cell) for _, cell in cells))
         if console.measure(table, options=console.options.update(width=1000)).maximum <= console.width:
             break
     console.print(table)
     for line in summary(rows, fits):
-        console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:

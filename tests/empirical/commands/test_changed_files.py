@@ -164,6 +164,24 @@ def test_a_fold_does_not_lose_a_block(part: str, scene: Scene, tmp_path: Path) -
             refuse_lost_blocks(network, network.unused_weights)
 
 
+ALTERED: dict[str, tuple[Callable[[Weights], Weights], str]] = {
+    "a tensor more": (lambda w: w | {"more": w["transformer.ln_f.bias"] + 0}, "more is in model.safetensors, and the"),
+    "one that is passed over": (lambda w: w | {"transformer.h.0.attn.bias": torch.ones(1)}, "attn.bias is in model.s"),
+    "a tensor less": (lambda w: {n: v for n, v in w.items() if "ln_1.b" not in n}, "lacks 1 .*the file is incomplete"),
+    "another dtype": (_as(torch.float64, "c_proj.weight"), "c_proj.weight is F64 in model.safetensors, in another"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALTERED)
+@pytest.mark.parametrize("command", ["fold", "gauge"])
+def test_a_fold_of_other_tensors_fails(command: str, name: str, scene: Scene) -> None:
+    with scene.copy("fold") as (folder,):
+        _rewritten(folder, ALTERED[name][0])
+        told, printed = said(command, "--verify", folder)
+        assert told.startswith("exit code 1")
+        assert re.search(f"FAILED .*{ALTERED[name][1]}", printed)
+
+
 @pytest.mark.parametrize("changed", ["weights", "text"])
 def test_files_of_any_size_are_known_by_all_their_bytes(
     changed: str, scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -195,6 +213,7 @@ LINES: dict[str, tuple[str, str]] = {
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "no rotation": ("gauge MODEL --corpus IDS --rotate q.npy --output OUT", "--rotate q.npy: give a seed, .* or 'dom"),
     "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
+    "another certificate": ("gauge --verify FOLD", "the certificate of a fold, .*; give it to lngeom fold --verify"),
     "an adapter": ("norms ADAPTER", "it is an adapter; merge it"),
 }
 """A command line, and the one line that it says."""
@@ -203,7 +222,7 @@ LINES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", LINES)
 def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Scene, tmp_path: Path) -> None:
     words, line = LINES[name]
-    places = {"MODEL": scene.model, "IDS": scene.base / "ids.npy", "OUT": tmp_path / "out"}
+    places = {"MODEL": scene.model, "FOLD": scene.base / "fold", "IDS": scene.base / "ids.npy", "OUT": tmp_path / "out"}
     if "ADAPTER" in words:
         places["ADAPTER"] = shutil.copytree(scene.model, tmp_path / "model")
         (tmp_path / "model" / "adapter_config.json").write_text("{}")

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 
 from conftest import own_folder
 from empirical.folding import fold
-from empirical.pages import Layout, panels
+from empirical.pages import Layout, panels, print_rows
 from empirical.pages._style import figure_bytes
 from empirical.support import ModelError, _hub, read_table, say, write_table
 from experiments.attack.scene import Scene, read_only, said, short_files
@@ -151,6 +151,7 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Monkey
 def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path: Path) -> None:
     name, stream = "a\x1b[2J\x07", io.StringIO()
     say(Console(file=stream), name)
+    print_rows([{"site": name}], Console(file=stream))
     figure = panels([(name, 0)], lambda *_: None, Layout((2, 2), 1, ""))
     ElementTree.fromstring(figure_bytes(figure))
     assert "\x1b" not in stream.getvalue()
