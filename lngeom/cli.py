@@ -136,6 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     name = chosen.command
     try:
+        os.getcwd()  # without one some libraries end the process
         module = load(name)
         return module.run(read_options(command_parser(name, module), module.Options, chosen.arguments))
     except BrokenPipeError:
@@ -161,6 +162,8 @@ def _explained(error: Exception, extra: str) -> str | None:
         case ModuleNotFoundError(name=str(missing)):
             top = missing.partition(".")[0]
             return _hidden(top) if top in _PACKAGES else _absent(top, extra)
+        case FileNotFoundError(errno=errno.ENOENT, filename=None):
+            return "the current folder is gone; go to another one, then run the same command again"
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             advice = _ADVICE.get(error.errno or 0, "choose a place that can be read and written")

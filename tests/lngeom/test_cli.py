@@ -91,6 +91,14 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], capsys: pytest.
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_current_folder_that_is_gone_is_one_line(command: str, tmp_path: Path) -> None:
+    words = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m lngeom {command}"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"lngeom {command}: the current folder is gone; ")
+
+
 @pytest.mark.parametrize("extra", sorted({command.extra for command in COMMANDS.values()}))
 def test_a_missing_extra_is_one_line(extra: str, tmp_path: Path) -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
