@@ -90,7 +90,7 @@ def test_opposite(x: Vector, b: Vector):
 
 @theorem(GUPTA, "section 3", "says that random vectors are orthogonal on average, with small spread")
 def test_null_mean_square(x: Vector):
-    """A random isotropic direction has mean squared cosine 1/d with every vector.
+    """A random isotropic direction has mean squared cosine 1/d with every vector but 0.
 
     tr(xxᵀ)/d = ‖x‖²/d
 
@@ -107,11 +107,11 @@ def test_null_mean_square(x: Vector):
 
 @theorem(GUPTA, "section 3", "compares with the angles of random vectors")
 def test_null_law(x: Vector):
-    """The squared cosine of a random isotropic direction has a beta law, of mean 1/d.
+    """For d ≥ 2 the squared cosine of a random isotropic direction has a beta law, of mean 1/d.
 
     a/(a + b) = 1/d for the law Beta(a, b) with a = 1/2 and b = (d − 1)/2
 
-    Last step: The squared component of a uniform point of the unit sphere has the law Beta(1/2, (d − 1)/2).
+    Last step: For d ≥ 2 the squared component of a uniform point of the unit sphere has the law Beta(1/2, (d − 1)/2).
 
     Cites: law of one coordinate on the sphere
     """
@@ -190,7 +190,7 @@ def divided(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(OWN, "angles", "|cos θ| ≤ √(k/d)√(1 − δ) + √(1 − k/d)√δ, δ = ‖(1 − m)x‖²/‖x‖²", models=divided)
 def test_massive_activation_bound(x: Vector, m: Vector):
-    """Vectors carried by k of the d coordinates, up to a rest, are nearly orthogonal to 1.
+    """Vectors carried by few of the coordinates, up to a rest, are nearly orthogonal to 1.
 
     1·x ≤ √k‖mx‖ + √(d − k)‖(1 − m)x‖
 

@@ -71,7 +71,7 @@ def _(goal, given, x, eps):
 
 @theorem(RIECHERS, "discussion", "ε sets how far outputs stay from the surface")
 def test_decreasing(x: Vector, eps: Epsilon, c: Scalar):
-    """A larger ε draws every output inward.
+    """A larger ε draws every output but 0 inward.
 
     ε′ > ε > 0 implies ‖y_ε′‖ < ‖y_ε‖
     """
@@ -164,7 +164,7 @@ def mismatch(x: Vector, outside: Scalar, inside: Scalar) -> Scalar:
 
 @theorem(BLOG, "definition", "the two forms are used interchangeably")
 def test_no_conversion(x: Vector, x2: Vector, eps: Epsilon, c: Scalar):
-    """No constant converts one placement of ε into the other.
+    """No constant converts one placement of ε into the other for vectors of different deviation.
 
     the mismatches (σ + ε)² − (σ² + ε′) of two vectors of unequal σ are unequal
 
@@ -278,7 +278,7 @@ def _(goal, given, x, eps):
 
 @theorem(OWN, "epsilon", "the other bound: 1 − r is about ε/2σ²")
 def test_concentration_below(x: Vector, eps: Epsilon):
-    """And not nearer than that.
+    """Every output stays below the surface by at least the share ε/2(σ² + ε) of the radius.
 
     1 − r ≥ ε/2(σ² + ε)
     """

@@ -99,9 +99,9 @@ def test_gram(h: Vector, w: Vector):
 
 @theorem(*SPEAKS_OF_ANGLES)
 def test_any_angle(x: Vector, c: Scalar, t: Scalar):
-    """A shift along 1 gives a state any angle with 1 but 0 and 180 degrees.
+    """A shift along 1 gives a state that is not constant any angle with 1 but 0 and 180 degrees.
 
-    μ(x + c1) = tσ(x + c1) for c = tσ − μ, that is cot θ = t
+    μ(x + c1) = tσ(x + c1) for c = tσ − μ, that is cot θ = t if σ > 0
 
     Remark: cot θ = μ/σ takes every real value, so that θ of a state with σ > 0 takes every value between 0° and 180°.
     """

@@ -10,7 +10,7 @@ from lngeom.norms import batch_norm
 from lngeom.strategies import rational_root, scalars, standard, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._shared import deviation, mean, variance
+from .._shared import deviation, mean, mean_square, variance
 from ..works import GUPTA, IOFFE, OWN, SUMMARY
 
 
@@ -143,6 +143,15 @@ def equal_scales(same: sy.Proved, positive: sy.Proved, y: Vector, y2: Vector, m:
     return sy.congruence("sqrt", t2, t, level)
 
 
+def equal_vectors(positive: sy.Proved, same: sy.Proved, u: Vector, u2: Vector, m: Scalar, m2: Scalar) -> sy.Proved:
+    """u′ = u from ε > 0 and u′/s′ = u/s with s = √(m + ε), because s′ = s."""
+    s, s2 = (root(size + positive.conclusion.term) for size in (m, m2))
+    scales = equal_scales(same, positive, u / s, u2 / s2, m, m2)
+    own, own2 = (sy.prove(sy.equal(r * (v / r), v), positive) for r, v in ((s, u), (s2, u2)))
+    # u′ = s′u′/s′ = s′u/s = u.
+    return sy.combine(u2 - u, [(s2, None, same), (u / s, None, scales), (-1, None, own2), (1, None, own)])
+
+
 @st.composite
 def line(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two vectors of one line, x′ = x + c1, and an ε > 0 for which √(σ² + ε) is rational."""
@@ -166,16 +175,10 @@ def test_lines(x: Vector, x2: Vector, eps: Epsilon):
 
 
 @test_lines.proof
-def _(goal, given, x, x2, eps):
-    positive, outputs = given
-    y, y2 = lg.standardize(x, eps=eps), lg.standardize(x2, eps=eps)
-    scales = equal_scales(outputs, positive, y, y2, variance(x), variance(x2))
-    s, s2 = root(variance(x) + eps), root(variance(x2) + eps)
-    own = sy.prove(sy.equal(s * y, lg.project(x)), positive)
-    own2 = sy.prove(sy.equal(s2 * y2, lg.project(x2)), positive)
-    # Πx′ = s′y′ = s′y = sy = Πx.
-    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
-    return sy.prove(goal, sy.combine(lg.project(x2) - lg.project(x), parts))
+def _(goal, given, x, x2):
+    """Πx′ = Πx."""
+    same = equal_vectors(*given, lg.project(x), lg.project(x2), variance(x), variance(x2))
+    return sy.prove(goal, same)
 
 
 @theorem(OWN, "irreversibility", "with ε the length of the output keeps the deviation")
@@ -214,16 +217,8 @@ def test_rms_norm_injective(x: Vector, x2: Vector, eps: Epsilon):
 
 
 @test_rms_norm_injective.proof
-def _(goal, given, x, x2, eps):
-    positive, outputs = given
-    y, y2 = lg.rms_norm(x, eps=eps), lg.rms_norm(x2, eps=eps)
-    m, m2 = square_norm(x) / dim(x), square_norm(x2) / dim(x)
-    scales = equal_scales(outputs, positive, y, y2, m, m2)
-    s, s2 = root(m + eps), root(m2 + eps)
-    own = sy.prove(sy.equal(s * y, x), positive)
-    own2 = sy.prove(sy.equal(s2 * y2, x2), positive)
-    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
-    return sy.prove(goal, sy.combine(x2 - x, parts))
+def _(goal, given, x, x2):
+    return sy.prove(goal, equal_vectors(*given, x, x2, mean_square(x), mean_square(x2)))
 
 
 @theorem(GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible")

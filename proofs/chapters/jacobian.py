@@ -27,7 +27,7 @@ def denominator(x: Vector, eps: Scalar) -> Scalar:
 def test_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
     """The directional derivative of LayerNorm is the product that the library computes.
 
-    D LN(x)·v = g∘(Πv − y(y·v)/d)/√(σ² + ε), y = Πx/√(σ² + ε)
+    D LN_ε(x)·v = g∘(Πv − y(y·v)/d)/√(σ² + ε), y = Πx/√(σ² + ε)
 
     Last step: Where σ² + ε > 0 the formal derivative is the derivative of the function.
     """
@@ -97,7 +97,7 @@ def tangential(draw: st.DrawFn, d: int) -> dict[str, Any]:
 def test_tangential(x: Vector, v: Vector, eps: Epsilon):
     """Directions orthogonal to 1 and to x are divided by the denominator.
 
-    J₀v = v/√(σ² + ε) for v ⟂ 1 and v ⟂ x
+    J₀v = v/√(σ² + ε) for v ⟂ 1 and v ⟂ x, where σ² + ε > 0
 
     Remark: These v fill d − 2 dimensions when x is not constant: that many singular values are equal.
     """
@@ -143,7 +143,7 @@ def test_trace(x: Vector, eps: Epsilon):
 def test_lipschitz_attained(x: Vector, v: Vector, g: Vector, eps: Epsilon):
     """On the line of constant vectors the Jacobian is GΠ/√ε.
 
-    Jv = GΠv/√ε for Πx = 0
+    Jv = GΠv/√ε for Πx = 0 and ε > 0
 
     Remark: The Lipschitz constant of LayerNorm is ‖GΠ‖₂/√ε.
     """
@@ -155,7 +155,7 @@ def test_lipschitz_attained(x: Vector, v: Vector, g: Vector, eps: Epsilon):
 
 @theorem(DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)")
 def test_norm(x: Vector, v: Vector):
-    """At ε = 0 the norm of the Jacobian is at most √d/‖Πx‖.
+    """At ε = 0 the norm of the Jacobian without gain is at most √d/‖Πx‖.
 
     ‖Πx‖²‖J₀v‖² ≤ d‖v‖² for ε = 0
 

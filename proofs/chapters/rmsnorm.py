@@ -161,12 +161,6 @@ def test_length(x: Vector, eps: Epsilon):
     wrong("the relative radius squared", lambda: length == radius * r**2)
 
 
-def missing(x: Vector, eps: Scalar, given: list[sy.Proved]) -> sy.Proved:
-    """What a squared length lacks to d: dε/(m + ε) > 0."""
-    positive = sy.prove(sy.greater(mean_square(x) + eps), *given)
-    return sy.prove(sy.greater(dim(x) * eps / (mean_square(x) + eps)), *given, positive)
-
-
 @theorem(RIECHERS, "eq. 6", "says of LayerNorm that outputs lie within a hyperellipsoid")
 def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """With ε > 0 all outputs of RMSNorm lie strictly inside the ellipsoid.
@@ -201,7 +195,8 @@ def _(goal, given, x, g, h, eps):
     """‖(1 − gh)y‖² + dε/(m + ε) = d − ‖ghy‖², because gh is 0 or 1."""
     first, positive = given
     idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
-    parts = [missing(x, eps, [positive]), sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
+    short = sy.prove(sy.greater(dim(x) * eps / (mean_square(x) + eps)), positive)
+    parts = [short, sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
     return as_sum(goal, parts, positive, (first, g * g * h), (idempotent, g**2 * h**2))
 
 

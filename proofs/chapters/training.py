@@ -86,7 +86,7 @@ def test_dilution(h: Vector, a: Vector):
 
 @theorem(GUPTA, "section 3", "compares the angle with 1 with that of random vectors")
 def test_share(g: Vector, a: Vector):
-    """The expected energy along 1 is a trace with the covariance, the same for diagonal and for isotropic ones.
+    """The expected energy along 1 is a trace with the second moments, the same for diagonal and for isotropic ones.
 
     d·E[μ²] = 1ᵀΣ1/d, here for Σ = diag(g²) + aaᵀ; for a diagonal Σ it is tr Σ/d, energy 1
 
@@ -131,7 +131,7 @@ def _(goal, given, p, v):
 
 @theorem(OWN, "training", "a momentum that knows nothing of the scales")
 def test_adam_energy(v: Vector):
-    """For a momentum of covariance Π the step of AdamW has along 1 the energy that the spread of its scales has.
+    """For a momentum of second moments Π the step of AdamW has along 1 the energy that the spread of its scales has.
 
     1·DΠD1 = d sd(D)² and tr(DΠD) = (d − 1)(D̄² + sd(D)²), D = diag(v)
 
@@ -165,20 +165,13 @@ def test_pre_norm_factor(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilo
     wrong("‖x‖²/d in place of σ²", lambda: (square_norm(x) / dim(x) + eps) * after <= c * c * before)
 
 
-def positive_square(x: Vector, positive: sy.Proved) -> tuple[sy.Proved, sy.Proved]:
-    """From ε > 0: σ² + ε > 0, and its inverse."""
-    eps = positive.conclusion.term
-    above = sy.add(product(sum_of_squares(lg.project(x)), sy.prove(sy.greater(1 / dim(x)))), positive)
-    defined = sy.prove(sy.greater(variance(x) + eps), above)
-    return defined, sy.prove(sy.greater(1 / (variance(x) + eps)), defined)
-
-
 @test_pre_norm_factor.proof
 def _(goal, given, x, v, g, c, eps):
     """c²‖v‖² − s²‖Jv‖² = Σ(c² − g²)w² + c²((1·v)²/d + (y·v)²(1 + ε/s²)/d) with w = sJ₀v and s² = σ² + ε."""
     within, positive = given
     per_dimension = sy.prove(sy.greater(1 / dim(x)))
-    defined, inverse = positive_square(x, positive)
+    square = variance(x) + eps
+    defined, inverse = (sy.prove(sy.greater(value), positive) for value in (square, 1 / square))
     s, y = scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
     along = product(sy.square(c * dot(y, v)), per_dimension)
     parts = [
@@ -208,7 +201,8 @@ def test_peri_norm_bound(z: Vector, g: Vector, c: Scalar, eps: Epsilon):
 def _(goal, given, z, g, c, eps):
     """dc² − ‖g∘y‖² = Σ(c² − g²)y² + c²dε/s², because ‖y‖² = d(1 − ε/s²)."""
     within, positive = given
-    defined, inverse = positive_square(z, positive)
+    square = variance(z) + eps
+    defined, inverse = (sy.prove(sy.greater(value), positive) for value in (square, 1 / square))
     parts = [
         sy.total(product(within, sy.square(lg.standardize(z, eps=eps)))),
         product(sy.square(c), sy.prove(sy.greater(dim(z))), positive, inverse),
