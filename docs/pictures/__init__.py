@@ -1,6 +1,7 @@
 """Pictures of the geometry, a function each: :mod:`lngeom` computes every point of them, or a model was measured."""
 
 from ._axes import axes
+from ._block import block
 from ._derivative import jacobian
 from ._fibers import fibers
 from ._outputs import eps_sweep, keys, outputs
@@ -13,6 +14,7 @@ from ._stream import residual_growth
 __all__ = [
     "angles_by_layer",
     "axes",
+    "block",
     "eps_sweep",
     "fibers",
     "jacobian",
