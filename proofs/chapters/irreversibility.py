@@ -143,8 +143,9 @@ def equal_scales(same: sy.Proved, positive: sy.Proved, y: Vector, y2: Vector, m:
     return sy.congruence("sqrt", t2, t, level)
 
 
-def equal_vectors(positive: sy.Proved, same: sy.Proved, u: Vector, u2: Vector, m: Scalar, m2: Scalar) -> sy.Proved:
+def equal_vectors(given: list[sy.Proved], u: Vector, u2: Vector, m: Scalar, m2: Scalar) -> sy.Proved:
     """u′ = u from ε > 0 and u′/s′ = u/s with s = √(m + ε), because s′ = s."""
+    positive, same = given
     s, s2 = (root(size + positive.conclusion.term) for size in (m, m2))
     scales = equal_scales(same, positive, u / s, u2 / s2, m, m2)
     own, own2 = (sy.prove(sy.equal(r * (v / r), v), positive) for r, v in ((s, u), (s2, u2)))
@@ -177,7 +178,7 @@ def test_lines(x: Vector, x2: Vector, eps: Epsilon):
 @test_lines.proof
 def _(goal, given, x, x2):
     """Πx′ = Πx."""
-    same = equal_vectors(*given, lg.project(x), lg.project(x2), variance(x), variance(x2))
+    same = equal_vectors(given, lg.project(x), lg.project(x2), variance(x), variance(x2))
     return sy.prove(goal, same)
 
 
@@ -218,7 +219,7 @@ def test_rms_norm_injective(x: Vector, x2: Vector, eps: Epsilon):
 
 @test_rms_norm_injective.proof
 def _(goal, given, x, x2):
-    return sy.prove(goal, equal_vectors(*given, x, x2, mean_square(x), mean_square(x2)))
+    return sy.prove(goal, equal_vectors(given, x, x2, mean_square(x), mean_square(x2)))
 
 
 @theorem(GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible")
