@@ -151,11 +151,6 @@ def test_form_positive(v: Vector, g: Vector):
     wrong("at least the form with the projector off 1", lambda: form >= dot(v, untilted(g, v)))
 
 
-def alpha_varies(given: list[sy.Proved], g: Vector) -> tuple[sy.Proved, ...]:
-    """‖α‖² > 0."""
-    return (sy.prove(sy.greater(square_norm(1 / g)), *given),)
-
-
 def spread(g: Vector, v: Vector) -> Vector:
     """The vector GΠGv; the eigenvalues of GΠG are the squared semi-axes over d."""
     return g * lg.project(g * v)
@@ -239,7 +234,8 @@ def _(goal, given, g, v, lam):
     gains, eigen, value = given
     flat = orthogonal_to_alpha(gains, eigen, value, g, v)
     quotient = divided(gains, eigen, g, v, lam)
-    return sy.prove(goal, gains, *alpha_varies([gains], g), flat, (quotient, lam * v / g**2))
+    long = sy.prove(sy.greater(square_norm(1 / g)), gains)  # ‖α‖² > 0
+    return sy.prove(goal, gains, long, flat, (quotient, lam * v / g**2))
 
 
 @theorem(RIECHERS, "semi-axes √(N/λ)", "λ the eigenvalues of Π₂G⁻²Π₂", models=axes)

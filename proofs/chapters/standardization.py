@@ -15,11 +15,6 @@ def moved(x: Vector) -> Vector:
     return x - dot(ones(x), x) / dim(x) * ones(x)
 
 
-def sample_standardized(x: Vector) -> Vector:
-    """The quotient (x − μ1)/s with the sample variance, divisor d − 1."""
-    return (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1))
-
-
 @theorem(GUPTA, "eqs. 1 to 4", "y = (x − μ)/σ")
 def test_definition(x: Vector):
     """Each component is its distance from the mean in units of the deviation.
@@ -31,7 +26,7 @@ def test_definition(x: Vector):
     assert norm(moved(x)) / root(dim(x)) * y == moved(x)
     wrong("x_i μ in place of x_i − μ, as printed", lambda: deviation(x) * y == x * mean(x))
     wrong("the variance in place of the deviation", lambda: variance(x) * y == x - mean(x))
-    wrong("the sample variance, divisor d − 1", lambda: y == sample_standardized(x))
+    wrong("the sample variance, divisor d − 1", lambda: y == (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1)))
 
 
 @theorem(GUPTA, "eq. 9 and algorithm 1", "y = √d x_⊥/‖x_⊥‖")
