@@ -180,9 +180,12 @@ def _load_public_names() -> None:
 
 
 def _repair(_app, _page: str, _template: str, context: dict, _tree) -> None:
-    """Drop ids that stand twice, of theorems and of tables in a frame; say of which level captions are."""
+    """Drop ids that stand twice, of theorems and of tables in a frame; say of which level captions are.
+
+    A list of references has items: docutils gives them a role of books, and none to what a list must hold.
+    """
     if "body" in context:
-        body = context["body"].replace(' id="proof-content"', "")
+        body = context["body"].replace(' id="proof-content"', "").replace('role="doc-biblioentry"', 'role="listitem"')
         context["body"] = re.sub(r'(<table [^>]*) id="\w+"', r"\1", body)
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
