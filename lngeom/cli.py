@@ -59,8 +59,10 @@ _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 """Control characters of a terminal, which names of files and tensors may contain."""
-_FULL = re.compile("can't allocate memory|out of memory")
-"""PyTorch's messages when memory is full, on a CPU and on a GPU."""
+_FULL = re.compile(
+    "can(no|')t allocate memory|out of memory|failed to map segment|bad_alloc|can't start new thread", re.I
+)
+"""What PyTorch, the loader of libraries, C++ and Python say when memory is full."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -154,6 +156,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory is full, and nothing about the code that ran."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(out_of_memory, error.exceptions))
+    known = isinstance(error, RuntimeError | ImportError | OSError) and _FULL.search(str(error))
+    return isinstance(error, MemoryError) or bool(known)
+
+
 def _explained(error: Exception, extra: str) -> str | None:
     """One line about an error that the user can mend; None for a fault of the program."""
     match error:
@@ -164,12 +174,14 @@ def _explained(error: Exception, extra: str) -> str | None:
             return _hidden(top) if top in _PACKAGES else _absent(top, extra)
         case FileNotFoundError(errno=errno.ENOENT, filename=None):
             return "the current folder is gone; go to another one, then run the same command again"
+        case _ if out_of_memory(error):
+            return f"out of memory; free some or ask for less, {_KEPT}"
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             advice = _ADVICE.get(error.errno or 0, "choose a place that can be read and written")
             return f"{where}{error.strerror or error}; {advice}"
-        case MemoryError() | RuntimeError() if isinstance(error, MemoryError) or _FULL.search(str(error)):
-            return f"out of memory; free some or ask for less, {_KEPT}"
+        case RuntimeError() if type(error).__name__ == "BrokenProcessPool":
+            return "the system ended a process of this command, as where memory is full; run it with --jobs 1"
     return None
 
 

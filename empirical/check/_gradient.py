@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lngeom.cli import out_of_memory
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 
@@ -176,9 +177,9 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     """Verdict, cause and trials, the evidence first."""
     try:
         trials = sorted(gradient_trials(inputs), key=lambda trial: -trial.largest)
-    except LngeomError:
-        raise
     except Exception as error:  # a backward pass raises what it likes, or is none
+        if isinstance(error, LngeomError) or out_of_memory(error):
+            raise
         told = str(error) if isinstance(error, _Missing) else f"{type(error).__name__}: {error}"
         return "bug", f"backward pass wrong: {' '.join(told.split())[:140]}", []
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lngeom.cli import out_of_memory
 from lngeom.rounding import FORMATS, REAL, Sample, rounded
 
 from ..support import memory
@@ -72,6 +73,8 @@ class Tried:
         except Unwritten as error:
             self.notes.append(f"{what} not examined: {error}")
         except Exception as error:  # a kernel may refuse in any way its framework has
+            if refusals is self.faults and out_of_memory(error):
+                raise
             refusals.append(_refusal(what, error))
 
 
@@ -143,6 +146,8 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[str, np.ndarray]], where:
                 claim.trial(label, x)
                 taken += 1
             except Exception as error:
+                if out_of_memory(error):
+                    raise
                 refused.append(_refusal(label, error))
         if taken and refused:
             raise _Raised(refused[0] + where) from None

@@ -68,8 +68,9 @@ def _theorem(options: Options) -> str:
 
 
 def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
+    from statistics import NormalDist
+
     import numpy
-    from scipy.special import ndtri
 
     import lngeom
     from lngeom.rounding import rounded
@@ -77,7 +78,7 @@ def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
     if not (math.isfinite(ratio) and ratio >= 0) or d < 2:
         msg = f"--d {d} --ratio {ratio:g}: a row of deviation 1 takes d >= 2 and a finite ratio |μ|/σ >= 0"
         raise lngeom.errors.InputError(msg)
-    normal = ndtri((numpy.arange(d) + 0.5) / d)
+    normal = numpy.array([NormalDist().inv_cdf((i + 0.5) / d) for i in range(d)])
     x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)
     told = {"kind": options.kind, "dtype": dtype, "d": d, "ratio": ratio}
     # Near a large mean the numbers of a format are farther apart than 1: no such row can be stored.

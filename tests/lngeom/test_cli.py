@@ -1,10 +1,12 @@
 """The command line: help, examples, spellings, and one line where an extra is missing or the input is bad."""
 
+import errno
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -89,6 +91,22 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], capsys: pytest.
         code = stop.code
     assert code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ExceptionGroup("of Hypothesis", [ValueError(), RuntimeError("std::bad_alloc")]),
+    ],
+)
+def test_full_memory_is_one_line(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lngeom.cli.load", Mock(side_effect=error))
+    assert main(["tolerance"]) == 2
+    assert capsys.readouterr().err.startswith("lngeom tolerance: out of memory; ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
