@@ -35,6 +35,13 @@ def _divided(product: Array, terms: Normalized) -> Array:
     return product / (terms.divisor / half) * half
 
 
+def _quotient(terms: Normalized, other: Normalized) -> Array:
+    """The divisor of one vector by that of another, whose units may differ."""
+    quotient = terms.divisor / other.divisor
+    quotient = quotient if terms.unit is None else quotient / terms.unit
+    return quotient if other.unit is None else quotient * other.unit
+
+
 def _less_radial(vector: Array, y: Array, v: Array, size: Array | None, divisor: Array, *, centered: bool) -> Array:
     """The `vector` t as (I − c·yyᵀ/d)Πt with y = v/D, where c is 1, or D/σ for the `size` σ of v."""
     xp = namespace(y, vector)
@@ -167,13 +174,18 @@ def secant_product(
     _check(x, gain, vector)
     _check(x, gain, other, "other")
     first, second = (normalized(v, eps=eps, placement=placement, centered=centered) for v in (x, other))
-    s, t = (terms.divisor if terms.unit is None else terms.divisor / terms.unit for terms in (first, second))
-    share, size = s / (s + t), None
-    between = share * first.y + (1 - share) * second.y
+    s, t, size = first.divisor, second.divisor, None
+    of_range = hasattr(x, "shape") or first.unit is not None or second.unit is not None
+    share = 1 / (1 + _quotient(second, first)) if of_range else s / (s + t)
+    rest = 1 / (1 + _quotient(first, second)) if of_range else 1 - share
+    between = share * first.y + rest * second.y
     if placement == "outside":
-        sizes = scale(first.square, eps=0) / first.divisor * s + scale(second.square, eps=0) / second.divisor * t
-        size = sizes / (s + t)
-    product = _less_radial(vector, between, between, size, 1, centered=centered) * ((1 / s + 1 / t) / 2)
+        size = share * (scale(first.square, eps=0) / s) + rest * (scale(second.square, eps=0) / t)
+    product = _less_radial(vector, between, between, size, 1, centered=centered)
+    if of_range:
+        product = _divided(product, first) / 2 + _divided(product, second) / 2
+    else:
+        product = product * ((1 / s + 1 / t) / 2)
     return narrow(product if gain is None else widen(gain) * product, x)
 
 
