@@ -57,7 +57,7 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     120.0
     """
     xp = namespace(inner, norm, other)
-    cosine = inner / norm / other  # the product of the norms may leave the range
+    cosine = widen(inner) / widen(norm) / widen(other)  # the product of the norms may leave the range
     return angle_from_moments(cosine, xp.clip(1 - cosine * cosine, 0, None))
 
 

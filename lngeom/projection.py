@@ -158,7 +158,7 @@ def centered_inner_product(inner: Array, mean: Array, other: Array, d: Carrier) 
     >>> float(lg.projection.centered_inner_product(x @ z, x.mean(), z.mean(), 3)), float(lg.project(x) @ z)
     (5.0, 5.0)
     """
-    return inner - d * mean * other
+    return widen(inner) - d * widen(mean) * widen(other)
 
 
 @door

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, namespace, widen
 from ..errors import InputError
-from ..projection import project
+from ..projection import project, sized
 from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
 
 
@@ -111,11 +111,12 @@ class Ellipsoid:
         otherwise. What leaves the ellipsoid's flat where the gain is zero does not count; ``offset`` measures it.
         """
         xp = namespace(z, self.gain)
-        _, y, _ = self._preimage(z)
+        y, unit = sized(self._preimage(z)[1])
         square = xp.sum(y * y, axis=-1)
         if self.centered and self._zeros:
             square = square + xp.sum(y, axis=-1) ** 2 / self._zeros
-        return xp.sqrt(square / self.d)
+        radius = xp.sqrt(square / self.d)
+        return radius if unit is None else radius / unit[..., 0]
 
     def gauge(self, z: Array) -> Array:
         """Deprecated: the old name of :meth:`relative_radius`."""
@@ -133,8 +134,7 @@ class Ellipsoid:
         moved, _, seen = self._preimage(z)
         if self.centered and not self._zeros:
             return xp.abs(xp.sum(moved * widen(dead_direction(self.gain)), axis=-1))
-        hidden = xp.where(seen, xp.zeros_like(moved), moved)
-        return xp.sqrt(xp.sum(hidden * hidden, axis=-1))
+        return _norm(xp.where(seen, xp.zeros_like(moved), moved))
 
     @door
     def contains(self, z: Array, *, rtol: float | None = None) -> Array:
@@ -155,7 +155,7 @@ class Ellipsoid:
         gain, center = widen(self.gain), xp.abs(widen(self.center))
         floor = xp.where(seen, center / xp.where(seen, xp.abs(gain), xp.ones_like(gain)) + 1.0, xp.zeros_like(gain))
         error = rtol * (xp.abs(y) + floor)
-        slack = xp.sqrt(xp.sum(error * error, axis=-1))
+        slack = _norm(error)
         stretch = math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0
         inside = self.relative_radius(z) <= 1.0 + stretch * slack / math.sqrt(self.d)
         inside &= xp.all(seen | (xp.abs(moved) <= rtol * center), axis=-1)
@@ -172,7 +172,7 @@ class Ellipsoid:
         pulled = widen(u) * widen(self.gain)
         pulled = project(pulled) if self.centered else pulled
         along = xp.sum(widen(u) * widen(self.center), axis=-1)
-        return along + math.sqrt(self.d) * xp.sqrt(xp.sum(pulled * pulled, axis=-1))
+        return along + math.sqrt(self.d) * _norm(pulled)
 
     @property
     def log_volume(self) -> float:
@@ -199,3 +199,10 @@ class Ellipsoid:
         """The m-dimensional volume; 0 or infinite where it leaves the range of float64 (see ``log_volume``)."""
         with np.errstate(over="ignore", under="ignore"):
             return float(np.exp(self.log_volume))
+
+
+def _norm(v: Array) -> Array:
+    """‖v‖ of each row, whatever its size."""
+    xp, (own, unit) = namespace(v), sized(v)
+    norm = xp.sqrt(xp.sum(own * own, axis=-1))
+    return norm if unit is None else norm / unit[..., 0]

@@ -105,6 +105,13 @@ EXACT: dict[str, Callable[[dict[str, Exact], Q, bool], Exact]] = {
     "center_writer": lambda a, e, o: centred(a["x"]),
     "fold_affine_weight": lambda a, e, o: a["x"] * a["gain"],
     "fold_affine_bias": lambda a, e, o: (a["x"] * a["bias"]).sum(),
+    "project_direction": lambda a, e, o: a["x"] - (a["x"] @ a["gain"]) / square(a["gain"]) / D * a["gain"],
+    "jacobian_product_rms": lambda a, e, o: a["gain"] * (secant(a["x"], a["x"], e, o, same) @ a["t"]),
+    "secant_product_rms": lambda a, e, o: a["gain"] * (secant(a["x"], a["z"], e, o, same) @ a["t"]),
+    "centered_inner_product": lambda a, e, o: a["bias"] - 5 * a["variance"] * a["gain"],
+    "ellipsoid_radius": lambda a, e, o: root(square(a["x"] / a["gain"])),
+    "ellipsoid_offset": lambda a, e, o: abs((a["x"] / a["gain"]).sum()) / root((1 / a["gain"] ** 2).sum()),
+    "ellipsoid_support": lambda a, e, o: D * root(square(centred(a["x"] * a["gain"]))),
     "dead_direction": lambda a, e, o: (1 / a["gain"]) / root((1 / a["gain"] ** 2).sum()),
 }
 
@@ -167,12 +174,17 @@ def size(name: str, a: dict[str, Exact], e: Q, o: bool, exact: Exact) -> Exact:
             if name != "batch_norm_fixed"
             else abs(a["gain"]) * (abs(a["x"]) + abs(a["bias"])) / divisor(a["variance"], e, o)
         )
-    if name in ("mean", "mean_vector", "project", "center_writer"):
+    if name in ("mean", "mean_vector", "project", "project_direction", "center_writer"):
         return largest["x"] + np.max(abs(exact))
     if name == "layer_rms_distance":
         return largest["x"] / root(square(a["x"]) + e)
+    if name == "centered_inner_product":
+        return abs(a["bias"]) + 5 * abs(a["variance"] * a["gain"])
+    if name in ("ellipsoid_offset", "ellipsoid_support"):
+        return D * (largest["x"] if name == "ellipsoid_offset" else np.max(abs(a["x"] * a["gain"])))
     if "product" in name:
-        others = [centred(a[key]) for key in ("x", "z" if "secant" in name else "x")]
+        centre = same if "rms" in name else centred
+        others = [centre(a[key]) for key in ("x", "z" if "secant" in name else "x")]
         return largest["gain"] * largest["t"] * max(1 / divisor(square(v), e, o) for v in others)
     extra = largest["bias"] if "_norm" in name else 0
     return np.max(abs(exact)) + extra if name != "fold_affine_bias" else (abs(a["x"] * a["bias"])).sum()

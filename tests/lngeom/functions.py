@@ -79,6 +79,25 @@ FUNCTIONS = {
     "dead_direction": Function(lambda a, eps: dead_direction(a["gain"])),
 }
 FUNCTIONS |= {
+    "project_direction": Function(lambda a, eps: lg.project(a["x"], a["gain"])),
+    "jacobian_product_rms": Function(
+        lambda a, eps, **place: derivatives.jacobian_product(
+            a["x"], a["t"], a["gain"], eps=eps, centered=False, **place
+        )
+    ),
+    "secant_product_rms": Function(
+        lambda a, eps, **place: derivatives.secant_product(
+            a["x"], a["z"], a["t"], a["gain"], eps=eps, centered=False, **place
+        )
+    ),
+    "centered_inner_product": Function(
+        lambda a, eps: projection.centered_inner_product(a["bias"], a["variance"], a["gain"], 5), wide=True
+    ),
+    "ellipsoid_radius": Function(lambda a, eps: lg.Ellipsoid(a["gain"]).relative_radius(a["x"]), wide=True),
+    "ellipsoid_offset": Function(lambda a, eps: lg.Ellipsoid(a["gain"]).offset(a["x"]), wide=True),
+    "ellipsoid_support": Function(lambda a, eps: lg.Ellipsoid(a["gain"]).support(a["x"]), wide=True),
+}
+FUNCTIONS |= {
     f"{name} outside": replace(function, call=partial(function.call, placement="outside"))
     for name, function in FUNCTIONS.items()
     if "place" in inspect.signature(function.call).parameters

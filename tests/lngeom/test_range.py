@@ -26,7 +26,7 @@ NORMS: list[Any] = [lg.layer_norm, lg.rms_norm]
 
 WITHOUT = {
     "moments": "is mean and variance of the table",
-    "angle_from_inner_product centered_inner_product": "cancel what the caller gives, by no condition of a row",
+    "angle_from_inner_product": "cancels what the caller gives, by no condition of a row",
     "certify_centering certify_fold certify_rounding": "say yes or no",
     "principal_axes": "are roots of a polynomial, exact in test_axes.py",
     "error_bound tolerance explain_difference": "are bounds, each against exact values in its own tests",
