@@ -14,6 +14,7 @@ from lngeom.rounding import FORMATS, REAL, Sample, rounded
 
 from ..support import memory
 from ..tracing import FrameworkArray
+from ..tracing.triton import BeyondEnd
 from ._claim import Claim
 from ._filed import Unwritten
 from ._fused import Fused
@@ -132,6 +133,8 @@ class _Raised(Exception):
 
 
 def _refusal(what: str, error: Exception) -> str:
+    if isinstance(error, BeyondEnd):
+        return f"{error.args[0]} at {what} ({error.args[1]})"
     return f"refuses {what}: {type(error).__name__}: {shorten(str(error), 80, placeholder=' ...')}"
 
 

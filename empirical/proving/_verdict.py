@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -86,8 +85,6 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
 
 def _reason(error: Exception) -> str:
     """Why a trace ended."""
-    if any(frame.f_globals.get("__name__", "").split(".")[0] == "triton" for frame, _ in walk_tb(error.__traceback__)):
-        return "a Triton kernel reads and writes memory by pointers, which are not traced"
     return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 

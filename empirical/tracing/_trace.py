@@ -86,8 +86,7 @@ class Trace:
         unexamined: Circumstances that this run says nothing about.
         valued: Whether it wants a number in the place of a symbol.
         builds: The sizes of the objects that stand for those of every size.
-        blocks, assumed: Whole numbers that kernels get, each with one that it may be for a dimension; those of which
-            more is assumed.
+        blocks: Whole numbers that kernels get, each with one that it may be for a dimension.
         kernels, launched: Whether kernels may be launched, and have been.
         permuted, asks_memory: Whether axes lie in another order than in memory, and what is asked of memory.
     """
@@ -119,7 +118,6 @@ class Trace:
     valued: bool = False
     builds: str = ""
     blocks: dict[str, Callable[[int], int]] = field(default_factory=dict)
-    assumed: set[str] = field(default_factory=set)
     kernels: bool = False
     permuted: bool = False
     launched: bool = False
@@ -136,8 +134,13 @@ class Trace:
         self.refusals.append(f"{reason}{self._where() if line is None else line}")
         raise Refusal(self.refusals[-1])
 
+    def never(self, case: object, reason: str) -> None:
+        """Give up if this is the case."""
+        if case:
+            self.refuse(reason)
+
     def _where(self) -> str:
-        line = self.line or _line()
+        line = self.line or program_line()
         return f" ({line.strip()})"[:160] if line else ""
 
     def setting(self, name: str, value: float) -> Carrier:
@@ -283,7 +286,7 @@ def is_ours(frame: FrameType) -> bool:
     return file.startswith((f"{_HERE}/empirical/", f"{_HERE}/lngeom/"))
 
 
-def _line() -> str:
+def program_line() -> str:
     """The line of the program that is being run."""
     for frame in reversed(traceback.extract_stack()):
         if frame.name == "traced" and frame.filename.startswith(_HERE):

@@ -227,8 +227,9 @@ class World:
         elif value is contextlib.suppress:
             known = False
         elif isinstance(value, type | FunctionType):
-            module = value.__module__ or ""  # a framework's function is seen when it runs
-            late = isinstance(value, FunctionType) and module.partition(".")[0] in _FRAMEWORKS
+            module = value.__module__ or ""  # a framework's function is seen when it runs, and so is a kind of tensor
+            late = isinstance(value, FunctionType) or type(value).__name__ == "_TensorMeta"
+            late = late and module.partition(".")[0] in _FRAMEWORKS
             known = late or _known_module(module)
         elif isinstance(value, BuiltinFunctionType):
             known = self._known(value)
@@ -299,6 +300,8 @@ def _fingerprint(value: Any, depth: int = 0) -> object:
         return id(value), value.tobytes()
     if _traced(value):
         return id(value), id(getattr(getattr(value, "arr", None), "value", None))
+    if type(value).__module__.partition(".")[0] == "triton":
+        return id(value), below(getattr(value, "fn", None))
     if isinstance(value, type):
         return [(name, below(item)) for name, item in vars(value).items() if not name.startswith("__")]
     own = getattr(value, "__dict__", None)

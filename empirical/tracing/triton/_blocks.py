@@ -2,87 +2,100 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
+
+import torch
 
 from .._arrays import Arr, filled
 from .._sizes import FEATURE, Num
 from .._trace import Trace
-from ._whole import Shape, Space, Whole, symbol, whole
+from ._whole import Shape, Space, Value, Whole, quotient, running, symbol, whole
 
 D = symbol(FEATURE)
-_SHORT = ("float16", "bfloat16")
+_SHORT = "offsets of 2³¹ elements and more, which are computed in 32 bits"
+_FORMATS = ("float16", "bfloat16", "float32", "float64")
 
 
 @dataclass(frozen=True)
-class Tile:
+class Tile(Value):
     """Numbers in a block.
 
     Attributes:
         inside: Those of the columns of one row, or one number for all.
-        outside: That of each lane beyond the row, None where nothing defines it.
         columns: What counts the columns, a lane after a turn if there is one; None where all lanes are alike.
+        other: The number of each lane beyond the row, None where nothing defines it.
         weak: Whether it has the format of what it is combined with.
         part: The block of which this is the sum, if further turns have further parts.
+        start: What is added, lane by lane, to the blocks of all turns.
     """
 
     inside: Arr
-    outside: Arr | None
     shape: Shape = ()
     columns: tuple[str, ...] | None = None
+    other: Arr | None = None
     weak: bool = False
     part: Tile | None = None
+    start: Tile | None = None
+
+    dtype = property(lambda self: getattr(torch, self.inside.dtype))
+    outside = property(lambda self: self.inside if self.columns is None else self.other)
+    unfinished = property(lambda self: self.part is not None or self.start is not None)
 
 
 @dataclass(frozen=True)
-class Pointer:
+class Pointer(Value):
     """Places in the memory of an array, so many elements behind its first."""
 
     arr: Arr
     offset: Whole
 
+    dtype = property(lambda self: self)
+    element_ty = property(lambda self: getattr(torch, self.arr.dtype))
+
 
 @dataclass(frozen=True)
-class Mask:
+class Mask(Value):
     """Lanes at which all of these are more than 0."""
 
     conditions: tuple[Whole, ...]
     shape: Shape
 
-
-@dataclass(frozen=True)
-class Sums:
-    """Lane by lane, a number and a block of each turn."""
-
-    start: Tile
-    block: Tile
+    def __and__(self, other: object) -> Any:
+        if not isinstance(other, Mask):
+            return NotImplemented
+        return Mask(self.conditions + other.conditions, running[-1].broadcast(self.shape, other.shape))
 
 
 class Blocks:
     """Arithmetic of blocks in a launch."""
 
     def __init__(self, trace: Trace, space: Space) -> None:
-        self.trace, self.space = trace, space
+        self.trace, self.refuse, self.never, self.space = trace, trace.refuse, trace.never, space
+        self.terms: list[dict[str, list[Any]]] = []
+        self.ended: tuple[str, dict[str, list[Any]]] = "", {}
 
-    def alike(self, arr: Arr, shape: Shape = (), *, weak: bool = False) -> Tile:
-        """A block of one number."""
-        return Tile(arr, arr, shape, weak=weak)
+    def whole(self, value: object) -> Whole | None:
+        """A number of which addresses are made, None if it is data."""
+        return value if isinstance(value, Whole) else whole(value) if type(value) is int else None
+
+    def size(self, value: object, what: str) -> Whole:
+        """A whole number."""
+        known = self.whole(value)
+        return self.refuse(f"{what} of something else than whole numbers") if known is None else known
 
     def valued(self, number: Whole) -> Any:
         """A whole number of sizes on the carrier."""
         trace = self.trace
         known = {FEATURE: trace.ground.d}
         known |= {name: trace.block(name, at) for name, at in trace.blocks.items() if name in number.symbols}
-        if number.shape or number.symbols - known.keys():
-            trace.refuse(f"{number} is computed with")
+        self.never(number.shape or number.symbols - known.keys(), f"{number} is computed with")
         total = trace.constant(0)
         for monomial, count in number.terms:
-            term = trace.constant(count)
-            for name in monomial:
-                term = term * known[name]
-            total = total + term
+            total = total + functools.reduce(operator.mul, map(known.__getitem__, monomial), trace.constant(count))
         return total
 
     def data(self, value: object) -> Tile:
@@ -90,10 +103,10 @@ class Blocks:
         if isinstance(value, Tile):
             return value
         if isinstance(value, Whole):
-            return self.alike(Arr(self.trace, self.valued(value), (), "float32"), weak=True)
-        if not isinstance(value, Num) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            self.trace.refuse(f"{type(value).__name__} is used as a number")
-        return self.alike(filled(self.trace, value, (), "float32"), weak=True)
+            return Tile(Arr(self.trace, self.valued(value), (), "float32"), weak=True)
+        plain = isinstance(value, Num) or type(value) in (int, float)
+        self.never(not plain, f"{type(value).__name__} is used as a number")
+        return Tile(filled(self.trace, value, (), "float32"), weak=True)
 
     def broadcast(self, a: Shape, b: Shape) -> Shape:
         """The shape of two blocks together."""
@@ -101,120 +114,179 @@ class Blocks:
         pairs = zip(("",) * (size - len(a)) + a, ("",) * (size - len(b)) + b, strict=True)
         shape = tuple(one or other if not (one and other) or one == other else "?" for one, other in pairs)
         lanes = [lane for lane in shape if lane]
-        if "?" in shape or len(lanes) != len(set(lanes)):
-            self.trace.refuse(f"blocks of shape {a} and {b} are combined")
+        self.never("?" in shape or len(lanes) != len(set(lanes)), f"blocks of shape {a} and {b} are combined")
         return shape
+
+    def binary(self, how: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+        """An operation of a kernel: on addresses, on whole numbers, or on data."""
+        left, right = self.whole(a), self.whole(b)
+        if isinstance(a, Pointer):
+            self.never(right is None or how is not operator.add, "an address that is no sum of whole numbers")
+            return Pointer(a.arr, self.binary(how, a.offset, right))
+        if left is None or right is None or how is operator.truediv:
+            return self.combined(a, b, how)
+        if how is operator.mul and left.symbols and right.symbols and not (left.wide or right.wide):
+            self.trace.unexamined.add(_SHORT)
+        made = left.times(right) if how is operator.mul else left.plus(right, 1 if how is operator.add else -1)
+        return replace(made, shape=self.broadcast(left.shape, right.shape))
 
     def _columns(self, *tiles: Tile) -> tuple[str, ...] | None:
         """What counts the columns of several blocks."""
-        if any(tile.part for tile in tiles):
-            self.trace.refuse("the sum of one block is used before all are added")
+        self.never(any(tile.unfinished for tile in tiles), "the sum of one block is used before all are added")
         known = {tile.columns for tile in tiles if tile.columns}
-        if len(known) > 1:
-            self.trace.refuse("blocks of other columns are combined")
+        self.never(len(known) > 1, "blocks of other columns are combined")
         return next(iter(known), None)
 
     def _dtype(self, a: Tile, b: Tile) -> str:
         formats = {tile.inside.dtype for tile in (a, b) if not tile.weak}
-        if formats == set(_SHORT):
-            return "float32"
-        return max(formats or {"float32"}, key=[*_SHORT, "float32", "float64"].index)
+        return "float32" if formats == set(_FORMATS[:2]) else max(formats or {"float32"}, key=_FORMATS.index)
 
     def combined(self, first: object, second: object, how: Callable[[Any, Any], Any]) -> Tile:
-        """A binary operation, lane by lane."""
+        """A binary operation on data, lane by lane; beyond the row a quotient of columns is not defined."""
         a, b = self.data(first), self.data(second)
         columns, dtype = self._columns(a, b), self._dtype(a, b)
         divides = how is operator.truediv
         inside = a.inside.divided(b.inside, dtype) if divides else a.inside.combined(b.inside, how, dtype)
-        shape, weak = self.broadcast(a.shape, b.shape), a.weak and b.weak
-        if columns is None:
-            return Tile(inside, inside, shape, weak=weak)
-        lost = a.outside is None or b.outside is None or (divides and b.columns)
-        return Tile(inside, None if lost else a.outside.combined(b.outside, how, dtype), shape, columns)  # type: ignore
+        lost = columns is None or a.outside is None or b.outside is None or (divides and b.columns)
+        other = None if lost else a.outside.combined(b.outside, how, dtype)  # type: ignore[union-attr]
+        return Tile(inside, self.broadcast(a.shape, b.shape), columns, other, a.weak and b.weak and columns is None)
 
     def applied(self, value: object, how: Callable[[Arr], Arr], *, everywhere: bool = False) -> Tile:
         """A function of each lane; beyond the row it is defined if it is `everywhere`."""
         tile = self.data(value)
-        columns, inside = self._columns(tile), how(tile.inside)
-        outside = how(tile.outside) if everywhere and tile.outside is not None else None
-        return replace(tile, inside=inside, outside=inside if columns is None else outside)
+        self._columns(tile)
+        return replace(tile, inside=how(tile.inside), other=how(tile.other) if everywhere and tile.other else None)
 
-    def chosen(self, columns: tuple[str, ...] | None, shape: Shape, a: object, b: object) -> Tile:
+    def cast(self, value: Any, dtype: Any) -> Any:
+        """The same numbers in another format."""
+        name = str(dtype).removeprefix("torch.")
+        if isinstance(value, Whole) and name in ("int32", "int64"):
+            return replace(value, wide=name == "int64")
+        self.never(name not in _FORMATS, "a cast to something else than a format of floats")
+        return replace(self.applied(value, lambda x: x.cast(name), everywhere=True), weak=False)
+
+    def compared(self, how: str, a: Any, b: Any) -> Any:
+        """A comparison: of formats, of numbers of Python, of whole numbers."""
+        a, b = (x.number if isinstance(x, Whole) and not x.shape and x.number is not None else x for x in (a, b))
+        numbers = all(type(one) in (int, float) for one in (a, b))
+        formats = how in ("eq", "ne") and all(isinstance(one, torch.dtype) for one in (a, b))
+        if numbers or formats or (how in ("is_", "is_not") and b is None):
+            return getattr(operator, how)(a, b)
+        self.never(how not in ("lt", "le", "gt", "ge"), "data is compared")
+        left, right = (self.size(one, "a comparison") for one in ((a, b) if how in ("lt", "le") else (b, a)))
+        gap, shape = right.plus(left, -1).plus(whole(int(how in ("le", "ge")))), self.broadcast(left.shape, right.shape)
+        return Mask((gap,), shape) if shape else self.trace.decide(self.valued(gap), ">")
+
+    def axes(self, value: Any, parts: object) -> Any:
+        """A block with axes of size 1 beside its own."""
+        old = list(getattr(value, "shape", ("?",)))
+        given = parts if isinstance(parts, tuple) else (parts,)
+        new = ["" if part is None else old.pop(0) if part == slice(None) and old else "?" for part in given]
+        self.never(old or "?" in new or getattr(value, "unfinished", False), "a part of a block is taken")
+        return replace(value, shape=tuple(new))
+
+    def arange(self, start: Any, end: Any) -> Whole:
+        """The numbers of lanes."""
+        self.never(type(start) is not int or start, "lanes that begin later")
+        lane = self._lane(end)
+        return replace(symbol(lane) if lane else whole(0), shape=(lane,))
+
+    def full(self, shape: Any, value: Any, dtype: Any) -> Tile:
+        """A block of one number."""
+        lanes = tuple(map(self._lane, shape if isinstance(shape, tuple | list) else (shape,)))
+        one = self.cast(self.data(value), dtype)
+        self.never(one.columns or one.shape or one.unfinished, "a block of a block")
+        return replace(one, shape=self.broadcast((), lanes))
+
+    def _lane(self, size: object) -> str:
+        """The lane of an axis with so many elements."""
+        extent = self.size(size, "a block")
+        number, name = extent.number, f"lane {extent}"
+        power = number is not None and number > 0 and number & (number - 1) == 0
+        unknown = not power and str(extent) not in self.trace.blocks
+        self.never(unknown, f"a block of {extent} lanes, which need be no power of 2")
+        self.space.extents |= {} if number == 1 else {name: extent}
+        return "" if number == 1 else name
+
+    def where(self, condition: Any, first: Any, second: Any) -> Tile:
         """The first block inside of the row, the second beyond it."""
-        first, second = self.data(a), self.data(b)
-        dtype, shape = self._dtype(first, second), self.broadcast(self.broadcast(first.shape, second.shape), shape)
-        mark = Tile(first.inside, None, (), columns)
-        columns = self._columns(mark, first, second)
-        inside = first.inside.cast(dtype)
-        outside = inside if columns is None else second.outside and second.outside.cast(dtype)
-        return Tile(inside, outside, shape, columns)
+        one = isinstance(condition, Mask) and len(condition.conditions) == 1
+        self.never(not one, "a choice by data, or by several masks")
+        counted = self.space.columns(D.plus(condition.conditions[0], -1), D)  # of the column that d exceeds
+        self.never(counted is None, "a choice of lanes")
+        a, b = self.data(first), self.data(second)
+        columns, dtype = self._columns(Tile(a.inside, (), counted), a, b), self._dtype(a, b)
+        shape = self.broadcast(self.broadcast(a.shape, b.shape), condition.shape)
+        return Tile(a.inside.cast(dtype), shape, columns, None if b.outside is None else b.outside.cast(dtype))
 
-    def summed(self, value: object, axis: object, keep: bool) -> Tile:
+    def cdiv(self, a: Any, b: Any) -> Any:
+        """⌈a/b⌉."""
+        return quotient(self.size(a, "a quotient"), self.size(b, "a quotient"))
+
+    def sum(self, value: Any, axis: Any = None, keep_dims: bool = False) -> Tile:
         """The sum over the columns: that inside of the row, and as often as there are lanes beyond it what is there."""
-        start = value.start if isinstance(value, Sums) else None
-        tile = value.block if isinstance(value, Sums) else self.data(value)
-        columns = self._columns(tile)
-        place = 0 if axis is None and len(tile.shape) == 1 else axis
-        if columns is None or not isinstance(place, int) or not -len(tile.shape) <= place < len(tile.shape):
-            return self.trace.refuse("a sum over something else than the columns of a row")
-        place %= len(tile.shape)
-        if tile.shape[place] != columns[-1]:
-            self.trace.refuse("a sum over rows")
-        if tile.outside is None:
-            self.trace.refuse("a sum over lanes beyond the row, which nothing defines")
-        shape = tuple(lane if k != place else "" for k, lane in enumerate(tile.shape) if k != place or keep)
+        tile = self.data(value)
+        start, tile = tile.start, replace(tile, start=None)
+        columns, axes = self._columns(tile) or ("no lane",), len(tile.shape)
+        place = tile.shape.index(columns[-1]) if columns[-1] in tile.shape else axes
+        known = place < axes and (axis in (place, place - axes) if type(axis) is int else axis is None and axes == 1)
+        self.never(not known, "a sum over something else than the columns of a row")
+        self.never(tile.outside is None, "a sum over lanes beyond the row, which nothing defines")
+        shape = tile.shape[:place] + ("",) * bool(keep_dims) + tile.shape[place + 1 :]
         if start is None and len(columns) == 2:
-            return Tile(tile.inside, None, shape, part=tile)
-        total = self.total(tile)
-        size = self.valued(self.space.extents[columns[-1]])
+            return Tile(tile.inside, shape, part=tile)
+        total = self._total(tile)
         if start is not None:
-            total = total.combined(start.inside.like(start.inside.value * size), operator.add)
-        return self.alike(total, shape)
+            lanes = self.valued(self.space.extents[columns[-1]])
+            total = total.combined(start.inside.like(start.inside.value * lanes), operator.add)
+        return Tile(total, shape)
 
-    def total(self, tile: Tile) -> Arr:
+    def _total(self, tile: Tile) -> Arr:
         """The sum over all lanes, of all turns if there are several."""
-        trace, columns, inside = self.trace, tile.columns, tile.inside
-        if columns is None or tile.outside is None:
-            return trace.refuse("a sum over lanes beyond the row, which nothing defines")
-        size = self.space.extents[columns[-1]]
-        lanes = self.valued(size) if len(columns) == 1 else self._all(size)
-        beyond = tile.outside.like(tile.outside.value * (lanes - trace.ground.d))
-        return self.vector(inside).sum(-1).combined(beyond, operator.add)
+        *turns, lane = tile.columns or ("",)
+        size = self.space.extents[lane]
+        at = self.trace.blocks.get(str(size), lambda _: size.number or 1)  # d needs so many blocks, as all turns have
+        all_turns = self.trace.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d)) if turns else None
+        lanes = self.valued(size) if all_turns is None else all_turns
+        beyond = tile.outside.like(tile.outside.value * (lanes - self.trace.ground.d))
+        return self.vector(tile.inside).sum(-1).combined(beyond, operator.add)
 
     def vector(self, arr: Arr) -> Arr:
         """Columns that may all be one number."""
         return arr if arr.axes else arr.combined(arr.filled(1, [(FEATURE,)]), operator.mul)
 
-    def _all(self, size: Whole) -> Any:
-        """As many lanes as all blocks have that a row needs."""
-        number, at = size.number, self.trace.blocks.get(str(size))
+    def turns(self, *bounds: Any) -> Iterator[Whole]:
+        """The body of a loop once, on an arbitrary turn."""
+        given = [self.size(bound, "a range") for bound in bounds]
+        self.never(any(bound.shape for bound in given), "a range of blocks")
+        start, stop, step = [*([whole(0)] if len(given) == 1 else []), *given, whole(1)][:3]
+        turn = f"turn{len(self.space.loops)}"
+        self.space.loops[turn] = start, stop, step
+        self.space.turning.append(turn)
+        self.terms.append({})
+        yield start.plus(symbol(turn).times(step))
+        self.ended = self.space.turning.pop(), self.terms.pop()
 
-        def lanes(d: int) -> int:
-            block = at(d) if at else number or 1
-            return -(-d // block) * block
+    def added(self, name: str, value: object) -> None:
+        """What a turn adds to a number that lives longer."""
+        self.terms[-1].setdefault(name, []).append(value)
 
-        return self.trace.block(f"all_{size}", lanes)
-
-    def reaches(self, lane: str) -> None:
-        """Refuse a lane that may end before the row does."""
-        trace, extent = self.trace, self.space.extents[lane]
-        known = trace.ground.sign(self.valued(extent.plus(D, -1)), ">=")
-        if known is False or (known is None and trace.replayed is None):
-            trace.refuse(f"{extent} lanes need not reach the end of a row")
-
-    def lane(self, extent: Whole) -> str:
-        """The lane of an axis with so many elements."""
-        if extent.number == 1:
-            return ""
-        number, name = extent.number, f"lane {extent}"
-        power = number is not None and number > 0 and number & (number - 1) == 0
-        if not power and str(extent) not in self.trace.blocks:
-            self.trace.refuse(f"a block of {extent} lanes, which need be no power of 2")
-        self.space.extents[name] = extent
-        return name
-
-    def whole(self, value: object) -> Whole | None:
-        """A number of which addresses are made, None if it is data."""
-        if isinstance(value, Whole):
-            return value
-        return whole(value) if type(value) is int else None
+    def after_turns(self, name: str, start: object) -> object:
+        """A number, or a block of numbers, and what all turns of the last loop have added to it."""
+        turn, terms = self.ended[0], self.ended[1].get(name)
+        if terms is None:
+            return start
+        first = self.data(start)
+        tiles = [term for term in terms if isinstance(term, Tile)]
+        parts = [tile if tile.part is None else tile.part for tile in tiles]
+        of_row = len(tiles) == len(terms) and all((part.columns or ("",))[0] == turn for part in parts)
+        known = of_row and not first.columns and not first.unfinished and not isinstance(start, Whole)
+        self.never(not known, "a sum over turns of something else than the blocks of a row")
+        if all(tile.part is not None for tile in tiles):
+            for tile, part in zip(tiles, parts, strict=True):
+                first = self.combined(first, Tile(self._total(part), tile.shape), operator.add)
+            return first
+        block = functools.reduce(lambda a, b: self.combined(a, b, operator.add), tiles)
+        fits = self.broadcast(first.shape, block.shape) == first.shape
+        self.never(not fits, "a block is added to one of another shape")
+        return replace(block, shape=first.shape, start=first)

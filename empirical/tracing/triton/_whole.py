@@ -2,56 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 Monomial = tuple[str, ...]
 Shape = tuple[str, ...]
 """The lane that each axis of a block runs over; empty for an axis of size 1."""
+running: list[Any] = []
+"""The launches that are followed; the last one says what its values mean together."""
+
+
+def _operator(how: Callable[[Any, Any], Any]) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    return lambda a, b: running[-1].binary(how, a, b), lambda a, b: running[-1].binary(how, b, a)
+
+
+class Value:
+    """What a kernel computes with; Python finds no other operation of it than these."""
+
+    __add__, __radd__ = _operator(operator.add)
+    __sub__, __rsub__ = _operator(operator.sub)
+    __mul__, __rmul__ = _operator(operator.mul)
+    __truediv__, __rtruediv__ = _operator(operator.truediv)
+    __iter__ = None
+
+    def __neg__(self) -> Any:
+        return 0 - self
+
+    def __bool__(self) -> bool:
+        number = self.number if isinstance(self, Whole) and not self.shape else None
+        return bool(number) if number is not None else running[-1].trace.refuse("a branch on data")
+
+    def __getitem__(self, parts: object) -> Any:
+        return running[-1].axes(self, parts)
+
+    def to(self, dtype: object) -> Any:
+        """The same in another format."""
+        return running[-1].cast(self, dtype)
+
+
+def _collected(terms: Iterable[tuple[Monomial, int]]) -> tuple[tuple[Monomial, int], ...]:
+    counts = Counter[Monomial]()
+    for monomial, count in terms:
+        counts[monomial] += count
+    return tuple(sorted((monomial, count) for monomial, count in counts.items() if count))
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A polynomial in sorted monomials; its shape; whether it has 64 bits, and whether a product in it had fewer."""
+class Whole(Value):
+    """A polynomial in sorted monomials; its shape; whether it has 64 bits."""
 
     terms: tuple[tuple[Monomial, int], ...]
     shape: Shape = field(default=(), compare=False)
     wide: bool = field(default=False, compare=False)
-    short: bool = field(default=False, compare=False)
-
-    @staticmethod
-    def of(terms: Mapping[Monomial, int], *, wide: bool = False, short: bool = False) -> Whole:
-        """The polynomial with these coefficients."""
-        return Whole(tuple(sorted((m, c) for m, c in terms.items() if c)), (), wide, short)
 
     def plus(self, other: Whole, factor: int = 1) -> Whole:
         """The sum with a multiple of another one."""
-        terms = dict(self.terms)
-        for monomial, number in other.terms:
-            terms[monomial] = terms.get(monomial, 0) + factor * number
-        return Whole.of(terms, wide=self.wide or other.wide, short=self.short or other.short)
+        terms = _collected((*self.terms, *((monomial, factor * n) for monomial, n in other.terms)))
+        return Whole(terms, (), self.wide or other.wide)
 
     def times(self, other: Whole) -> Whole:
         """The product."""
-        terms: dict[Monomial, int] = {}
-        for a, m in self.terms:
-            for b, n in other.terms:
-                monomial = tuple(sorted(a + b))
-                terms[monomial] = terms.get(monomial, 0) + m * n
-        wide = self.wide or other.wide
-        large = bool(self.symbols and other.symbols and not wide)
-        return Whole.of(terms, wide=wide, short=self.short or other.short or large)
+        terms = _collected((tuple(sorted(a + b)), m * n) for a, m in self.terms for b, n in other.terms)
+        return Whole(terms, (), self.wide or other.wide)
 
     def split(self, factor: Monomial) -> tuple[Whole, Whole]:
         """Quotient and rest of the division by a monomial."""
-        quotient, rest = dict[Monomial, int](), dict[Monomial, int]()
-        for monomial, number in self.terms:
-            left = list(monomial)
-            if all(name in left and not left.remove(name) for name in factor):
-                quotient[tuple(left)] = number
-            else:
-                rest[monomial] = number
-        return Whole.of(quotient), Whole.of(rest)
+        left = [(Counter(monomial) - Counter(factor), monomial, n) for monomial, n in self.terms]
+        has = [len(monomial) - rest.total() == len(factor) for rest, monomial, _ in left]
+        divided = ((tuple(sorted(rest.elements())), n) for (rest, _, n), yes in zip(left, has, strict=True) if yes)
+        others = ((monomial, n) for (_, monomial, n), yes in zip(left, has, strict=True) if not yes)
+        return Whole(_collected(divided)), Whole(_collected(others))
 
     @property
     def symbols(self) -> set[str]:
@@ -70,12 +93,12 @@ class Whole:
 
 def whole(number: int) -> Whole:
     """A whole number."""
-    return Whole.of({(): number})
+    return Whole(_collected([((), number)]))
 
 
 def symbol(*names: str) -> Whole:
     """A product of names."""
-    return Whole.of({tuple(sorted(names)): 1})
+    return Whole(((tuple(sorted(names)), 1),))
 
 
 PROGRAM = symbol("program0")
@@ -88,22 +111,13 @@ def quotient(a: Whole, b: Whole) -> Whole:
     return a if b.number == 1 else symbol(f"⌈({a})/({b})⌉")
 
 
-@dataclass(frozen=True)
-class Loop:
-    """The range of a loop: in turn k its variable is start + k·step."""
-
-    start: Whole
-    stop: Whole
-    step: Whole
-
-
 @dataclass
 class Space:
-    """How many programs there are, the length of each lane, the range of each turn, and the turns one is in."""
+    """How many programs there are, the length of each lane, start, stop and step of each turn, and those one is in."""
 
     grid: Whole
     extents: dict[str, Whole] = field(default_factory=dict)
-    loops: dict[str, Loop] = field(default_factory=dict)
+    loops: dict[str, tuple[Whole, Whole, Whole]] = field(default_factory=dict)
     turning: list[str] = field(default_factory=list)
 
     def covers_rows(self, row: Whole, count: Whole) -> str | None:
@@ -119,7 +133,7 @@ class Space:
             tile = row == PROGRAM.times(size).plus(symbol(name)) and self.grid == quotient(count, size)
             return "tile" if tile else None
         strided = row == PROGRAM.plus(symbol(name).times(self.grid))
-        return "stride" if strided and self.loops[name] == Loop(PROGRAM, count, self.grid) else None
+        return "stride" if strided and self.loops[name] == (PROGRAM, count, self.grid) else None
 
     def columns(self, column: Whole, d: Whole) -> tuple[str, ...] | None:
         """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not."""
@@ -130,8 +144,7 @@ class Space:
         size = self.extents[lanes[0]]
         if not turns:
             return (lanes[0],) if column == symbol(lanes[0]) else None
-        loop, turn = self.loops[turns[0]], symbol(turns[0])
-        by_column = loop.stop == d and loop.step == size
-        by_block = loop.stop == quotient(d, size) and loop.step.number == 1
-        counted = loop.start.number == 0 and (by_column or by_block)
-        return (turns[0], lanes[0]) if counted and column == turn.times(size).plus(symbol(lanes[0])) else None
+        start, *more = self.loops[turns[0]]
+        counted = start.number == 0 and more in ([d, size], [quotient(d, size), whole(1)])
+        in_order = column == symbol(turns[0]).times(size).plus(symbol(lanes[0]))
+        return (turns[0], lanes[0]) if counted and in_order else None

@@ -1,11 +1,14 @@
-"""Launches by programs that are traced: the kernel is found, its constants are any that it may get, and it is read."""
+"""Launches by programs that are traced: a kernel's constants are any that it may get, and it runs on any program."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import linecache
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
+from traceback import walk_tb
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -14,18 +17,15 @@ import torch
 
 from .._sizes import FEATURE, Num
 from .._torch import Size
-from .._trace import Trace
+from .._trace import Refusal, Trace, is_ours
 from . import stand_in
 from ._blocks import Pointer
-from ._interpreter import Interpreter
-from ._whole import Whole, quotient, symbol, whole
+from ._memory import Accesses
+from ._reading import ADDED, COMPARED, GONE, SUM, read
+from ._whole import PROGRAM, Value, Whole, quotient, running, symbol, whole
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
-
-
-class Arguments(dict[str, Any]):
-    """What a program's own functions choose constants by: no state of the program."""
 
 
 def _whole(trace: Trace, value: object) -> Whole:
@@ -35,20 +35,16 @@ def _whole(trace: Trace, value: object) -> Whole:
     return whole(value) if type(value) is int else trace.refuse(f"{value!r:.40} as a number of programs or elements")
 
 
-def _any(trace: Trace, name: str, at: Callable[[int], int]) -> Num:
-    """A whole number of which its name is all that is known, and that it is positive."""
-    return Size(trace, trace.block(name, at), (name,))
-
-
 def next_power_of_2(n: Num) -> Num:
-    """The smallest power of 2 that is no smaller; of d, any number that is no smaller."""
-    if n.dim != (FEATURE,):
-        n.trace.refuse("the next power of 2 of something else than d")
-    made = _any(n.trace, "pow2d", stand_in.next_power_of_2)
-    if "pow2d" not in n.trace.assumed:
-        n.trace.assumed.add("pow2d")
-        n.trace.ground.assume(made.value - n.trace.ground.d, ">=")
-    return made
+    """The smallest power of 2 that is no smaller than d, or than a whole number that a kernel gets: any such number."""
+    trace, of = n.trace, "·".join(n.dim or ())
+    at, name = trace.blocks.get(of, int if n.dim == (FEATURE,) else None), f"pow2{of}"
+    if at is None or n.value is None:
+        return trace.refuse("the next power of 2 of something else than d")
+    known, made = name in trace.blocks, trace.block(name, lambda d: stand_in.next_power_of_2(at(d)))
+    if not known:
+        trace.ground.assume(made - n.value, ">=")
+    return Size(trace, made, (name,))
 
 
 def cdiv(a: Num | int, b: Num | int) -> Num:
@@ -58,83 +54,96 @@ def cdiv(a: Num | int, b: Num | int) -> Num:
     return Size(trace, None, names)
 
 
-def _unwrapped(trace: Trace, kernel: Any) -> tuple[Any, dict[str, Any], list[Any], bool]:
-    """The kernel itself, the constants that tuning gives it, and the heuristics around it."""
-    constants, heuristics, tuned = dict[str, Any](), list[Any](), False
-    while type(kernel).__name__ != "JITFunction":
-        hooks = [getattr(each, "pre_hook", None) for each in (kernel, *getattr(kernel, "configs", ()))]
-        if getattr(kernel, "reset_to_zero", None) or any(hooks):
-            trace.refuse("memory is reset while a kernel is tuned")
-        configs = [config.kwargs for config in getattr(kernel, "configs", ())]
-        tuned |= len(configs) > 1
-        for name in dict.fromkeys(name for config in configs for name in config):
-            values = [config.get(name) for config in configs]
-            if len(set(values)) == 1:
-                constants[name] = values[0]
-            elif all(type(value) is int and value > 0 for value in values):
-                plain = f"tuned_{kernel.fn.__name__ if hasattr(kernel.fn, '__name__') else 'kernel'}_{name}"
-                constants[name] = _any(trace, plain, lambda _, first=values[0]: first)
-            else:
-                trace.refuse(f"the constant {name} is tuned")
-        heuristics += [kernel.values] if hasattr(kernel, "values") else []
-        if not hasattr(kernel, "fn"):
-            trace.refuse(f"{type(kernel).__name__} is launched")
-        kernel = kernel.fn
-    return kernel, constants, heuristics, tuned
+class _Gone(Value):
+    """A value of one turn, after the loop."""
 
 
-def _argument(trace: Trace, value: Any) -> Any:
-    """An argument of a launch as its kernel sees it."""
-    if hasattr(value, "arr"):
-        return Pointer(value.arr, whole(0))
-    if isinstance(value, Num):
-        return value if value.dim is None else symbol(*value.dim)
-    if value is None or type(value) in (bool, int, float):
-        return value
-    return trace.refuse(f"a {type(value).__name__} is given to a kernel")
+def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
+    """A function of Triton, run by Python; around it are the language, other kernels, and numbers, which are noted."""
+    hides = function.__globals__.keys() & {"range", "float"}
+    launch.never(function.__code__.co_freevars or hides, "a kernel that reads names of the function around it")
+    bound = inspect.signature(function).bind(*given, **named)
+    bound.apply_defaults()
+    launch.trace.sources[function.__code__.co_qualname] = function.__code__
+    found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: _Gone()}
+    found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared}
+    for name in {*function.__code__.co_names} & function.__globals__.keys():
+        value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
+        if type(value) in (bool, int, float):
+            found[name], launch.trace.given[name] = value, repr(value)
+    found |= stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
+    exec(read(function, launch.trace.refuse), found)
+    return found[function.__name__](**bound.arguments)
 
 
 def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Follow a launch: what its programs write is then what the arrays hold."""
-    kernel, constants, heuristics, tuned = _unwrapped(trace, kernel)
-    signature = inspect.signature(kernel.fn)
-    options = {name for name in named if name not in signature.parameters}
-    if options - set(_OPTIONS):
-        trace.refuse(f"a launch with {', '.join(sorted(options))}")
-    given = {name: value for name, value in named.items() if name in signature.parameters}
-    try:
-        bound = signature.bind_partial(*arguments, **given).arguments
-        if bound.keys() & constants.keys():
-            trace.refuse("a tuned constant is given")
-        bound |= constants
-        for values in heuristics:
-            bound |= {name: choose(Arguments(bound)) for name, choose in values.items()}
-        whole_call = signature.bind(**bound)
-        whole_call.apply_defaults()
-    except TypeError as error:
-        trace.refuse(f"a launch that does not fit its kernel: {error}")
-    sizes = grid(Arguments(whole_call.arguments)) if callable(grid) else grid
-    sizes = sizes if isinstance(sizes, tuple | list) else (sizes,)
-    programs, *more = (_whole(trace, size) for size in sizes)
-    if any(size.number != 1 for size in more):
-        trace.refuse("programs are numbered along two axes")
+    *around, function = stand_in.chain_of(kernel)
+    trace.never(not inspect.isfunction(function), f"{type(function).__name__} is launched")
+    parts = [one for each in around for one in (each, *getattr(each, "configs", ()))]
+    hooks = [getattr(one, "user_defined_pre_hook", getattr(one, "pre_hook", None)) for one in parts]
+    hooks += [getattr(one, name, None) for one in parts for name in ("reset_to_zero", "restore_value")]
+    trace.never(any(hooks), "memory is reset while a kernel is tuned")
+
+    def tuned(name: str, values: list[Any]) -> Any:
+        if len(set(values)) == 1:
+            return values[0]
+        sizes = all(type(value) is int and value > 0 for value in values)
+        trace.never(not sizes, f"the constant {name} is tuned")
+        plain = f"tuned_{function.__name__}_{name}"
+        return Size(trace, trace.block(plain, lambda _: values[0]), (plain,))
+
+    given, constant, (programs, *more) = stand_in.prepared(kernel, grid, arguments, named, tuned)
+    options = sorted(named.keys() - {*given, *_OPTIONS})
+    trace.never(options, f"a launch with {', '.join(options)}")
+    trace.never(any(_whole(trace, size).number != 1 for size in more), "programs are numbered along two axes")
     trace.unexamined.add(_UNSEEN)
     trace.launched = True
-    taken = {name: _argument(trace, value) for name, value in whole_call.arguments.items()}
-    Interpreter(trace, programs, tuned).call(kernel.fn, taken)
-    trace.line = ""
+    launch = Accesses(trace, _whole(trace, programs), any(len(getattr(each, "configs", ())) > 1 for each in around))
+    taken = {name: _argument(launch, value, name in constant) for name, value in given.items()}
+    watching = sys.getprofile()
+    sys.setprofile(None)  # a kernel finds nothing around it but what it is given here
+    running.append(launch)
+    stand_in.programs.append(((PROGRAM, whole(0), whole(0)), (launch.space.grid, whole(1), whole(1))))
+    try:
+        _called(launch, function, **taken)
+    except Exception as error:
+        if isinstance(error, Refusal):
+            raise
+        lines = [(frame.f_code.co_filename, n) for frame, n in walk_tb(error.__traceback__) if not is_ours(frame)]
+        file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
+        place = f" ({Path(file).name}:{line}: {linecache.getline(file, line).strip()})"[:160]
+        trace.refuse(f"what is not read in a kernel: {error}", place)
+    finally:
+        running.pop()
+        stand_in.programs.pop()
+        sys.setprofile(watching)
+
+
+def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
+    """An argument of a launch as its kernel sees it."""
+    if hasattr(value, "arr"):
+        return Pointer(value.arr, whole(0))
+    if isinstance(value, Num) or (type(value) in (int, float) and not constant):
+        is_size = type(value) is int or getattr(value, "dim", None) is not None
+        return _whole(launch.trace, value) if is_size else launch.data(value)
+    known = value is None or type(value) in (bool, int, float)
+    return value if known else launch.refuse(f"a {type(value).__name__} is given to a kernel")
 
 
 @contextlib.contextmanager
 def launching(trace: Trace) -> Iterator[None]:
     """A block in which launches are followed and the functions around them take sizes."""
     device = SimpleNamespace(multi_processor_count=Size(trace, None, ("SM",)))
+    chance = mock.Mock(side_effect=lambda *_, **__: trace.refuse("random numbers"))
     with contextlib.ExitStack() as stack:
         nothing = {"device": lambda *_: contextlib.nullcontext(), "get_device_properties": lambda *_: device}
         stack.enter_context(mock.patch.multiple(torch.cuda, **nothing))
+        stack.enter_context(mock.patch.object(torch, "randint", chance))
         real = sys.modules.get("triton")
         if real is not None and hasattr(real, "runtime"):
             stack.enter_context(mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", stand_in.launcher))
-            sizes = {name: getattr(stand_in, name) for name in ("cdiv", "next_power_of_2")}
-            stack.enter_context(mock.patch.multiple(real, **sizes))
+            stack.enter_context(
+                mock.patch.multiple(real, cdiv=stand_in.language.cdiv, next_power_of_2=stand_in.next_power_of_2)
+            )
         yield

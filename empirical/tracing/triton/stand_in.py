@@ -1,245 +1,250 @@
-"""What stands for Triton and its language where it is not installed: kernels run on NumPy, in memory with ends."""
+"""What stands for Triton and its language: Python runs kernels on PyTorch, in memory with ends, or on a trace."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import itertools
 from collections.abc import Callable
+from math import nan
+from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any
 
-import numpy as np
+import torch
 
-NAMES = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
-         ".language.extra.cuda.libdevice")  # fmt: skip
-FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "sqrt": (np.sqrt, lambda x: x.root()),
-    "sqrt_rn": (np.sqrt, lambda x: x.root()),
-    "rsqrt": (lambda x: 1 / np.sqrt(x), lambda x: x.power(-0.5)),
-    "abs": (np.abs, lambda x: x.absolute()),
-    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x: x.applied("sigmoid")),
-    "exp": (np.exp, lambda x: x.applied("exp")),
-}
-"""Functions of each number: of a block of NumPy, and of a traced array."""
-_launches = [0]
-_programs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+from .._arrays import Arr
+from .._sizes import Num
+from .._trace import program_line
+from . import BeyondEnd
+from ._memory import Accesses
+from ._whole import running
+
+launches, has_kernels = [0], [False]
+"""How many launches have run in this process; whether a program has kernels."""
+programs: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
+"""For each program that runs, its number and how many there are, along three axes."""
 __path__: list[str] = []
 __version__ = "3.0.0"
-int32, int64, float64, float32, bfloat16, float16 = "int32", "int64", "float64", "float32", "bfloat16", "float16"
-range, static_range = range, range
 
 
-def launches() -> int:
-    """How many launches have run in this process."""
-    return _launches[0]
-
-
-def is_used() -> bool:
-    """Whether a program has kernels."""
-    return JITFunction.made
-
-
-class Block(np.ndarray):
-    """An array with the methods of a block, also without axes; half formats are rounded where they are stored."""
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        return np.asarray(array).view(Block)
-
-    def to(self, dtype: Any) -> Block:
-        """The numbers in another format."""
-        name = str(dtype)
-        kind = "int64" if "int" in name else "float32" if name in ("float16", "bfloat16") else name
-        return np.asarray(self).astype(kind).view(Block)
-
-
-def block(value: Any) -> Block:
-    """A number or an array as a block; numbers of Python have 32 bits."""
-    array = np.asarray(value)
-    return (array.astype(np.float32) if isinstance(value, float) else array).view(Block)
+def block(value: Any) -> torch.Tensor:
+    """A number as a block of one lane; numbers of Python have 32 bits."""
+    return value if isinstance(value, torch.Tensor) else torch.tensor([value])
 
 
 class Place:
-    """Elements of one storage."""
+    """Elements of one storage, which an argument of this name is."""
 
-    def __init__(self, storage: np.ndarray, dtype: str, offset: Any) -> None:
-        self.storage, self.element_ty, self.offset, self.dtype = storage, dtype, offset, self
+    def __init__(self, storage: torch.Tensor, name: str, offset: Any) -> None:
+        self.storage, self.name, self.offset = storage, name, offset
+        self.dtype, self.element_ty = self, storage.dtype
 
     def __add__(self, more: Any) -> Place:
-        return Place(self.storage, self.element_ty, self.offset + np.asarray(more).astype(np.int64))
+        return Place(self.storage, self.name, self.offset + more)
 
-    def lanes(self, mask: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
+    def lanes(self, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
         """Offsets and mask, of one shape; those that count lie in the storage."""
-        where, taken = np.broadcast_arrays(self.offset, True if mask is None else mask)
+        where, taken = torch.broadcast_tensors(block(self.offset), block(mask is None or mask).bool())
         if ((where < 0) | (where >= len(self.storage)))[taken].any():
-            raise IndexError(f"memory is {what} beyond its end")
+            raise BeyondEnd(f"{what} beyond the end of {self.name}", program_line())
         return where, taken
 
 
-def load(pointer: Place, mask: Any = None, other: Any = None, **_: object) -> Block:
-    """What lies in memory; beyond the mask `other`, or what is not a number."""
-    where, taken = pointer.lanes(mask, "read")
-    values = np.full(where.shape, np.nan if other is None else other, pointer.storage.dtype)
+def _load(pointer: Place, mask: Any = None, other: Any = None, **_: object) -> torch.Tensor:
+    where, taken = pointer.lanes(mask, "reads")
+    values = torch.full(where.shape, nan if other is None else float(other)).to(pointer.element_ty)
     values[taken] = pointer.storage[where[taken]]
-    return values.view(Block)
+    return values
 
 
-def store(pointer: Place, value: Any, mask: Any = None, **_: object) -> None:
-    """Write into memory."""
-    where, taken = pointer.lanes(mask, "written")
-    pointer.storage[where[taken]] = np.broadcast_to(np.asarray(value), where.shape)[taken]
+def _store(pointer: Place, value: Any, mask: Any = None, *, adds: bool = False, **_: object) -> None:
+    where, taken = pointer.lanes(mask, "writes")
+    values = block(value).to(pointer.element_ty).expand(where.shape)
+    pointer.storage.index_put_((where[taken],), values[taken], accumulate=adds)
 
 
-def arange(start: int, end: int) -> Block:
-    """The numbers of lanes; Triton takes powers of 2."""
+def _over(how: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axis=None, keep_dims=False: torch.atleast_1d(
+        how(x, tuple(range(x.ndim)) if axis is None else axis, keepdim=keep_dims)
+    )
+
+
+def _arange(start: int, end: int) -> torch.Tensor:
     if end - start < 1 or end - start & (end - start - 1):
         raise ValueError(f"arange of {end - start} elements, which is no power of 2")
-    return np.arange(start, end).view(Block)
+    return torch.arange(start, end)
 
 
-def sum(value: Any, axis: int | None = None, keep_dims: bool = False) -> Block:
-    """A sum."""
-    return block(np.asarray(value).sum(axis, keepdims=keep_dims))
+def _full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
+    return torch.full(tuple(shape) if isinstance(shape, list | tuple) else (shape,), value, dtype=dtype)
 
 
-def full(shape: Any, value: float, dtype: str) -> Block:
-    """A block of one number."""
-    return block(np.full(shape, value)).to(dtype)
+def _sized(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers, and of sizes that are traced."""
+
+    def sized(*numbers: Any) -> Any:
+        traced = any(isinstance(number, Num) for number in numbers)
+        return (getattr(importlib.import_module(f"{__package__}.launch"), name) if traced else plain)(*numbers)
+
+    return sized
 
 
-def zeros(shape: Any, dtype: str) -> Block:
-    """A block of zeros."""
-    return full(shape, 0.0, dtype)
+next_power_of_2 = _sized("next_power_of_2", lambda n: 1 << (int(n) - 1).bit_length())
 
 
-def where(condition: Any, a: Any, b: Any) -> Block:
-    """One of two numbers in each lane."""
-    return block(np.where(condition, block(a), block(b)))
+def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
+    """A function of each lane; where Triton and PyTorch call it the same."""
+    function = getattr(torch, name.removesuffix("_rn"))
+    return lambda x: function(block(x)), how and (lambda launch, x: launch.applied(x, how))
 
 
-def program_id(axis: int) -> Block:
-    """The number of the program that runs."""
-    return block((*_programs[-1][0], 0, 0)[axis])
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
+    "load": (_load, Accesses.load),
+    "store": (_store, Accesses.store),
+    "arange": (_arange, Accesses.arange),
+    "full": (_full, Accesses.full),
+    "zeros": (lambda shape, dtype: _full(shape, 0, dtype), lambda self, shape, dtype: self.full(shape, 0.0, dtype)),
+    "sum": (_over(torch.sum), Accesses.sum),
+    "where": (torch.where, Accesses.where),
+    "cdiv": (_sized("cdiv", lambda a, b: -(-a // b)), Accesses.cdiv),
+    "range": (range, Accesses.turns),
+    "constexpr": (lambda value: value, lambda self, value: value),
+    "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
+    "num_programs": (lambda axis=0: programs[-1][1][axis], lambda self, axis=0: programs[-1][1][axis]),
+    "sqrt": _each("sqrt", Arr.root),
+    "sqrt_rn": _each("sqrt_rn", Arr.root),
+    "rsqrt": _each("rsqrt", lambda x: x.power(-0.5)),
+    "abs": _each("abs", Arr.absolute),
+    "sigmoid": _each("sigmoid", lambda x: x.applied("sigmoid")),
+    "exp": _each("exp", lambda x: x.applied("exp")),
+    "atomic_add": (functools.partial(_store, adds=True), None),
+    "maximum": (lambda a, b: torch.maximum(block(a), block(b)), None),
+    "minimum": (lambda a, b: torch.minimum(block(a), block(b)), None),
+    **{"max": (_over(torch.amax), None), "min": (_over(torch.amin), None), "static_range": (range, None)},
+    **{"reshape": (torch.reshape, None), "cumsum": (torch.cumsum, None), "dtype": (torch.dtype, None)},
+    **{name: _each(name, None) for name in ("exp2", "log", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil")},
+}
+"""Functions of the language: what each does to blocks of PyTorch, and what it means in a trace, if it is read."""
 
 
-def num_programs(axis: int) -> int:
-    """How many programs run."""
-    return (*_programs[-1][1], 1, 1)[axis]
+class Language(SimpleNamespace):
+    """Triton's modules of functions, all in one."""
+
+
+def _function(name: str) -> Callable[..., Any]:
+    plain, traced = _FUNCTIONS[name]
+
+    def called(*arguments: Any, eviction_policy: str = "", cache_modifier: str = "", **named: Any) -> Any:
+        if not running:
+            return plain(*arguments, **named)
+        running[-1].trace.operations[name] += 1
+        running[-1].never(traced is None, f"{name} is not among the functions of Triton that are read")
+        return traced(running[-1], *arguments, **named)  # type: ignore[misc]
+
+    called.__module__, called.__name__, called.__qualname__ = __name__, name, name
+    return called
+
+
+_FORMATS = ("int32", "int64", "float64", "float32", "bfloat16", "float16")
+_MADE = {name: _function(name) for name in _FUNCTIONS} | {name: getattr(torch, name) for name in _FORMATS}
+language = Language(**_MADE, __path__=[])
+vars(language).update(dict.fromkeys(("language", "math", "extra", "libdevice", "cuda"), language))
 
 
 class JITFunction:
-    """A kernel; around it constants may be chosen, of which the first configuration is taken."""
+    """A kernel, or what chooses constants for one."""
 
-    made = False
-
-    def __init__(self, fn: Any) -> None:
-        self.fn, JITFunction.made = fn, True
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """The function, as another kernel calls it."""
-        return self.fn(*arguments, **named)
+    def __init__(self, fn: Any, **about: Any) -> None:
+        vars(self).update(about, fn=fn, __module__=fn.__module__)
+        has_kernels[0] = True
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
         return launcher(self, grid)
 
 
-class Wrapped(JITFunction):
-    """A kernel with configurations, or with constants that functions of its arguments give."""
-
-    def __init__(self, fn: Any, **about: Any) -> None:
-        vars(self).update(about, fn=fn)
-
-
-class Config:
-    """One configuration."""
-
-    def __init__(self, kwargs: dict[str, Any], num_warps: int = 4, num_stages: int = 3, **about: object) -> None:
-        vars(self).update(about, kwargs=kwargs, num_warps=num_warps, num_stages=num_stages)
+globals().update(  # what programs call around kernels
+    cdiv=language.cdiv,
+    jit=lambda fn=None, **_: JITFunction if fn is None else JITFunction(fn),
+    autotune=lambda configs, key, **about: lambda fn: JITFunction(fn, configs=configs, **about),
+    heuristics=lambda values: lambda fn: JITFunction(fn, values=values),
+    Config=lambda kwargs, *_, **about: SimpleNamespace(**about, kwargs=kwargs),
+)
 
 
-def jit(fn: Any = None, **_: object) -> Any:
-    """Decorator of kernels."""
-    return jit if fn is None else JITFunction(fn)
+def chain_of(kernel: Any) -> list[Any]:
+    """What is around a kernel, the kernel, and its function."""
+    return [kernel, *chain_of(kernel.fn)] if hasattr(kernel, "fn") else [kernel]
 
 
-def autotune(configs: list[Any], key: Any, **about: object) -> Callable[..., Any]:
-    """Decorator of kernels with configurations."""
-    return lambda fn: Wrapped(fn, configs=configs, **about)
+def prepared(
+    kernel: Any, grid: Any, arguments: tuple[Any, ...], named: dict[str, Any], tuned: Callable[[str, list[Any]], Any]
+) -> tuple[dict[str, Any], set[str], tuple[Any, ...]]:
+    """The arguments of a launch, which are constants, how many programs; `tuned` chooses by name among values."""
+    *chain, function = chain_of(kernel)
+    signature = inspect.signature(function)
+    known = {name: value for name, value in named.items() if name in signature.parameters}
+    bound = signature.bind_partial(*arguments, **known).arguments
+    for each in chain:
+        configs = [config.kwargs for config in getattr(each, "configs", ())]
+        for name in dict.fromkeys(itertools.chain(*configs)):
+            if name in bound:
+                raise TypeError(f"{name} is tuned and given")
+            bound[name] = tuned(name, [config.get(name) for config in configs])
+        for name, choose in getattr(each, "values", {}).items():
+            bound[name] = choose(MappingProxyType(dict(bound)))  # no state of the program
+    whole_call = signature.bind(**bound)
+    whole_call.apply_defaults()
+    sizes = grid(MappingProxyType(whole_call.arguments)) if callable(grid) else grid
+    constant = {name for name, one in signature.parameters.items() if "constexpr" in str(one.annotation)}
+    return whole_call.arguments, constant, tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
-def heuristics(values: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """Decorator of kernels with chosen constants."""
-    return lambda fn: Wrapped(fn, values=values)
+def _is_language(value: Any) -> bool:
+    name = value.__name__ if inspect.ismodule(value) else str(getattr(value, "__module__", ""))
+    return name.partition(".")[0] == "triton" or name == __name__
+
+
+def around(function: Any, nested: Callable[[Any], Any]) -> dict[str, Any]:
+    """What a function of Triton finds by names: the language as it is here, and other kernels as `nested` has them."""
+    found: dict[str, Any] = {}
+    for name in {*function.__code__.co_names} & function.__globals__.keys():
+        value = function.__globals__[name]
+        if _is_language(value):
+            made = getattr(value, "value", None)  # of a constexpr
+            whole = inspect.ismodule(value) or value is language
+            found[name] = language if whole else getattr(language, value.__name__) if made is None else made
+        elif inspect.isfunction(getattr(value, "fn", None)) and _is_language(type(value)):
+            found[name] = nested(value.fn)
+    return found
+
+
+def _runnable(function: Any) -> Callable[..., Any]:
+    names = function.__globals__ | around(function, lambda other: lambda *a, **named: _runnable(other)(*a, **named))
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
 def launcher(kernel: Any, grid: Any) -> Callable[..., None]:
-    """A kernel with a grid, ready to be launched."""
-    return functools.partial(_launch, kernel, grid)
+    """A kernel with a grid, ready to be launched: run program by program, or followed if an array is traced."""
 
-
-def _launch(kernel: Any, grid: Any, *arguments: Any, **named: Any) -> None:
-    """Run a launch, program by program; of traced arrays, follow it."""
-    found = next((value.arr for value in (*arguments, *named.values()) if hasattr(value, "arr")), None)
-    if found is not None:
-        importlib.import_module(f"{__package__}.launch").launched(found.trace, kernel, grid, arguments, named)
-        return
-    chain = [kernel]
-    while isinstance(chain[-1], JITFunction):
-        chain.append(chain[-1].fn)
-    names = chain[-1].__code__.co_varnames[: chain[-1].__code__.co_argcount]
-    given = dict(zip(names, arguments, strict=False)) | {name: v for name, v in named.items() if name in names}
-    for each in chain:
-        given |= each.configs[0].kwargs if hasattr(each, "configs") else {}
-        given |= {name: choose(given) for name, choose in getattr(each, "values", {}).items()}
-    asked: Any = grid(given) if callable(grid) else grid
-    sizes = tuple(map(int, asked))
-    storages: dict[int, tuple[Any, np.ndarray]] = {}
-    taken = {name: _argument(value, storages) for name, value in given.items()}
-    _launches[0] += 1
-    with np.errstate(all="ignore"):
+    def launch(*arguments: Any, **named: Any) -> None:
+        traced = next((value.arr.trace for value in (*arguments, *named.values()) if hasattr(value, "arr")), None)
+        if traced is not None:
+            importlib.import_module(f"{__package__}.launch").launched(traced, kernel, grid, arguments, named)
+            return
+        given, constant, sizes = prepared(kernel, grid, arguments, named, lambda _, values: values[0])
+        taken = {name: value if name in constant else _argument(name, value) for name, value in given.items()}
+        run, launches[0] = _runnable(chain_of(kernel)[-1]), launches[0] + 1
         for ids in itertools.product(*map(range, sizes)):
-            _programs.append((ids, sizes))
-            chain[-1](**taken)
-    for flat, array in storages.values():
-        flat.copy_(importlib.import_module("torch").from_numpy(array))
+            programs.append((tuple(map(block, (*ids, 0, 0))), (*sizes, 1, 1)))
+            run(**taken)
+
+    return launch
 
 
-def _argument(value: Any, storages: dict[int, tuple[Any, np.ndarray]]) -> Any:
-    """A tensor as places in its storage, a float as one of 32 bits."""
-    if not hasattr(value, "untyped_storage"):
-        return block(value) if isinstance(value, float) else value
-    dtype, storage = str(value.dtype).removeprefix("torch."), value.untyped_storage()
-    if storage.data_ptr() not in storages:
-        flat = value.detach().as_strided((storage.nbytes() // value.element_size(),), (1,), 0)
-        wide = flat.float() if dtype in ("bfloat16", "float16") else flat
-        storages[storage.data_ptr()] = flat, wide.numpy().copy()
-    return Place(storages[storage.data_ptr()][1], dtype, np.int64(value.storage_offset()))
-
-
-def cdiv(a: Any, b: Any) -> Any:
-    """⌈a/b⌉."""
-    return _sized("cdiv")(a, b) if hasattr(a, "dim") or hasattr(b, "dim") else -(-a // b)
-
-
-def next_power_of_2(n: Any) -> Any:
-    """The smallest power of 2 that is no smaller."""
-    return _sized("next_power_of_2")(n) if hasattr(n, "dim") else 1 << (int(n) - 1).bit_length()
-
-
-def _sized(name: str) -> Callable[..., Any]:
-    return getattr(importlib.import_module(f"{__package__}.launch"), name)
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("constexpr", "dtype"):
-        return type(name, (int,), {"value": property(int), "__module__": __name__})
-    if name in ("language", "math", "extra", "libdevice", "cuda"):
-        return importlib.import_module(__name__)
-    function = FUNCTIONS[name][0] if name in FUNCTIONS else getattr(np, name, None)
-    if function is None or name.startswith("__"):
-        raise AttributeError(name)
-
-    def mapped(value: Any) -> Block:
-        return block(function(block(value)))
-
-    mapped.__name__ = name
-    return mapped
+def _argument(name: str, value: Any) -> Any:
+    """A tensor as places in its storage, a number as a block of one lane."""
+    if not isinstance(value, torch.Tensor):
+        return block(value) if type(value) in (int, float) else value
+    count = value.untyped_storage().nbytes() // value.element_size()
+    return Place(value.detach().as_strided((count,), (1,), 0), name, value.storage_offset())

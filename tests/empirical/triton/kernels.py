@@ -1,5 +1,5 @@
 # type: ignore
-# ruff: noqa: PLR0913
+# ruff: noqa: E731, PLR0913
 """Right kernels of Triton, in the forms that are in use; each fault of the tests changes a line of one."""
 
 import torch
@@ -8,6 +8,11 @@ import triton.language as tl
 from triton.language.extra.libdevice import rsqrt
 
 LARGEST = 65536
+
+
+def in_rows(x):
+    rows = x.contiguous().view(-1, x.shape[-1])
+    return rows, torch.empty_like(rows), *rows.shape
 
 
 @triton.jit
@@ -27,9 +32,7 @@ def _layer(X, Y, W, B, Mean, stride_x, stride_y, N, eps, HAS_BIAS: tl.constexpr,
 
 
 def layer_norm(x, weight, bias, eps=1e-5):
-    """One row a program, a block that holds it."""
-    rows = x.contiguous().view(-1, x.shape[-1])
-    y, (M, N) = torch.empty_like(rows), rows.shape
+    rows, y, M, N = in_rows(x)
     mean = torch.empty((M,), dtype=torch.float32, device=x.device)
     BLOCK = triton.next_power_of_2(N)
     if BLOCK > LARGEST:
@@ -52,7 +55,6 @@ def _rms(y_ptr, x_ptr, w_ptr, x_row, y_row, n_cols, eps, BLOCK: tl.constexpr):
 
 
 def rms_norm(x, weight, eps=1e-6):
-    """Rows that may lie apart, with strides."""
     rows = x.reshape(-1, x.shape[-1])
     rows = rows if rows.stride(-1) == 1 else rows.contiguous()
     y = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
@@ -88,10 +90,8 @@ def _blocked(X, Y, W, B, stride, N, eps, BLOCK: tl.constexpr):
 
 
 def blocked_layer_norm(x, weight, bias, eps=1e-5):
-    """One row a program, block by block."""
-    rows = x.contiguous().reshape(-1, x.shape[-1])
-    y = torch.empty_like(rows)
-    _blocked[(rows.shape[0],)](rows, y, weight, bias, rows.stride(0), rows.shape[1], eps, BLOCK=128)
+    rows, y, M, N = in_rows(x)
+    _blocked[(M,)](rows, y, weight, bias, rows.stride(0), N, eps, BLOCK=128)
     return y.view(*x.shape)
 
 
@@ -114,12 +114,9 @@ def _tiled(X, Y, W, B, M, N, eps, BT: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def tiled_layer_norm(x, weight, bias, eps=1e-5):
-    """A tile of rows a program."""
-    rows = x.contiguous().view(-1, x.shape[-1])
-    y, (M, N) = torch.empty_like(rows), rows.shape
-    _tiled[lambda meta: (triton.cdiv(M, meta["BT"]),)](
-        rows, y, weight, bias, M, N, eps, BLOCK=triton.next_power_of_2(N)
-    )
+    rows, y, M, N = in_rows(x)
+    grid = lambda meta: (triton.cdiv(M, meta["BT"]),)
+    _tiled[grid](rows, y, weight, bias, M, N, eps, BLOCK=triton.next_power_of_2(N))
     return y.view(x.shape)
 
 
@@ -134,9 +131,7 @@ def _strided(X, Y, W, M, N, eps, BLOCK: tl.constexpr):
 
 
 def strided_rms_norm(x, weight, eps=1e-6):
-    """Every so many rows, as many programs as there are processors."""
-    rows = x.contiguous().view(-1, x.shape[-1])
-    y, (M, N) = torch.empty_like(rows), rows.shape
+    rows, y, M, N = in_rows(x)
     programs = torch.cuda.get_device_properties(x.device).multi_processor_count
     _strided[(programs,)](rows, y, weight, M, N, eps, BLOCK=triton.next_power_of_2(N))
     return y.view(x.shape)
@@ -160,8 +155,6 @@ def _fused(X, R, S, Y, W, N, eps, BLOCK: tl.constexpr):
 
 
 def residual_rms_norm(x, residual, weight, eps=1e-6):
-    """The norm of a sum, which is stored too."""
-    rows, more = x.contiguous().view(-1, x.shape[-1]), residual.contiguous().view(-1, x.shape[-1])
-    y, s = torch.empty_like(rows), torch.empty_like(rows)
-    _fused[(rows.shape[0],)](rows, more, s, y, weight, rows.shape[1], eps, BLOCK=triton.next_power_of_2(rows.shape[1]))
+    (rows, y, M, N), (more, s, _, _) = in_rows(x), in_rows(residual)
+    _fused[(M,)](rows, more, s, y, weight, N, eps, BLOCK=triton.next_power_of_2(N))
     return y.view(x.shape), s.view(x.shape)

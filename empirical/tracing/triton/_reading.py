@@ -1,0 +1,114 @@
+"""The source of a kernel as a function that Python runs on traced values; what has no place in it is refused."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+ADDED, SUM, COMPARED, GONE = "added in a turn", "sum of turns", "compared", "of a turn"
+"""Names of what the function finds around it, which no kernel can have."""
+_NAMED = (
+    "Expr Pass Assign AnnAssign AugAssign If For Return Constant Name Load Store Tuple List Attribute BinOp Add Sub "
+    "Mult Div FloorDiv BitAnd Compare Subscript Slice Call keyword UnaryOp USub Not BoolOp And Or IfExp"
+)
+_READ = tuple(getattr(ast, name) for name in _NAMED.split())
+_COMPARISONS = {"NotEq": "ne", "LtE": "le", "GtE": "ge", "Is": "is_", "IsNot": "is_not"}
+_ATTRIBUTES = ("dtype", "element_ty", "to")
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+class _Reader(ast.NodeTransformer):
+    """A loop runs once, on an arbitrary turn: what all turns add is found after it, and all else of a turn is gone.
+
+    Attributes:
+        scopes: The names of the function and of each loop around a statement.
+        sums: Those that each loop adds to.
+    """
+
+    def __init__(self, refuse: Callable[[str, str], Any], file: str, names: set[str]) -> None:
+        self.file, self.scopes, self.sums = Path(file).name, [names], list[set[str]]()
+        self.refuse = lambda what, n: refuse(what, f" ({self.file}:{n.lineno}: {ast.unparse(n).splitlines()[0]})"[:160])
+
+    def visit(self, node: ast.AST) -> Any:
+        match node:
+            case ast.Return(value) if len(self.scopes) == 1 and value is not None:
+                pass
+            case ast.Return() | ast.keyword(arg=None) | ast.Assign([_, _, *_]) | ast.Compare(ops=[_, _, *_]):
+                self.refuse("what is not read in a kernel", node)
+            case ast.Expr(value) if not isinstance(value, ast.Call | ast.Constant):
+                self.refuse("a statement that is not followed", node)
+            case ast.Attribute(value, name):
+                while isinstance(value, ast.Attribute):
+                    value = value.value
+                language = isinstance(value, ast.Name) and not any(value.id in scope for scope in self.scopes)
+                if name not in _ATTRIBUTES and (name.startswith("_") or not language):
+                    self.refuse(f"{name} is asked for", node)
+            case _ if not isinstance(node, _READ):
+                self.refuse("what is not read in a kernel", node)
+        return super().visit(node)
+
+    def _bind(self, target: ast.expr) -> None:
+        names = {getattr(one, "id", "") for one in (target.elts if isinstance(target, ast.Tuple) else [target])}
+        if "" in names or names & set().union(*self.scopes[:-1]):
+            self.refuse("what lives longer than the loop is changed otherwise than by +=", target)
+        self.scopes[-1] |= names
+
+    def visit_Assign(self, node: Any) -> Any:
+        match node:
+            case ast.Assign([ast.Name(id=name) as target], ast.BinOp(ast.Name(id=same), how, value)) if name == same:
+                return self.visit_AugAssign(ast.copy_location(ast.AugAssign(target, how, value), node))
+        self.generic_visit(node)
+        self._bind(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+        return node
+
+    visit_AnnAssign = visit_Assign
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """``name += value``: in a loop, one term of a sum if the name lives longer."""
+        name, value = ast.unparse(node.target), self.visit(node.value)
+        if name in self.scopes[-1]:
+            return self.generic_visit(node)
+        if len(self.scopes) < 2 or name not in self.scopes[-2] or not isinstance(node.op, ast.Add):
+            self.refuse(f"{name} lives longer than the loop, and is changed otherwise than by +=", node)
+        self.sums[-1].add(name)
+        return ast.copy_location(ast.Expr(_call(ADDED, ast.Constant(name), value)), node)
+
+    def visit_For(self, node: ast.For) -> Any:
+        name = getattr(node.iter, "func", None)
+        if node.orelse or (getattr(name, "id", None), getattr(name, "attr", None)).count("range") != 1:
+            self.refuse("a loop over something else than a range", node)
+        self.scopes.append(set())
+        self.sums.append(set())
+        self._bind(node.target)
+        self.generic_visit(node)
+        names, sums = self.scopes.pop(), self.sums.pop()
+        parts = [part for statement in node.body for part in ast.walk(statement)]
+        if read := sums & {one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}:
+            self.refuse(f"{min(read)} is read in the loop that adds to it", node)
+        after: dict[str, ast.expr] = {name: ast.Name(GONE, ast.Load()) for name in names}
+        after |= {name: _call(SUM, ast.Constant(name), ast.Name(name, ast.Load())) for name in sums}
+        return [node, *(ast.copy_location(ast.Assign([ast.Name(n, ast.Store())], e), node) for n, e in after.items())]
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        how = ast.Constant(_COMPARISONS.get(name := type(node.ops[0]).__name__, name.lower()))
+        return ast.copy_location(_call(COMPARED, how, self.visit(node.left), self.visit(node.comparators[0])), node)
+
+
+def read(function: Any, refuse: Callable[[str, str], Any]) -> CodeType:
+    """The definition of a function of Triton, to be executed among the names that it finds around it."""
+    file, names = function.__code__.co_filename, list(inspect.signature(function).parameters)
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    ast.increment_lineno(node, function.__code__.co_firstlineno - 1)
+    node.args = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    node.body, node.decorator_list, node.returns = ast.Module(node.body, []), [], None  # type: ignore[assignment]
+    node.body = _Reader(refuse, file, set(names)).generic_visit(node.body).body  # type: ignore[arg-type,attr-defined]
+    return compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")
