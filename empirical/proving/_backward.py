@@ -54,6 +54,7 @@ def derivatives(path: Path) -> list[Derivative]:
         wrong = _executed(path)
     except Exception as error:  # a backward pass may fail in any way
         reason = " ".join(str(error).split())[:160] or type(error).__name__
+        reason = "derivatives of Triton's kernels are not examined" if path.trace.launched else reason
         return [Derivative(name, "not traced", reason) for name in path.trace.vectors]
     _, undefined = path.obligations(trace)
     reason = f"it is not proved that {undefined[0]}" if undefined else wrong

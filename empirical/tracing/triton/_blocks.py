@@ -246,8 +246,7 @@ class Blocks:
         *turns, lane = tile.columns or ("",)
         size = self.space.extents[lane]
         at = self.trace.blocks.get(str(size), lambda _: size.number or 1)  # d needs so many blocks, as all turns have
-        all_turns = self.trace.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d)) if turns else None
-        lanes = self.valued(size) if all_turns is None else all_turns
+        lanes = self.trace.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d)) if turns else self.valued(size)
         beyond = tile.outside.like(tile.outside.value * (lanes - self.trace.ground.d))
         return self.vector(tile.inside).sum(-1).combined(beyond, operator.add)
 

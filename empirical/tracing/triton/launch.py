@@ -24,12 +24,10 @@ from ._memory import Accesses
 from ._reading import ADDED, COMPARED, GONE, SUM, read
 from ._whole import PROGRAM, Value, Whole, quotient, running, symbol, whole
 
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
 
 
 def _whole(trace: Trace, value: object) -> Whole:
-    """A size of a wrapper as a whole number."""
     if isinstance(value, Num) and value.dim is not None:
         return symbol(*value.dim)
     return whole(value) if type(value) is int else trace.refuse(f"{value!r:.40} as a number of programs or elements")
@@ -94,7 +92,7 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
         return Size(trace, trace.block(plain, lambda _: values[0]), (plain,))
 
     given, constant, (programs, *more) = stand_in.prepared(kernel, grid, arguments, named, tuned)
-    options = sorted(named.keys() - {*given, *_OPTIONS})
+    options = sorted(named.keys() - {*given, "num_warps", "num_stages", "num_ctas", "maxnreg"})
     trace.never(options, f"a launch with {', '.join(options)}")
     trace.never(any(_whole(trace, size).number != 1 for size in more), "programs are numbered along two axes")
     trace.unexamined.add(_UNSEEN)
@@ -135,11 +133,10 @@ def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
 def launching(trace: Trace) -> Iterator[None]:
     """A block in which launches are followed and the functions around them take sizes."""
     device = SimpleNamespace(multi_processor_count=Size(trace, None, ("SM",)))
-    chance = mock.Mock(side_effect=lambda *_, **__: trace.refuse("random numbers"))
     with contextlib.ExitStack() as stack:
         nothing = {"device": lambda *_: contextlib.nullcontext(), "get_device_properties": lambda *_: device}
         stack.enter_context(mock.patch.multiple(torch.cuda, **nothing))
-        stack.enter_context(mock.patch.object(torch, "randint", chance))
+        stack.enter_context(mock.patch.multiple(torch, randint=lambda *_, **__: trace.refuse("random numbers")))
         real = sys.modules.get("triton")
         if real is not None and hasattr(real, "runtime"):
             stack.enter_context(mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", stand_in.launcher))

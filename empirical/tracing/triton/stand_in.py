@@ -24,8 +24,7 @@ launches, has_kernels = [0], [False]
 """How many launches have run in this process; whether a program has kernels."""
 programs: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
 """For each program that runs, its number and how many there are, along three axes."""
-__path__: list[str] = []
-__version__ = "3.0.0"
+__path__, __version__ = list[str](), "3.0.0"
 
 
 def block(value: Any) -> torch.Tensor:
@@ -81,8 +80,6 @@ def _full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _sized(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numbers, and of sizes that are traced."""
-
     def sized(*numbers: Any) -> Any:
         traced = any(isinstance(number, Num) for number in numbers)
         return (getattr(importlib.import_module(f"{__package__}.launch"), name) if traced else plain)(*numbers)
@@ -93,8 +90,12 @@ def _sized(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 next_power_of_2 = _sized("next_power_of_2", lambda n: 1 << (int(n) - 1).bit_length())
 
 
+def _constexpr(value: Any) -> Any:
+    kind = float if isinstance(value, float) else int
+    return type("constexpr", (kind,), {"value": value, "__module__": __name__})(value)
+
+
 def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
-    """A function of each lane; where Triton and PyTorch call it the same."""
     function = getattr(torch, name.removesuffix("_rn"))
     return lambda x: function(block(x)), how and (lambda launch, x: launch.applied(x, how))
 
@@ -109,7 +110,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "where": (torch.where, Accesses.where),
     "cdiv": (_sized("cdiv", lambda a, b: -(-a // b)), Accesses.cdiv),
     "range": (range, Accesses.turns),
-    "constexpr": (lambda value: value, lambda self, value: value),
+    "constexpr": (_constexpr, lambda self, value: value),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
     "num_programs": (lambda axis=0: programs[-1][1][axis], lambda self, axis=0: programs[-1][1][axis]),
     "sqrt": _each("sqrt", Arr.root),
@@ -146,9 +147,8 @@ def _function(name: str) -> Callable[..., Any]:
     return called
 
 
-_FORMATS = ("int32", "int64", "float64", "float32", "bfloat16", "float16")
-_MADE = {name: _function(name) for name in _FUNCTIONS} | {name: getattr(torch, name) for name in _FORMATS}
-language = Language(**_MADE, __path__=[])
+language = Language(**{name: _function(name) for name in _FUNCTIONS}, __path__=[])
+vars(language).update({name: value for name, value in vars(torch).items() if isinstance(value, torch.dtype)})
 vars(language).update(dict.fromkeys(("language", "math", "extra", "libdevice", "cuda"), language))
 
 

@@ -26,7 +26,6 @@ _NUMBERS = itertools.count()
 
 
 def loaded(folder: Path, name: str, *changes: tuple[str, str]) -> Callable[..., Any]:
-    """A program of the kernels' file, in a module of its own in which texts are changed."""
     text = SOURCE.read_text(encoding="utf-8")
     start = text.rindex("\n\n\n@triton", 0, text.index(f"def {name}("))
     end = (text + "\n\n\n").index("\n\n\n", text.index(f"def {name}("))
@@ -40,7 +39,7 @@ def loaded(folder: Path, name: str, *changes: tuple[str, str]) -> Callable[..., 
 
 
 def proof_of(target: Callable[..., Any], name: str) -> Proof:
-    return prove_target(target, name, "torch", kind="rmsnorm" if "rms" in name else "layernorm")
+    return prove_target(target, name, "torch", kind="rmsnorm" if "rms" in name else "layernorm", backward=True)
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -52,12 +51,12 @@ def test_a_right_kernel_is_proved(name: str, tmp_path: Path) -> None:
     assert proof.certificates
     assert all(recheck(data) for data in proof.certificates)
     assert any("races" in text for text in proof.unexamined)
+    assert {each.text for each in proof.derivatives} == {"derivatives of Triton's kernels are not examined"}
 
 
 _AROUND = """def around(LARGEST):
     @triton.jit
-    def scaled(x, scale, w):
-        return x * scale * w * LARGEST / 65536
+    def scaled(x, scale, w): return x * scale * w * LARGEST / 65536
     return scaled
 _scaled = around(1)
 @triton.jit
@@ -120,8 +119,7 @@ def faults() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("name", "old", "new"), list(faults()))
 def test_no_fault_is_proved(name: str, old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On terms alone: nothing that is executed could tell."""
-    monkeypatch.setattr(_verdict, "differs", lambda *_: None)
+    monkeypatch.setattr(_verdict, "differs", lambda *_: None)  # on terms alone: nothing that is executed could tell
     monkeypatch.setattr(_verdict, "counterexample", lambda *_: None)
     proof = proof_of(loaded(tmp_path, name, (old, new)), name)
     assert proof.status != "proved", str(proof)
@@ -138,7 +136,6 @@ ROWS = {
 
 
 def number(value: Whole, names: dict[str, int]) -> int:
-    """A whole number with numbers for its names."""
     return sum(n * int(np.prod([names[name] for name in monomial])) for monomial, n in value.terms)
 
 
@@ -174,7 +171,6 @@ def test_each_row_is_written_once(way: str) -> None:
     ],
 )
 def test_a_kernel_is_checked(change: tuple[str, str], told: str, tmp_path: Path, capsys: Any) -> None:
-    """From the command line, where Triton is installed and where it is not."""
     code = loaded(tmp_path, "rms_norm", change).__code__
     main(["check", f"{code.co_filename}:rms_norm", "--kind", "rmsnorm", "--dtype", "bfloat16"])
     shown = capsys.readouterr().out
