@@ -21,6 +21,7 @@ class Claim:
         kind, eps, meant: The definition.
         proof: What the kernel computes in exact arithmetic.
         measured: Values of ε that its proof or its behaviour shows.
+        default: Whether ε is the default of what is meant, because it is neither stated nor seen.
         variant: The known variant that came out, whose derivatives are the right ones then.
     """
 
@@ -31,6 +32,7 @@ class Claim:
     proof: Proof
     measured: tuple[float, ...]
     variant: str = ""
+    default: bool = False
 
     @cached_property
     def arithmetic(self) -> Arithmetic:

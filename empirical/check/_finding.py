@@ -80,7 +80,7 @@ class Finding:
     exact: bool = False
     gradient_ratio: float | None = None
     proof: Proof | None = None
-    left: str = ""
+    left: str = "everything but the call that failed"
     point: Point = field(default_factory=Point)
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
@@ -134,7 +134,7 @@ class Finding:
         if self.proof is not None and self.proof.certificates and self.verdict != "rounding":
             lines.append("  which says nothing of floats:")
         lines += [
-            self._headline(),
+            self.headline,
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
             f"worst ratio to the tolerance {self.worst_ratio:.3g}",
         ]
@@ -144,10 +144,12 @@ class Finding:
             lines.append(f"  at x = {_short(self.input)}{self._beside()}")
         if self.point.reproducer:
             lines.append("  --reproducer FILE writes a script that shows it without lngeom")
-        left = [f"  not examined in floats: {self.left}"] if self.left else []
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes), *left])
+        left = f"  not examined in floats: {self.left}"
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes), left])
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The verdict in floats, in words."""
         if self.verdict != "rounding":
             return f"{self.verdict}: {self.cause}" if self.cause else self.verdict
         if self._contradicted:

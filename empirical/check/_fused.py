@@ -17,7 +17,9 @@ _OPEN = 32.0
 
 
 class _Less:
-    """A kernel as one without a parameter."""
+    """A kernel as one without a parameter, of which `left` is not examined."""
+
+    left = ""
 
     def __init__(self, target: Callable[..., object], name: str) -> None:
         self.target, self.name = target, name
@@ -74,6 +76,8 @@ class Fused(_Less):
 class _Gated(_Less):
     """One that multiplies by a function of a gate, before or after it normalizes, at an open gate."""
 
+    left = "the activation of {} and its derivative"
+
     def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
         def at(rows: FrameworkArray, gate: float) -> Any:
             return self.given(rows, rows * 0 + gate, *given, **named)
@@ -89,6 +93,7 @@ class _Gated(_Less):
 class _Projected(_Less):
     """One that multiplies its output by a matrix, which is that of the identity."""
 
+    left = "another {} than the identity, and the derivative by it"
     given_instead = staticmethod(np.eye)
 
     def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
@@ -98,6 +103,7 @@ class _Projected(_Less):
 class _Shifted(_Projected):
     """One that adds a bias behind that matrix, which is 0."""
 
+    left = "another {} than 0, and the derivative by it"
     given_instead = staticmethod(np.zeros)
 
 
@@ -113,6 +119,11 @@ _WAYS: tuple[tuple[tuple[str, ...], Callable[[_Kernel, str], _Kernel]], ...] = (
 def _like(x: Any, values: np.ndarray) -> Any:
     """Values as an array of the framework and dtype of x."""
     return x.new_tensor(values).to(x.dtype) if hasattr(x, "new_tensor") else values.astype(x.dtype)
+
+
+def left(target: object) -> list[str]:
+    """What is not examined of a fused kernel."""
+    return [target.left.format(target.name), *left(target.target)] if isinstance(target, _Less) else []
 
 
 def as_norm(target: object) -> object:

@@ -18,11 +18,11 @@ from ._filed import Filed
 from ._further import further
 from ._fused import Fused
 from ._inputs import Inputs
-from ._kernel import Kernel
+from ._kernel import UNREGISTERED, Kernel
 from ._limits import limited
 from ._name import Named
 from ._pattern import summed
-from ._pulled import pulled
+from ._pulled import instead, pulled
 from ._shrink import smallest_input
 from ._trial import Outputs, Shown
 from ._trials import ODD_GAINS
@@ -141,9 +141,9 @@ def _examined(named: Named) -> Named:
         return _unbounded(named, inputs)
     verdict, cause, trials = _judged(inputs)
     if verdict == "rounding" and claim.kernel.framework.name == "torch":
-        through = next(further(claim, dict(inputs.groups[claim.kernel.d])["ordinary rows"]), None)
-        if through is not None:
-            verdict, cause, trials = "bug", f"backward pass wrong: {through}", []
+        never = (text for text in claim.kernel.at(claim.kernel.d).still if text.endswith(UNREGISTERED))
+        if told := [*never, *further(claim, dict(inputs.groups[claim.kernel.d])["ordinary rows"])]:
+            verdict, cause, trials = "bug", f"backward pass wrong: {told[0]}", []
     if verdict == "rounding":
         verdict, cause, shown = named.verdict, named.cause, named.shown
     else:
@@ -183,11 +183,12 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
         told = str(error) if isinstance(error, _Missing) else f"{type(error).__name__}: {error}"
         return "bug", f"backward pass wrong: {' '.join(told.split())[:140]}", []
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)
-    # Of each derivative the first that fractions refute is the evidence; where floats alone do, none.
-    of_each = ([trial for trial in doubtful if trial.name == name] for name in ("x", "gain", "bias"))
-    proved = [trial for group in of_each if (trial := next((t for t in group if t.outside()), None))]
+    odd = _refuted([trial for trial in doubtful if trial.label == ODD_GAINS])
+    usual = _refuted([trial for trial in doubtful if trial.label != ODD_GAINS])
+    proved, names = usual or odd, [trial.name for trial in usual]
     if not proved:
         return "rounding", None, trials
+    beyond = [trial for trial in odd if trial.name not in names] if usual else []
     names = [trial.name for trial in proved]
     wrong = [trial for trial in doubtful if trial.name in names]
     telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == "ordinary rows"]
@@ -202,9 +203,31 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
         known = one or _of_parameters(trials, proved)
         if known and isinstance(inputs.claim.kernel.form.target, Fused):
             known = _HALVES.get(known, known)
+        if not known and "gain" in names and (used := _used(inputs, trials)):
+            known = "d/dgain, " * (len(names) > 1) + f"in the place of the normalized value {used}"
     cause += f": {known}" if known else ""
     where = {trial.label for trial in wrong}
-    return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
+    cause += f", only for {where.pop()}" if len(where) == 1 else ""
+    if beyond:
+        how = "NaN where the gain is 0" if all(np.isnan(trial.got).any() for trial in beyond) else f"for {ODD_GAINS}"
+        cause += f"; beyond that {', '.join(f'd/d{trial.name}' for trial in beyond)} {how}"
+    return "bug", cause, [*proved, *wrong]
+
+
+def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
+    """Of each derivative the first that fractions refute, which is the evidence; where floats alone do, none."""
+    of_each = ([trial for trial in doubtful if trial.name == name] for name in ("x", "gain", "bias"))
+    return [trial for group in of_each if (trial := next((t for t in group if t.outside()), None))]
+
+
+def _used(inputs: Inputs, trials: list[GradientTrial]) -> str | None:
+    """What is summed with the cotangent for the derivative by the gain: cotangents of one row show it row by row."""
+    trial = next(trial for trial in trials if trial.name == "gain" and trial.label == "ordinary rows")
+    if trial.d > _MAIN or inputs.claim.kernel.form.filed:
+        return None
+    rows = (np.eye(len(trial.x))[:, k : k + 1] + 0 * trial.x for k in range(len(trial.x)))
+    gains = [_computed(inputs.claim, trial.x, row, (-1,), transposed=False, only=None)["gain"] for row in rows]
+    return instead(np.reshape(gains, trial.x.shape), trial.x, trial.base, 2.0**-trial.arithmetic.storage.bits)
 
 
 def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> str | None:

@@ -3,8 +3,9 @@
 import copy
 import functools
 import importlib
+import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FunctionType, MappingProxyType
@@ -24,6 +25,7 @@ SIZES = (64, 128, 16, 4)
 """Dimensions that are tried one after the other until a kernel takes one."""
 _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
 _UNKNOWN: Mapping[str, str] = MappingProxyType({})
+UNREGISTERED = "not registered as a parameter of the module"
 
 Manner = Literal["usual", "odd gains", "plain", "training"]
 
@@ -38,6 +40,7 @@ class Bound:
         gain, bias: What it multiplies and adds, float64, shape (d,), or None.
         holds: Whether they are the module's own, and not given with each call.
         leaves: The module's own gain and bias as tensors of PyTorch, by which it can be differentiated.
+        still: Which of its own gain and bias get no gradient, and why.
     """
 
     function: Callable[..., Any]
@@ -47,6 +50,7 @@ class Bound:
     bias: np.ndarray | None
     holds: bool
     leaves: Mapping[str, FrameworkArray]
+    still: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -223,27 +227,49 @@ class Kernel:
         rng = np.random.default_rng(d)
         own: dict[str, np.ndarray] = {}
         leaves: dict[str, FrameworkArray] = {}
-        for name, parameter in named:
+        row, still = self.array(np.linspace(-1, 2, d)[None]), dict(_unlisted(function, d))
+        still = {what: value for what, value in still.items() if bool(_moved(function, row, value).any())}
+        for name, parameter in (*named, *still.items()):
             if tuple(parameter.shape) != (d,):
                 continue
-            purpose = self.purposes.get(name, "bias" if "bias" in name or "beta" in name else "gain")
+            said, own_data = re.search("(bias|beta)|weight|gamma|gain|scale", name), hasattr(parameter, "detach")
+            added = said[1] if said else own_data and (abs(_moved(function, row, parameter) - 1) < 0.01).all()
+            purpose = self.purposes.get(name) or ("bias" if added else "gain")
             drawn = (rng.integers(72, 250, d) if purpose == "gain" else rng.integers(-120, 121, d)) / 128
             drawn = self._gain(drawn) if purpose == "gain" else self._bias(drawn)
-            if hasattr(parameter, "detach"):
+            if own_data:
                 parameter.data.copy_(self.array(drawn))
-                leaves[purpose] = parameter
+                leaves |= {purpose: parameter} if name not in still else {}
             elif hasattr(parameter, "assign"):
                 parameter.assign(drawn)
             else:
                 drawn = self.framework.read(parameter)
             own[purpose] = drawn
-        return Bound(function, {}, stated_eps(function), own.get("gain"), own.get("bias"), True, leaves)
+        return Bound(function, {}, stated_eps(function), own.get("gain"), own.get("bias"), True, leaves, tuple(still))
+
+
+def _moved(module: Any, x: Any, value: Any) -> Any:
+    """By how much an output moves if 1 is added to a tensor of the module."""
+    before, kept = module(x * 1), value.data
+    value.data = kept + 1
+    after, value.data = module(x * 1), kept
+    return (after[0] - before[0] if isinstance(after, tuple | list) else after - before).detach()
+
+
+def _unlisted(module: Any, d: int) -> Iterator[tuple[str, Any]]:
+    """What a module of PyTorch has under the name of a gain or bias and not as a parameter, and what that means."""
+    for part in module.modules() if hasattr(module, "named_buffers") else ():
+        buffers = dict(part.named_buffers(recurse=False))
+        for name, value in (*vars(part).items(), *buffers.items()):
+            if role(name) in ("gain", "bias") and tuple(getattr(value, "shape", ())) == (d,):
+                yield f"{name} gets no gradient: {'a buffer' if name in buffers else UNREGISTERED}", value
 
 
 def own_size(target: object) -> int | None:
     """The dimension of a module that exists."""
     values = [] if isinstance(target, type) else [value for _, value in _named_parameters(target)]
-    values += [getattr(target, "gain", None)]
+    kept = {} if isinstance(target, type) else getattr(target, "__dict__", {})
+    values += [getattr(target, "gain", None), *(kept[name] for name in kept if role(name) in ("gain", "bias"))]
     return next((int(value.shape[-1]) for value in values if len(getattr(value, "shape", ())) == 1), None)
 
 

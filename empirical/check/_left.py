@@ -10,11 +10,10 @@ from lngeom.rounding import REAL, Sample
 
 from ..tracing import REQUIRED, parameters, role
 from ._claim import Claim
+from ._fused import left
 from ._trial import Trial
 
 WITHOUT = "no gain given", "no bias given"
-
-
 ALWAYS = (
     "more than four axes",
     "sizes, eps, parameters and buffers other than those tried",
@@ -56,6 +55,7 @@ def unexamined(claim: Claim, x: np.ndarray) -> str:
     some = list(parameters(forward).items())[1:]
     odd = [n for n, p in some if p.default is not REQUIRED and role(n) not in known]
     listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
+    listed += filter(None, left(kernel.form.target))
     listed += [] if kernel.asked.backward else ["the backward pass"]
     others = [name for name in ("float64", "float32", "bfloat16", "float16") if name != kernel.dtype]
     return ", ".join([*listed, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS])

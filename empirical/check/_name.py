@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, candidates, diagnose, indistinct
+from lngeom.rounding import FORMATS, Sample, candidates, diagnose, indistinct, rounded
 
 from ._casts import held_to_cast
 from ._fused import Fused
 from ._inputs import HUGE
+from ._kernel import UNREGISTERED
 from ._left import WITHOUT
 from ._pattern import of_other_axes, of_other_rows, of_residual, patterned, places
 from ._trial import Shown, Trial
@@ -86,7 +87,12 @@ def named(tried: Tried) -> Named:
 
 def _noted(tried: Tried, verdict: str) -> Iterator[str]:
     """What such a verdict leaves open."""
-    kernel, trials = tried.inputs.claim.kernel, tried.trials
+    claim, trials = tried.inputs.claim, tried.trials
+    kernel = claim.kernel
+    still = kernel.at(kernel.d).still if trials else ()
+    yield from (text for text in still if kernel.asked.backward or text.endswith(UNREGISTERED))
+    if claim.default:
+        yield f"no eps is given, stated or seen: the default, {float(claim.eps):.3g}, is meant"
     if verdict == "rounding":
         cases = [trial.case() for trial in trials if trial.d <= HUGE] if kernel.asked.undetectable else []
         names = ", ".join(indistinct(cases, kernel.dtype) if cases else ())
@@ -140,7 +146,8 @@ def _explained(tried: Tried) -> tuple[str, str]:
     if (fitted := patterned(claim, trials)) is not None:
         return "bug", _told(trials, trials, fitted)
     if cause is not None:
-        return verdict, cause
+        lost = _lost(trials, cause)
+        return ("bug", f"{lost}; {cause}") if lost else (verdict, cause)
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
     least = 16 * float(claim.arithmetic.work.tiny)
@@ -148,6 +155,17 @@ def _explained(tried: Tried) -> tuple[str, str]:
         verdict, cause = diagnose(cases, dtype, eps=measured)
         cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
     return "bug", _told(trials, trials, cause)
+
+
+def _lost(trials: list[Trial], cause: str) -> str | None:
+    """Whether exactly the rows fail, of those of small variance, whose variance + ε is 0 in the half format."""
+    form = next((form for form in ("bfloat16", "float16") if f"kept in {form}" in cause), None)
+    square = np.concatenate([trial.base.exact(Sample(trial.x))[1][:, 0] for trial in trials])
+    bad, eps = np.concatenate([~np.isfinite(trial.got).all(-1) for trial in trials]), trials[0].base.eps
+    gone = rounded(square + eps, form) == 0 if form else bad & False
+    if not gone.any() or (bad != gone)[square < 1].any():
+        return None
+    return f"eps lost: variance + eps is kept in {form}, where {float(eps):g} is 0: NaN or inf at small variance"
 
 
 def _told(of: list[Trial], trials: list[Trial], cause: str | None = None) -> str:

@@ -28,8 +28,9 @@ def claimed(kernel: Kernel) -> Claim:
         kernel = kernel.like(purposes={name: what for name, what in named.items() if name})
     wanted = asked.kind or meant.kind
     kind, eps, measured = _known(kernel, wanted, proof) or _inferred(kernel, wanted)
-    eps = meant.default_eps(kind, asked.dtype) if asked.spec and kernel.eps is None else eps
-    return Claim(kernel, kind, eps, meant, proof, measured)
+    default = not eps and kernel.eps is None
+    eps = meant.default_eps(kind, asked.dtype) if default or (asked.spec and kernel.eps is None) else eps
+    return Claim(kernel, kind, eps, meant, proof, measured, default=default)
 
 
 def _proof(kernel: Kernel) -> Proof:
@@ -70,6 +71,6 @@ def _inferred(kernel: Kernel, kind: str | None) -> tuple[str, float, tuple[float
     measured = (float(seen.eps),) if seen and seen.eps is not None and seen.eps > 0 else ()
     if kernel.eps is not None:
         return kind, kernel.eps, measured
-    if seen is None or seen.eps is None:
+    if seen is not None and seen.eps is None:
         raise InputError(f"{kernel.name} does not state its eps, and its outputs do not reveal it: give --eps")
-    return kind, float(f"{seen.eps:.2g}"), measured
+    return kind, float(f"{seen.eps:.2g}") if seen else 0.0, measured

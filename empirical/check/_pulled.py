@@ -50,6 +50,30 @@ def pulled(x: Reals, y: Reals, got: Reals, bound: Reals, base: Definition) -> st
     return None
 
 
+def instead(used: Reals, x: Reals, base: Definition, unit: float) -> str | None:
+    """What `used`, shape (n, d), is that should be the normalized values of the rows `x`; None if nothing known.
+
+    Up to 64d roundings `unit`.
+    """
+    gain, bias = np.ones(1) if base.gain is None else base.gain, np.zeros(1) if base.bias is None else base.bias
+    y, normal = base.output(Sample(x)), replace(base, gain=None, bias=None).output(Sample(x))
+    known = {"the output": y, "the output less the bias": y - bias, "the deviation": base.exact(Sample(x))[2]}
+    known |= {f"that of row i + {k} for row i": np.roll(normal, -k, 0) for k in range(1, len(x))}
+
+    def held(values: Reals, size: Reals = 0.0) -> Any:
+        return abs(used[..., None] - values) <= 64 * x.shape[-1] * unit * (1 + abs(values) + size)
+
+    if (told := next((text for text, values in known.items() if held(values[..., None]).all()), None)) is not None:
+        return told
+    with np.errstate(all="ignore"):
+        fits = held((y[..., None] - bias) / gain, (abs(y[..., None]) + abs(bias)) / abs(gain))
+    if not fits.any(-1).all() or np.diagonal(fits, axis1=1, axis2=2).all():
+        return None
+    steady, at = fits.all(0), int(np.diagonal(fits.all(0)).argmin())
+    which = f" (of {int(steady[at].argmax())} for {at})" if steady.any(-1).all() else ", which depend on the row"
+    return f"the output recovered with the gain and bias of other components{which}"
+
+
 def _fitted(terms: list[Reals], got: Reals, d: int) -> list[float] | None:
     """The factors of the terms, with their usual values where those give `got` too; None if no factors do."""
     columns, right = np.stack([term.ravel() for term in terms], -1).astype(float), got.ravel().astype(float)
@@ -63,7 +87,7 @@ def _fitted(terms: list[Reals], got: Reals, d: int) -> list[float] | None:
     return None
 
 
-def _off(factors: list[float], d: int, *, centered: bool) -> str:
+def _off(factors: list[Any], d: int, *, centered: bool) -> str:
     """The terms whose factor is not the right one, in words."""
     a, b, c = factors
     if a == c and b == a * centered:

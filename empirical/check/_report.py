@@ -32,7 +32,8 @@ class Outcome:
         """Verdict and cause in one line."""
         if self.finding is None:
             return f"not checked: {self.error}"
-        verdict = f"{self.finding.verdict}: {self.finding.cause}" if self.finding.cause else self.finding.verdict
+        proof = self.finding.proof
+        verdict = f"{str(proof).partition(':')[0]}; {self.finding.headline}" if proof else self.finding.headline
         if not self.expected:
             return verdict
         return f"{verdict} (as expected)" if self.passed else f"{verdict} (expected: {self.expected})"

@@ -58,7 +58,7 @@ class Tried:
     trials: list[Trial] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    left: str = ""
+    left: str = "everything but the rows tried"
     alone: np.ndarray | None = None
     sums: tuple[str | None, str | None] = None, None
     wrong: Trial | None = None
@@ -96,6 +96,8 @@ def tried(inputs: Inputs) -> Tried:
             (result.faults if "beyond its end" in text else result.notes).append(text)
     if not result.trials:
         return result
+    with result.listing(result.notes, "a second look at its outputs"):
+        result.left = unexamined(claim, ordinary)
     if claim.kernel.d > HUGE:
         result.notes.append(f"shapes, memory and batches are not tried at more than {HUGE} components")
         return result
@@ -107,8 +109,7 @@ def tried(inputs: Inputs) -> Tried:
                 with result.listing(result.notes, "gain or bias that is None"):
                     result.trials += without(claim, ordinary)
     if not result.faults:
-        with result.listing(result.notes, "a second look at its outputs"):
-            result.left = unexamined(claim, ordinary)
+        with result.listing(result.notes, "the dtype of its outputs"):
             dtype = str(getattr(claim.kernel.call(claim.kernel.array(ordinary)), "dtype", "")).rpartition(".")[2]
             if dtype not in ("", claim.kernel.dtype) and not claim.kernel.form.filed:
                 result.notes.append(

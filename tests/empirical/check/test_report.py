@@ -23,10 +23,15 @@ RIGHT, GEMMA, NONE = "norms_of_ci.py:right", "norms_of_ci.py:gemma", "norms_of_c
 @pytest.mark.parametrize(
     ("targets", "expected", "code", "told"),
     [
-        ([RIGHT, GEMMA], "", 1, [f"FAIL  {GEMMA}  variant: gain used", "1 of 2 pass"]),
+        (
+            [RIGHT, GEMMA],
+            "",
+            1,
+            [f"pass  {RIGHT}  PROVED; ok: within", f"FAIL  {GEMMA}  PROVED VARIANT; variant: gain", "1 of 2 pass"],
+        ),
         ([RIGHT, GEMMA], f"# known\n{GEMMA} as Gemma", 0, ["(as Gemma) (as expected)", "2 of 2 pass"]),
         ([RIGHT, GEMMA], f"{GEMMA} Llama", 1, ["(expected: Llama)"]),
-        ([RIGHT], f"{RIGHT} as Gemma", 1, [f"FAIL  {RIGHT}  rounding (expected: as Gemma)"]),
+        ([RIGHT], f"{RIGHT} as Gemma", 1, ["(expected: as Gemma)"]),
         ([RIGHT, NONE], "", 2, [f"FAIL  {NONE}   not checked: ", "1 of 2 pass"]),
         ([RIGHT], f"{GEMMA} x", 2, [f"names {GEMMA}, which is not checked"]),
         ([RIGHT], GEMMA, 2, ["has no cause: write SPEC and a text"]),
