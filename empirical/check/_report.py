@@ -32,8 +32,7 @@ class Outcome:
         """Verdict and cause in one line."""
         if self.finding is None:
             return f"not checked: {self.error}"
-        proof = self.finding.proof
-        verdict = f"{str(proof).partition(':')[0]}; {self.finding.headline}" if proof else self.finding.headline
+        verdict = f"{str(self.finding.proof or 'NOT PROVED').partition(':')[0]}; {self.finding.headline}"
         if not self.expected:
             return verdict
         return f"{verdict} (as expected)" if self.passed else f"{verdict} (expected: {self.expected})"
