@@ -7,12 +7,10 @@ from ._fibers import fibers
 from ._outputs import eps_sweep, keys, outputs
 from ._relatives import mirror, squashing
 from ._rms import layer_norm_rms_norm
-from ._runs import angles_by_layer
 from ._steps import steps
 from ._stream import residual_growth
 
 __all__ = [
-    "angles_by_layer",
     "axes",
     "block",
     "eps_sweep",

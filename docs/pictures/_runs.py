@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from empirical.observe import read_sites
-from empirical.pages import layer_figure
 from empirical.support import Rows
 
 NAME = "smollm2"
@@ -26,8 +23,3 @@ def entering_blocks(column: str) -> list[float]:
     blocks = {row["layer"]: row[column] for row in reversed(rows) if row["layer"] is not None}
     last = [row[column] for row in rows if row["role"] == "final"]
     return [*(blocks[layer] for layer in sorted(blocks)), *last]
-
-
-def angles_by_layer() -> Figure:
-    """Angles before the norms by layer, and below them the energy along the same directions."""
-    return layer_figure(ROWS, f"Hidden states that enter the norms: {NAME}")

@@ -7,7 +7,7 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._exact import check_sample
     from ._predict import THEOREM_IDS, isotropy, judge, predict
-    from ._prediction import COLUMNS, ISOTROPY, Prediction, count_verdicts, summary_line
+    from ._prediction import COLUMNS, ISOTROPY, MODEL, Prediction, count_verdicts, summary_line
     from ._sample import SiteSample, samples
     from ._shift import shift
 else:

@@ -36,13 +36,13 @@ from ._sample import SCALE, SiteSample
 _SLACK = 1 + 2.0**-7
 _SCALED_VECTORS = 2
 
-RECOMPUTATION = "the output recomputed from the input"
+RECOMPUTATION = "z recomputed from x"
 LENGTH = "‖y‖ = √d r"
-ORTHOGONALITY = "1·y = 0"
+ORTHOGONALITY = "Σyᵢ = 0"
 HYPERPLANE = "α·(z − b) = 0"
 CONTAINMENT = "relative radius at most 1"
-ROTATION = "rotation before the affine step"
-SCALING = "N_ε(ax) = N_{ε/a²}(x)"
+ROTATION = "rotation from x to y"
+SCALING = "N(ax; ε) = N(x; ε/a²)"
 
 _LAYER_NORM = {
     RECOMPUTATION: "standardization.layer",

@@ -80,17 +80,21 @@ def summary_line(predictions: Sequence[Prediction]) -> str:
     """The verdicts in one line: about single vectors, the null law of isotropy, and the whole model.
 
     >>> from empirical.judge import ISOTROPY, Prediction, summary_line
-    >>> exact = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
+    >>> exact = Prediction("ln_f", "Σyᵢ = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
     >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
     >>> summary_line([exact, exact, mean])
-    'predictions: exact 2 holds; null 1 not isotropic'
+    'predictions: identities of the norms: 2 hold; energies: 1 not isotropic'
     """
-    parts: dict[str, list[Prediction]] = {"exact": [], "null": [], "shift": []}
+    parts: dict[str, list[Prediction]] = {"identities of the norms": [], "energies": [], "the network": []}
     for each in predictions:
-        kind = "shift" if each.site == MODEL else "null" if each.theorem == ISOTROPY else "exact"
+        network = each.site == MODEL
+        kind = "the network" if network else "energies" if each.theorem == ISOTROPY else "identities of the norms"
         parts[kind].append(each)
     words = [
-        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count_verdicts(part).items() if number)
+        f"{kind}: "
+        + ", ".join(
+            f"{n} {verdict.rstrip('s') if n > 1 else verdict}" for verdict, n in count_verdicts(part).items() if n
+        )
         for kind, part in parts.items()
         if part
     ]

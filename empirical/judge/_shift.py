@@ -32,8 +32,8 @@ from ..models import LoadedModel, family_of
 from ._precision import computed_in
 from ._prediction import MODEL, Prediction, undecided
 
-INVARIANCE = "output unchanged when c·1 is added to the stream"
-DEPENDENCE = "output changes when c·1 is added to the stream"
+INVARIANCE = "output unchanged when the stream is shifted along the uniform direction"
+DEPENDENCE = "output changes when the stream is shifted along the uniform direction"
 THEOREMS = {INVARIANCE: "residual.shift_forgotten", DEPENDENCE: "residual.shift_seen"}
 _POSITIONS = 16  # lengths over this many vectors of hundreds of components vary little
 _TOPOLOGIES = ("sequential", "parallel", "shared")

@@ -91,8 +91,8 @@ TABLE = (
     Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
     Column(
         "gauge_mean", "", lambda cell: cell.entering["gauge_mean"],
-        "relative radius of the layer, length of its normalized vector over √d; in the rows of both sides", "gauge",
-        "epsilon.gauge",
+        "relative radius of the layer, length of its normalized vector over √d; in the rows of both sides",
+        "relative radius", "epsilon.gauge",
     ),
     Column("d", "", _of_site("d"), "dimension of the vectors"),
     Column("eps", "", _of_site("eps"), "ε of the layer, inside the root"),

@@ -32,6 +32,6 @@ if TYPE_CHECKING:
         write_figure as write_figure,
     )
     from ._sweep import write_report
-    from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
+    from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -143,7 +143,7 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
             continue
         angles, energies = ([row[name] for row in measured] for name in ("angle_mean_deg", "d_cos2"))
         lines.append(
-            f"{words} the norm: mean angle to 1 from {min(angles):.2f}° to {max(angles):.2f}°, "
+            f"{words} the norm: mean angle to the uniform direction from {min(angles):.2f}° to {max(angles):.2f}°, "
             f"d·E[cos²θ] from {min(energies):.3g} to {max(energies):.3g} "
             f"over {len(measured)} layer{'s' * (len(measured) != 1)}"
         )

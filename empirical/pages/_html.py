@@ -55,9 +55,7 @@ def _embedded(svg: str, name: str) -> Markup:
         text = text.replace(alone, on_page)
     if size := re.search(r'width="([\d.]+)pt"', text):  # a single panel is not as wide as the page, nor made so
         pixels = float(size[1]) * 4 / 3
-        text = text.replace(
-            "<svg", f'<svg style="min-width: min({pixels:.0f}px, 44rem); max-width: {1.3 * pixels:.0f}px"', 1
-        )
+        text = text.replace("<svg", f'<svg style="max-width: {1.3 * pixels:.0f}px"', 1)
     return Markup(re.sub(r'\b(id="|href="#(?!row-)|url\(#)', rf"\g<1>{name}-", text))
 
 

@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from matplotlib.typing import RcKeyType
@@ -68,7 +68,7 @@ class Layout:
         columns: Panels side by side.
         label: Of the vertical axes.
         title: Above all panels.
-        sharex, sharey: Whether all panels have one scale, or those of a row.
+        sharex, sharey: Whether all panels have one scale.
         legend: Entries of all panels below them or beside them, or in each panel its own.
     """
 
@@ -77,36 +77,20 @@ class Layout:
     label: str
     title: str = ""
     sharex: bool = False
-    sharey: bool | Literal["row"] = True
+    sharey: bool = True
     legend: Literal["below", "beside", "inside"] = "below"
-
-    def grid(self, count: int) -> tuple[int, int]:
-        """Lines and columns of so many panels."""
-        columns = min(self.columns, count)
-        return -(-count // columns), columns
 
 
 def panels(contents: Sequence[tuple[str, Content]], draw: Callable[[Axes, Content], None], layout: Layout) -> Figure:
     """A figure with a panel for each title, in which `draw` draws what belongs to it."""
-    lines, columns = layout.grid(len(contents))
+    columns = min(layout.columns, len(contents))
+    lines = -(-len(contents) // columns)
     # A legend beside the panels takes about 2.4 inches.
     width, height = layout.size[0] * columns + 2.4 * (layout.legend == "beside"), layout.size[1] * lines
-    least = max(5.4, 0.1 * len(layout.title))  # a letter of the title takes a tenth of an inch
+    least = max(4.9, 0.1 * max(map(len, layout.title.split("\n"))))  # a letter takes a tenth of an inch
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(least, width), height), layout="constrained")
-    draw_panels(figure, contents, draw, layout)
-    return figure
-
-
-def draw_panels(
-    whole: Figure | SubFigure,
-    contents: Sequence[tuple[str, Content]],
-    draw: Callable[[Axes, Content], None],
-    layout: Layout,
-) -> None:
-    """The panels of :func:`panels` in a figure that is there, or in part of one."""
-    with matplotlib.rc_context(STYLE):
-        grid = whole.subplots(*layout.grid(len(contents)), squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
         for axes, (title, content) in zip(grid.flat, contents, strict=False):
             axes.set_title(printable(title), parse_math=False)  # names may hold a $
             draw(axes, content)
@@ -117,27 +101,27 @@ def draw_panels(
                 _as_words(axes.legend())
         for axes in grid.flat[len(contents) :]:
             axes.set_visible(False)
-        for axes in grid[:, 0]:
+        for axes in grid[:, 0] if layout.label else ():
             axes.set_ylabel(layout.label)
         if layout.title:
-            whole.suptitle(layout.title, parse_math=False)
+            figure.suptitle(layout.title, parse_math=False)
         if layout.legend != "inside":
-            _legend(whole, grid.flat[: len(contents)], layout.legend)
+            _legend(figure, grid.flat[: len(contents)], below=layout.legend == "below")
+    return figure
 
 
-def _legend(figure: Figure | SubFigure, all_axes: Iterable[Axes], place: Literal["below", "beside"]) -> None:
+def _legend(figure: Figure, all_axes: Iterable[Axes], *, below: bool) -> None:
     """One legend for several panels, each label once."""
     entries: dict[str, Artist] = {}
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    handles, labels = list(entries.values()), list(entries)
-    if place == "beside":
-        _as_words(figure.legend(handles, labels, loc="outside right center"))
-    elif labels:
+    if entries:
         # An entry takes about 2.2 inches.
         fitting = max(1, int(figure.bbox.width / figure.dpi / 2.2))
-        _as_words(figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels))))
+        columns = min(fitting, len(entries)) if below else 1
+        place = "outside lower center" if below else "outside right center"
+        _as_words(figure.legend(entries.values(), entries, loc=place, ncols=columns))
 
 
 def _as_words(legend: Legend) -> None:
@@ -154,7 +138,7 @@ def _label_decades(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def ordered_axis(axes: Axes, label: str = "norm layer, in the order of the network") -> None:
+def ordered_axis(axes: Axes, label: str = "norm layer, counted from 0") -> None:
     """A horizontal axis of whole numbers: norm layers, blocks."""
     axes.set_xlabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

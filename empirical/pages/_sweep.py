@@ -1,21 +1,24 @@
 """The report of a run: one HTML file that opens offline, with the figures, the verdicts and the table inside."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
 from .. import observe
-from ..judge import ISOTROPY, Prediction, count_verdicts
+from ..judge import ISOTROPY, MODEL, Prediction, count_verdicts
+from ..models import Kind
 from ..runs import ENVIRONMENT
-from ..support import Row, RunError, read_json, read_records
+from ..support import Json, Row, RunError, read_json, read_records
 from ._console import summary
 from ._html import read_svgs, write_page
 from ._sweep_figures import ROLES, subject_of
 
-_FIGURES = ("energy", "more", "angle_before", "angle_after", "gains", "growth")
+_FIGURES = ("radius", "cosine", "energy", "more", "angle_before", "angle_after", "gains", "growth")
+_KINDS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 
 
 class ExactVerdicts(NamedTuple):
@@ -33,7 +36,7 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
 
 
 def extremes(rows: Iterable[Row], directions: int) -> Row | None:
-    """Where ε counts most, where 1 stands out, where the two norms differ most, and where a vector is longest.
+    """Where ε counts most, how alike states are, where 1 stands out, where the norms differ, where a vector is longest.
 
     Rows of what enters the norms; None where nothing finite does.
     """
@@ -41,13 +44,13 @@ def extremes(rows: Iterable[Row], directions: int) -> Row | None:
     if not before:
         return None
     apart = [row for row in before if row["distance_mean"] is not None]
-    # An end of the ranks: a twentieth of the directions on either side.
-    low = [row for row in before if row["rank_among_random"] < directions / 20]
-    high = [row for row in before if row["rank_among_random"] > directions - directions / 20]
+    alike = sorted((row for row in before if row.get("mean_cosine") is not None), key=lambda row: row["mean_cosine"])
+    low = [row for row in before if row["rank_among_random"] <= directions / 4]
+    high = [row for row in before if row["rank_among_random"] >= directions - directions / 4]
     return {
         "count": len(before),
         "radius": min(before, key=lambda row: row["gauge_mean"]),
-        "ordinary": len(before) - len(low) - len(high),
+        "alike": alike[:: len(alike) - 1] if len(alike) > 1 else [],
         "low": low,
         "high": high,
         "least": min(before, key=lambda row: row["d_cos2"]),
@@ -72,24 +75,42 @@ def write_report(directory: Path) -> Path:
     except OSError as error:
         advice = f"draw the figures again with: lngeom report {directory}"
         raise RunError(f"{error.filename}: cannot be read ({error.strerror}); {advice}") from None
+    of_norms = [each for each in judged if each.site != MODEL]
     return write_page(
         directory / "report.html",
         "run.html",
         subject=subject_of(manifest),
+        facts=_facts(manifest, rows),
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
-        exact=exact_verdicts(judged),
+        exact=exact_verdicts(of_norms),
         extremes=extremes(rows, manifest["directions"]),
         summary=summary(rows),
-        verdict_lines=verdict_lines(judged),
+        verdict_lines=verdict_lines(of_norms),
+        network=[each for each in judged if each.site == MODEL],
         # Violated, undecided, then what holds; otherwise in the order of the layers.
-        judged=sorted(judged, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
+        judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=figures,
         growth=observe.growth(rows),
         rows=rows,
         roles=ROLES,
-        columns=[column for column in observe.TABLE if column.heading],
+        columns=sorted((column for column in observe.TABLE if column.heading), key=_is_stored),
+        stored=[column.name for column in observe.TABLE if _is_stored(column)],
     )
+
+
+def _is_stored(column: observe.Column) -> bool:
+    """Whether weights decide the column that no output sees; the others belong to the function."""
+    places = itertools.product(get_args(Kind), get_args(observe.Side))
+    return any(observe.gauge_dependent(column.name, *place) for place in places)
+
+
+def _facts(manifest: Json, rows: Sequence[Row]) -> list[str]:
+    """What was measured, as it stands under the title: model, corpus, date, tokens, norms, d and format."""
+    norms = Counter((row["norm"], row["d"]) for row in rows if (row["side"], row["bucket"]) == ("input", "all"))
+    counts = [f"{count} {_KINDS[kind]}{'s' * (count != 1)} with d = {d}" for (kind, d), count in norms.items()]
+    subject = subject_of(manifest) + (f" of {manifest['corpus']}" if "corpus" in manifest else "")
+    return [subject, *counts, *(str(manifest[name]) for name in ("dtype", "date") if name in manifest)]
 
 
 class VerdictLine(NamedTuple):

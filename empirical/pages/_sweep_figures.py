@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from ..observe import LAWS, Growth, growth, stream
 from ..support import Json, Row
 from ._console import above_rounding, growth_words
-from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, draw_panels, ordered_axis, panels, write_figure
+from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, ordered_axis, panels, write_figure
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -30,7 +30,7 @@ ROLES = {
 _DIRECTIONS = (
     ("random direction ã", "random_a_angle", RANDOM_A, "s"),
     ("random direction b̃", "random_b_angle", RANDOM_B, "^"),
-    ("uniform direction 1", "angle", UNIFORM, "o"),
+    ("uniform direction", "angle", UNIFORM, "o"),
 )
 _DASHES = (0, (4, 3))
 
@@ -71,7 +71,7 @@ def _layer_axis(axes: Axes, layers: _Layers) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: names.get(int(x), f"{x:g}")))
     axes.set_xlim(min([*names, 0]) - 0.6, max([*names, blocks - 1]) + 0.6)
-    axes.set_xlabel("layer" + (" (rightmost: final norm)" if blocks in names else ""))
+    axes.set_xlabel("block" + (" (rightmost: the final norm)" if blocks in names else ""))
     if not layers.in_blocks and not layers.single:
         axes.text(0.5, 0.4, "no finite hidden state", ha="center", va="center", transform=axes.transAxes)
 
@@ -95,8 +95,17 @@ def _angles(axes: Axes, layers: _Layers) -> None:
             axes.errorbar(layers.place(row), row[mean], row[spread], color=color, marker=marker, label=label, **style)
 
 
-def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
+def _link(axes: Axes, places: Sequence[float], values: Sequence[float], rows: Sequence[Row]) -> None:
+    """Make each point a link to the row of the page's table that has its numbers."""
+    points = axes.scatter(places, values, s=30, color=UNIFORM, alpha=0, zorder=9)  # above the lines: a mouse finds it
+    points.set_urls([f"#row-{row['site']}-{row['side']}" for row in rows])
+
+
+def _energies(axes: Axes, layers: _Layers) -> None:
     """d·E[cos²θ] on a log axis: along the uniform direction, among that along random ones, but for rounding."""
+    _layer_axis(axes, layers)
+    rows = sorted([*layers.in_blocks, *layers.single], key=layers.place)
+    places = [layers.place(row) for row in rows]
     axes.set_yscale("log")
     axes.axhline(1, color=NULL, linewidth=0.8, linestyle=_DASHES, label="isotropic: 1")
     low, median, high = ([row[f"random_d_cos2_{name}"] for row in rows] for name in ("low", "median", "high"))
@@ -104,21 +113,8 @@ def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
     label = "random directions: 5 % to 95 %"
     axes.fill_between(places, low, high, color=RANDOM_A, alpha=0.22, linewidth=0, label=label)
     axes.plot(places, median, color=RANDOM_A, linestyle=(0, (5, 2)), label="random directions: median")
-    axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction 1")
+    axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction")
     _link(axes, places, values, rows)
-
-
-def _link(axes: Axes, places: Sequence[float], values: Sequence[float], rows: Sequence[Row]) -> None:
-    """Make each point a link to the row of the page's table that has its numbers."""
-    points = axes.scatter(places, values, s=30, color=UNIFORM, alpha=0, zorder=9)  # above the lines: a mouse finds it
-    points.set_urls([f"#row-{row['site']}-{row['side']}" for row in rows])
-
-
-def _energies_by_layer(axes: Axes, layers: _Layers) -> None:
-    _layer_axis(axes, layers)
-    rows = sorted([*layers.in_blocks, *layers.single], key=layers.place)
-    places = [layers.place(row) for row in rows]
-    energies(axes, places, rows)
     # A single sequence gives no interval, and a log axis has no 0.
     known = [row for row in rows if math.isfinite(row["d_cos2_high"] + above_rounding(row["d_cos2"], row["d"]))]
     below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in known]
@@ -136,49 +132,55 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     standard deviation of 57.3°/√d.
     """
     contents = _by_role(rows, side)
-    layout = Layout((4.9, 4.1), len(contents), "angle (degrees): mean ± spread", title)
+    layout = Layout((4.9, 4.1), 1, "angle (degrees): mean ± spread", title)
     return panels(contents, _angles, layout)
 
 
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
     """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
     contents = [(f"{name}: {side}", layers) for side in ("input", "output") for name, layers in _by_role(rows, side)]
-    layout = Layout((4.9, 3.4), len(contents) // 2, "d·E[cos²θ]", title, sharey="row")
-    return panels(contents, _energies_by_layer, layout)
+    layout = Layout((4.9, 3.4), 1, "energy d·E[cos²θ]", title, sharey=False)
+    return panels(contents, _energies, layout)
 
 
 _MORE = (
-    ("rank of 1 among random directions", "rank_among_random"),
-    ("distance of LayerNorm and RMSNorm", "distance_mean"),
-    ("mean norm: first position, and the others", "norm_mean"),
-    ("longest hidden state / mean norm", "norm_max"),
+    ("uniform direction among random ones", ("rank_among_random", "rank: number with less energy")),
+    ("distance of LayerNorm and RMSNorm", ("distance_mean", "distance / √d")),
+    ("mean norm: first position, and the others", ("norm_mean", "mean ‖x‖")),
+    ("longest hidden state", ("norm_max", "largest / mean ‖x‖")),
 )
 
 
-def more_figure(rows: Sequence[Row], title: str) -> Figure:
-    """The norms' inputs: rank of 1, distance of the two norms, first positions, longest states."""
+def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str, str]]], title: str) -> Figure:
+    """A panel for each column, over the norms in the order of the network; a rank with its interval."""
     buckets = {
         bucket: [row for row in rows if (row["side"], row["bucket"]) == ("input", bucket) and row["tokens"] > 0]
         for bucket in ("all", "first", "rest")
     }
 
-    def draw(axes: Axes, column: str) -> None:
+    def draw(axes: Axes, content: tuple[str, str]) -> None:
+        column, label = content
         ordered_axis(axes)
+        axes.set_ylabel(label)
+        axes.ticklabel_format(useOffset=False)
         if column == "norm_mean":
             axes.set_yscale("log")
             for bucket, color, name in (("first", RANDOM_A, "first position"), ("rest", UNIFORM, "other positions")):
                 values = [row[column] for row in buckets[bucket]]
                 axes.plot(values, color=color, marker="o", markersize=3, label=name)
             return
-        shown = [row for row in buckets["all"] if row[column] is not None and row["norm_mean"]]
+        shown = [row for row in buckets["all"] if row.get(column) is not None and row["norm_mean"]]
         longest = column == "norm_max"
         values = [row[column] / row["norm_mean"] if longest else row[column] for row in shown]
         if longest:
             axes.set_yscale("log")
         axes.plot(values, color=UNIFORM, marker="o", markersize=3)
+        if column == "rank_among_random":
+            low, high = (np.array([row[f"rank_{end}"] for row in shown], float) for end in ("low", "high"))
+            axes.vlines(range(len(shown)), low, high, color=UNIFORM, linewidth=1, label="95 % interval of a rank")
         _link(axes, range(len(shown)), values, shown)
 
-    return panels(_MORE, draw, Layout((4.9, 3.2), 2, "", title, sharey=False))
+    return panels(contents, draw, Layout((4.9, 2.9), 1, "", title, sharey=False))
 
 
 def gain_figure(gains: Sequence[Json], title: str) -> Figure:
@@ -193,23 +195,9 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
         axes.fill_between(range(len(gains)), lower, upper, color=UNIFORM, alpha=0.25, linewidth=0, label="5 % to 95 %")
         axes.plot(median, color=UNIFORM, marker="o", markersize=3, label="median")
 
-    contents = [("absolute gains |g|", "gain"), ("semi-axes of the outputs, in units of √d", "axes")]
+    contents = [("absolute gains", "gain"), ("semi-axes of the outputs", "axes")]
     both = any(each["axes"] != each["gain"] for each in gains)  # those of an RMSNorm are its gains
-    return panels(contents if both else contents[:1], draw, Layout((4.9, 3.2), 2, "", title))
-
-
-def layer_figure(rows: Sequence[Row], title: str) -> Figure:
-    """Inputs of the norms, layer by layer: the angle above, and below it the energy along the same directions.
-
-    One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
-    """
-    contents = _by_role(rows, "input")
-    figure = Figure(figsize=(max(5.4, 4.9 * len(contents)), 7.6), layout="constrained")
-    above, below = figure.subfigures(2, 1, squeeze=False).flat
-    shape = (4.9, 3.8), len(contents)
-    draw_panels(above, contents, _angles, Layout(*shape, "angle (degrees): mean ± spread", title))
-    draw_panels(below, contents, _energies_by_layer, Layout(*shape, "d·E[cos²θ]"))
-    return figure
+    return panels(contents if both else contents[:1], draw, Layout((4.9, 3.2), 1, "|g|, or semi-axis / √d", title))
 
 
 def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
@@ -230,7 +218,7 @@ def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
         axes.set_ylim(norms.min() / 3, norms.max() * 2)
 
     contents = [(f"{law} law", law) for law in LAWS]
-    return panels(contents, draw, Layout((5.1, 4.3), 2, "norm of the residual stream", title, legend="inside"))
+    return panels(contents, draw, Layout((4.9, 4.1), 1, "mean ‖x‖ of the residual stream", title, legend="inside"))
 
 
 def _depth_axis(axes: Axes, law: str, last: int) -> None:
@@ -257,11 +245,13 @@ def _draw_law(axes: Axes, fit: Growth) -> None:
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     """All figures of a run by name; that of the growth only if the model has a stream that can grow."""
     drawn = {
-        "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
-        "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
-        "energy": energy_figure(rows, f"Energy along the uniform direction: {subject}"),
-        "more": more_figure(rows, f"Norm layer by norm layer: {subject}"),
-        "growth": growth_figure(rows, f"Norm of the residual stream over depth: {subject}"),
+        "radius": _ordered_figure(rows, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
+        "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Pairs of hidden states\n{subject}"),
+        "angle_before": angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
+        "angle_after": angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
+        "energy": energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
+        "more": _ordered_figure(rows, _MORE, f"Inputs of the norms\n{subject}"),
+        "growth": growth_figure(rows, f"Norm of the residual stream over depth\n{subject}"),
     }
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
@@ -270,7 +260,7 @@ def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:
     """Draw the figures of a run as SVG files into its directory."""
     drawn = figures(rows, subject_of(manifest))
     if manifest.get("gains"):
-        drawn["gains"] = gain_figure(manifest["gains"], f"Gains and ellipsoids: {subject_of(manifest)}")
+        drawn["gains"] = gain_figure(manifest["gains"], f"Gains and ellipsoids\n{subject_of(manifest)}")
     for name, figure in drawn.items():
         write_figure(figure, directory / f"{name}.svg")
 

@@ -1,4 +1,4 @@
-"""Versions, machine and threads of a run: what may differ between two that measure the same."""
+"""Date, versions, machine and threads of a run: what may differ between two that measure the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ..support import Json
 
-ENVIRONMENT = ("python", "versions", "platform", "device_name", "threads")
+ENVIRONMENT = ("date", "python", "versions", "platform", "device_name", "threads")
 """Entries of a manifest that say on what was measured."""
 
 _PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetensors")
@@ -18,12 +18,14 @@ _PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetens
 
 def environment(device: torch.device) -> Json:
     """The entries of this process."""
+    from datetime import UTC, datetime
     from importlib.metadata import version
 
     import torch
 
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in _PACKAGES},
         "platform": platform.platform(),

@@ -1,11 +1,13 @@
 """``lngeom report`` makes the page of a run again from its table."""
 
+import re
 from pathlib import Path
 
 import pytest
 import torch
 
-from empirical.pages import write_report
+from empirical.observe import read_sites
+from empirical.pages import figures, write_report
 from empirical.runs import RunDirectory
 from lngeom.cli import main
 
@@ -25,6 +27,32 @@ def test_a_page_without_a_stream_has_no_figure_of_its_growth(words: Words, tmp_p
     assert "<h2>Growth over depth</h2>" not in page
     assert not (tmp_path / "run" / "growth.svg").exists()
     assert (tmp_path / "run" / "growth.csv").exists()
+
+
+def test_what_belongs_to_the_function_comes_first_and_a_floor_is_not_called_a_bound(
+    words: Words, tmp_path: Path
+) -> None:
+    page = page_of("llama", words, tmp_path)
+    headings = re.findall("<h2>(.*?)</h2>", page)
+    assert headings[1:5] == [
+        "What belongs to the function", "What a theorem says of this network",
+        "Identities of a norm layer, recomputed", "How this checkpoint is stored",
+    ]  # fmt: skip
+    columns = re.findall("<th [^>]*>(.*?)</th>", page.partition('aria-label="table of norm layers"')[2])
+    assert columns[:5] == ["norm layer", "side", "relative radius", "mean cosine", "angle °"]
+    assert "bound" not in page.partition(headings[2])[2].partition(headings[3])[0]
+    assert "<dfn>uniform direction</dfn> is that of the vector (1, …, 1)" in page
+    assert not re.search(r"[_^]\{", re.sub("(?s)<(style|script|svg).*?</\\1>", "", page))
+
+
+def test_every_panel_says_what_its_axes_are(words: Words, tmp_path: Path) -> None:
+    page_of("gpt2", words, tmp_path)
+    drawn = figures(read_sites(tmp_path / "run" / "sites.csv"), "tiny")
+    panels = [axes for figure in drawn.values() for axes in figure.axes]
+    assert len(drawn) == 7
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
+    ranks = next(axes for axes in panels if axes.get_ylabel().startswith("rank"))
+    assert ranks.collections[0].get_label() == "95 % interval of a rank"
 
 
 def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from empirical import observe
-from empirical.judge import ISOTROPY, Prediction
+from empirical.judge import ISOTROPY, MODEL, Prediction
 from empirical.pages import Measured, write_ablation, write_comparison, write_report
 from empirical.pages._console import with_interval
 from empirical.pages._sweep import _FIGURES, exact_verdicts
@@ -18,9 +18,9 @@ from empirical.support import read_records, write_table
 RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
 
 
-def standouts(page: Path) -> list[list[str]]:
-    """The numbers of each line of the box at the top."""
-    box = page.read_text(encoding="utf-8").partition('<div class="summary">')[2].partition("</div>")[0]
+def standouts(page: Path, start: str = '<div class="summary">', end: str = "</div>") -> list[list[str]]:
+    """The numbers of each line of a list, that in the box at the top by default."""
+    box = page.read_text(encoding="utf-8").partition(start)[2].partition(end)[0]
     lines = [re.sub("<[^>]+>", " ", line) for line in box.split("<li>")[1:]]
     return [re.findall(r"(?<![\w.])-?\d[\d.]*\b", line.replace("−", "-")) for line in lines]
 
@@ -28,21 +28,25 @@ def standouts(page: Path) -> list[list[str]]:
 def test_of_a_run(tmp_path: Path) -> None:
     rows, judged = observe.read_sites(RUN / "sites.csv"), read_records(RUN / "predictions.csv", Prediction)
     manifest = {"model": "SmolLM2", "weights": "from a checkpoint", "tokens": 12264, "identity": ["model"]}
-    manifest["directions"] = 64
+    manifest |= {"directions": 64, "corpus": "wiki.xml", "dtype": "float32", "date": "2026-11-24"}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     for name in ("sites.csv", "predictions.csv"):
         shutil.copy(RUN / name, tmp_path)
     for name in _FIGURES:
         (tmp_path / f"{name}.svg").write_text("<svg/>", encoding="utf-8")
-    radius, long, stored, ranks, energy, apart, verdicts = standouts(write_report(tmp_path))
-    assert stored == []
-    held = sum(each.verdict == "holds" for each in judged)
-    assert verdicts == [str(held), "0", "0"]
+    page = write_report(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    facts = "SmolLM2, 12,264 tokens of wiki.xml · 61 RMSNorms with d = 576 · float32 · 2026-11-24"
+    assert text.partition("</h1>")[2].strip().startswith(f'<p class="soft">{facts}</p>')
+    radius, long, verdicts, network = standouts(page)
+    held = sum(each.verdict == "holds" and each.site != MODEL for each in judged)
+    assert (verdicts, network) == ([str(held), "0", "0"], [])
+    ranks, energy, _, apart = standouts(page, '<ul class="stored">', "</ul>")
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all"]
-    low = sum(row["rank_among_random"] <= 3 for row in before)
-    high = sum(row["rank_among_random"] >= 61 for row in before)
-    assert ranks[:4] == ["64", "1", str(len(before) - low - high), str(len(before))]
-    assert str(low) in ranks[4:]
+    low = sum(row["rank_among_random"] <= 16 for row in before)
+    high = sum(row["rank_among_random"] >= 48 for row in before)
+    assert ranks[:3] == ["64", str(low), str(len(before))]
+    assert str(high) in ranks
     assert float(radius[0]) == pytest.approx(min(row["gauge_mean"] for row in before), rel=1e-3)
     least, most = sorted(before, key=lambda row: row["d_cos2"])[:: len(before) - 1]
     for row in (least, most):
