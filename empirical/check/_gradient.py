@@ -27,7 +27,7 @@ from ._shrink import smallest_input
 from ._trial import Outputs, Shown
 from ._trials import ODD_GAINS
 
-_ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
+_ROWS, _ROWS_INTERPRETED, _MAIN = 4099, 601, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
 _HALVES = {
     "component 0 of each 2 zero": "x gets no gradient",
@@ -128,6 +128,14 @@ def differentiated(named: Named) -> Named:
     try:
         return _examined(named)
     except _NoGradient:
+        kernel = named.tried.inputs.claim.kernel
+        x = kernel.array(np.random.default_rng(1).normal(size=(kernel.d, 3))).T.requires_grad_()
+        with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
+            if kernel.call(x).requires_grad:
+                cause = (
+                    "no gradient: the output on contiguous rows is detached from them, that on a transposed array not"
+                )
+                return replace(named, verdict="bug", cause=cause)
         note = "the backward pass is not examined: the output has no gradient, so there are no derivatives"
         return replace(named, notes=(*named.notes, note))
 
@@ -297,6 +305,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     ordinary = groups["ordinary rows"]
     yield from _gradient_at(claim, ordinary, "one cotangent expanded to all components", ())
     others = [("batches of shape (2, n, d)", ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
+    others += [("a batch of one row", ordinary[:1], (-1,))]
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.

@@ -26,6 +26,7 @@ from ._trial import Trial
 MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
 """Labels of trials of the same kernel with other gains, and in another mode."""
 _ORDINARY = "ordinary rows"
+_TOKENS = "batches of shape (n, 1, d)"
 _OTHER = "gain and bias of "
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
@@ -105,6 +106,8 @@ def tried(inputs: Inputs) -> Tried:
         _try_shapes(result, inputs.awkward())
         if not any(trial.wrong.any() for trial in result.trials):  # a mistake is named by the usual gains
             result.trials += _in_other_manners(claim, ordinary)
+            with result.listing(result.notes, _TOKENS):
+                result.trials.append(_tokens(claim, [rows for _, rows in main[1]]))
             if not claim.kernel.form.filed:
                 with result.listing(result.notes, "gain or bias that is None"):
                     result.trials += without(claim, ordinary)
@@ -161,6 +164,12 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[str, np.ndarray]], where:
         yield whole.part(label, begin, begin := begin + len(x))
 
 
+def _tokens(claim: Claim, groups: Sequence[np.ndarray]) -> Trial:
+    """Rows of every group as sequences of one token, for which a kernel may have a path of its own."""
+    rows = claim.stored(np.concatenate(groups))
+    return claim.judged(_TOKENS, rows, claim.kernel.run(rows[:, None]).reshape(rows.shape))
+
+
 def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     """Gains that are zero or large, and the training mode of a module."""
     if claim.base(x.shape[-1]).gain is not None:
@@ -211,7 +220,20 @@ def _state(claim: Claim, x: np.ndarray) -> str | None:
         alike = np.allclose(other, before, equal_nan=True)
         if alike or not claim.judged("second call", second[row], run(second[row])).wrong.any():
             return stale
-    return None
+    return _kept(claim, first, before)
+
+
+def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> str | None:
+    """Whether the outputs stay as they were when a module's gain and bias are changed between two calls."""
+    leaves = [leaf for leaf in claim.kernel.at(x.shape[-1]).leaves.values() if hasattr(leaf, "data")]
+    kept = [leaf.data.clone() for leaf in leaves]
+    for leaf in leaves:
+        leaf.data *= 2
+    after = claim.kernel.run(x)
+    for leaf, values in zip(leaves, kept, strict=True):
+        leaf.data = values
+    same = leaves and np.isfinite(before).any() and before.any() and np.array_equal(after, before, equal_nan=True)
+    return "gain and bias of an earlier call are used after they were changed (stale state)" if same else None
 
 
 def _leak(claim: Claim, x: np.ndarray) -> str | None:
@@ -332,7 +354,7 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
         ("single vectors of shape (d,)", x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
         ("batches of one row", x[:3], lambda: alone(3)),
         ("a batch of zeros", 0 * x[:1], lambda: kernel.run(0 * x[:1])),
-        ("batches of shape (n, 1, d)", x[:3], lambda: kernel.run(x[:3, None])),
+        (_TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
         ("batches of shape (2, n, d)", cube.reshape(-1, d), lambda: kernel.run(cube)),
         ("batches of shape (2, 2, n, d)", heads.reshape(-1, d), lambda: kernel.run(heads)),
         *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),

@@ -19,7 +19,7 @@ from ._candidates import Affine
 NEVER = (
     "other axes, optional inputs and options",
     "settings that are not floats, parameters in another format than x, inputs that share memory",
-    "other devices, formats other than float16, bfloat16, float32 and float64",
+    "other devices",
     "rounding, overflow and underflow",
     "what loading, copying, converting or freezing a module changes",
     "code made to recognise the tracer",

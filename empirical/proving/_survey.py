@@ -91,35 +91,38 @@ class Survey:
 
     def _formats(self) -> Iterator[str]:
         """Formats in which it is another function."""
-        other = [dtype for dtype in self.program.front.formats if not self._agrees(self.axes, dtype)]
+        formats = self.program.front.formats
+        other = [dtype for dtype in formats if self._difference(self.axes, dtype)]
         if other:
             yield f"{' and '.join(other)}, where it takes another path"
+        yield f"formats other than {', '.join(formats)}"
 
     @cached_property
     def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:
         """The layouts on which it is the same function, and the others in words."""
         place = self.axes[-1] == (FEATURE,)
         alike = [axes for axes in LAYOUTS.values() if (axes[-1] == (FEATURE,)) == place]
-        same = [axes for axes in alike if axes == self.axes or self._agrees(axes, self.dtype)]
-        left = [f"x of shape {_text(axes)}" for axes in alike if axes not in same]
-        return same, left
+        why = {axes: self._difference(axes, self.dtype) for axes in alike}
+        left = [f"x of shape {_text(axes)} ({reason})" for axes, reason in why.items() if reason]
+        return [axes for axes, reason in why.items() if not reason], left
 
     @property
     def _shape(self) -> str:
         return " or ".join(map(_text, sorted(self._others[0], key=len)))
 
-    def _agrees(self, axes: tuple[Dim, ...], dtype: str) -> bool:
-        """Whether it is the same function of x with other axes, or in another format."""
+    def _difference(self, axes: tuple[Dim, ...], dtype: str) -> str:
+        """Why it is not seen to be the same function of x with other axes, or in another format; empty if it is."""
         if (axes, dtype) == (self.axes, self.dtype):
-            return True
+            return ""
         try:
             other = Survey(self.program, axes, dtype, [])
-        except Exception:  # a program may fail in any way
-            return False
+        except Exception as error:  # a program may fail in any way
+            return _why(error)
         if list(other._circumstances()) != list(self._circumstances()) or len(other.paths) != len(self.paths):
-            return False
+            return "it takes another path"
         pairs = zip(self.paths, other.paths, strict=True)
-        return all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)
+        same = all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)
+        return "" if same else "it computes something else"
 
 
 def _merged(paths: list[Path]) -> list[Path]:

@@ -167,3 +167,30 @@ def test_a_frozen_bias_that_is_dropped_leaves_the_verdict_open() -> None:
         return y + bias if bias.requires_grad else y
 
     assert "ok" not in str(check(norm, kind="layernorm", eps=1e-5, d=24)).split()
+
+
+def short_path(x: Tensor, weight: Tensor, eps: float = 1e-5) -> Tensor:
+    """Another formula for one token of a sequence, which differs where the mean of squares is near eps."""
+    if x.dim() == 3 and x.shape[1] == 1:
+        return x * x.pow(2).mean(-1, keepdim=True).clamp_min(eps).rsqrt() * weight
+    return rms(x, weight, eps)
+
+
+class Folded(torch.nn.Module):
+    """Keeps a multiple of the gain of the first call."""
+
+    def __init__(self, d: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight, self.eps, self.folded = torch.nn.Parameter(torch.ones(d)), eps, None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.folded is None:
+            self.folded = self.weight.detach() * 1
+        return rms(x, self.folded, self.eps)
+
+
+def test_one_token_alone_and_gains_that_change_are_tried() -> None:
+    finding = check(short_path, kind="rmsnorm", eps=1e-5)
+    assert "of batches of shape (n, 1, d)" in str(finding)
+    assert "(B, L, d) (the number of rows" in str(finding)
+    assert "after they were changed" in str(check(Folded, kind="rmsnorm", eps=1e-5))

@@ -152,6 +152,41 @@ def test_an_output_without_a_gradient_is_not_accused(name: str) -> None:
     assert "note: the backward pass is not examined: the output has no gradient" in str(finding)
 
 
+class Few(torch.autograd.Function):
+    """A backward pass that is wrong for one row, or that forgets the rows beyond whole blocks of a large batch."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weight: Any, block: int) -> Any:
+        ctx.save_for_backward(x, weight)
+        ctx.block = block
+        return _norm(x, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        (x, weight), grad = ctx.saved_tensors, grads[0]
+        root = torch.rsqrt(mean(x * x) + EPS)
+        of_x = root * (grad * weight - x * root * mean(grad * weight * x * root))
+        if not ctx.block:
+            return of_x * (1 if len(x) > 1 else 2), (grad * x * root).sum(0), None
+        whole = len(x) // ctx.block * ctx.block if len(x) > 1024 else len(x)
+        return of_x, (grad * x * root)[:whole].sum(0), None
+
+
+@pytest.mark.parametrize(
+    ("block", "told"), [(0, "d/dx, only for a batch of one row"), (4, "the first 4096 of 4099 rows")]
+)
+def test_batches_of_one_row_and_of_an_odd_number_are_tried(block: int, told: str) -> None:
+    target = lambda x, weight: Few.apply(x.reshape(-1, x.shape[-1]), weight, block).reshape(x.shape)  # noqa: E731
+    assert told in str(check(target, kind="rmsnorm", eps=EPS, d=16, backward=True))
+
+
+def test_a_gradient_that_only_some_layouts_have_is_missed() -> None:
+    def fused(x: Any, weight: Any) -> Any:
+        return _norm(x, weight).detach() if x.is_contiguous() else _norm(x, weight)
+
+    assert "no gradient: the output on contiguous" in str(check(fused, kind="rmsnorm", eps=EPS, d=8, backward=True))
+
+
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_the_boxes_hold_the_proved_gradient_and_are_as_narrow_in_floats(dtype: str, centered: bool) -> None:
