@@ -129,9 +129,10 @@ def differentiated(named: Named) -> Named:
         return _examined(named)
     except _NoGradient:
         kernel = named.tried.inputs.claim.kernel
-        x = kernel.array(np.random.default_rng(1).normal(size=(kernel.d, 3))).T.requires_grad_()
+        x: Any = kernel.array(np.random.default_rng(1).normal(size=(kernel.d, 3)))
+        x = x.T.requires_grad_()
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
-            if kernel.call(x).requires_grad:
+            if getattr(kernel.call(x), "requires_grad", False):
                 cause = (
                     "no gradient: the output on contiguous rows is detached from them, that on a transposed array not"
                 )

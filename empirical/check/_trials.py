@@ -225,7 +225,7 @@ def _state(claim: Claim, x: np.ndarray) -> str | None:
 
 def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> str | None:
     """Whether the outputs stay as they were when a module's gain and bias are changed between two calls."""
-    leaves = [leaf for leaf in claim.kernel.at(x.shape[-1]).leaves.values() if hasattr(leaf, "data")]
+    leaves: list[Any] = [leaf for leaf in claim.kernel.at(x.shape[-1]).leaves.values() if hasattr(leaf, "data")]
     kept = [leaf.data.clone() for leaf in leaves]
     for leaf in leaves:
         leaf.data *= 2
