@@ -5,11 +5,12 @@ A linear program finds which summands are needed; their coefficients are then so
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from . import _rules as kernel
-from ._monomials import argument
+from ._monomials import argument, power_of_d
+from ._prover import cauchy_schwarz
 from ._rewriting import Equations, reducer, rewrite
 from ._rules import Proved, transport
 from ._signs import Signs
@@ -37,7 +38,8 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
             if len(tried) < MOST and sum(degree(p.conclusion.term) for p in (a, b, part)) in degrees:
                 whole = kernel.multiply(kernel.multiply(a, b), part)
                 tried.setdefault(reduce(whole.conclusion.term), whole)
-    columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in (-1, 0, 1, 2)]
+    top = max((power_of_d(monomial) for term in left for monomial, _ in term), default=0)
+    columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in range(-1, max(2, top + 1) + 1)]
     strict = [relation == whole.conclusion.relation == ">" for _, whole, _ in columns]
     found = _solved(left, [term for term, _, _ in columns], strict) if columns else None
     if found is None:
@@ -53,7 +55,19 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     product = kernel.multiply(kernel.inverse_sign(divisor), same)
     equal = kernel.combine(t - product.conclusion.term, [(-t, None, kernel.inverse(divisor))])
     proved = transport(t, equal, product)
-    return proved if proved.conclusion.relation == relation else kernel.weaken(proved, relation)
+    if proved.conclusion.relation == relation:
+        return proved
+    return kernel.weaken(proved, relation) if relation == ">=" else None
+
+
+def splits(product: Term) -> Iterator[Proved]:
+    """Cauchy's inequality for any two factors of the product in an inner product."""
+    powers = product.pairs[0][0][0][0][1]
+    for chosen in [*itertools.product(*(range(k + 1) for _, k in powers))][1:-1]:
+        u, v = (Term({tuple((a, n) for (a, _), n in zip(powers, part, strict=True) if n): Fraction(1)})
+                for part in (chosen, [k - n for (_, k), n in zip(powers, chosen, strict=True)]))
+        if u.pairs <= v.pairs:
+            yield cauchy_schwarz(u, v)
 
 
 def _atoms(t: Term, kind: str) -> list[tuple]:
@@ -93,14 +107,22 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
     signs = [s for s in search.facts if s.conclusion.relation in (">", ">=") and len(s.conclusion.term) <= 6]
     factors = [s for s in signs if s.conclusion.term.is_scalar and s.conclusion.term != d - 1]
     pairs = [(p * q, a, b) for (p, a), (q, b) in itertools.combinations(roots, 2)]
-    positive = [r for r, *_ in [*roots, *pairs]]
+    sums = [Term({((a, 1),): 1}) for a in _atoms(t, "S") if all(k % 2 == 0 for _, k in a[1])]
+    positive = [r for r, *_ in [*roots, *pairs]] + sums
     factors += [sign for r in positive if (sign := search.find(r, ">") or search.find(r, ">="))]
+    mixed = [Term({((a, 1),): 1}) for a in _atoms(t, "S") if any(k % 2 for _, k in a[1])]
+    search = Signs([*search.facts, *(known for k in mixed for known in splits(k))])
+    inner = [sign * k * d**-n for k in mixed for sign in (1, -1) for n in (0, 1)]
     for pq, a, b in pairs:
-        for common in (Term({m: 1}) for m in sorted({m for m, _ in a} & {m for m, _ in b})):
+        for common in [*(Term({m: 1}) for m in sorted({m for m, _ in a} & {m for m, _ in b})), *inner]:
             above, sign = search.find(a * b - common**2, ">="), search.find(pq, ">=")
             if above and sign:
                 same = rewrite(pq**2 - a * b, equations, search.facts)
                 factors.append(compare(sign, common, transport(pq**2 - common**2, same, above)))
+    for (p, a), (q, b) in itertools.permutations(roots, 2):
+        above, sign = search.find(a - b, ">="), search.find(p, ">=")
+        if above and sign:
+            factors.append(compare(sign, q, transport(p**2 - q**2, rewrite(p**2 - q**2 - a + b, equations, search.facts), above)))
     parts = [kernel.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
     parts += [kernel.square(s) for s in free] + [kernel.square(s - r) for s, r in itertools.combinations(free, 2)]
     parts += [kernel.total(kernel.square(x)) for x in vectors]

@@ -1,10 +1,12 @@
 """Monomials: their order, their quotients, and where one stands inside another."""
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from ._terms import Term, _is_vector_atom
 
 
+@functools.lru_cache(1 << 16)
 def _atom_weight(atom: tuple) -> int:
     match atom[0]:
         case "d":
@@ -22,6 +24,7 @@ def _degree(monomial: tuple) -> int:
     return sum(_atom_weight(atom) * exponent for atom, exponent in monomial)
 
 
+@functools.lru_cache(1 << 16)
 def weight(monomial: tuple) -> tuple:
     """Order of monomials: by degree, then lexicographically, powers of d last."""
     return _degree(monomial), tuple(p for p in reversed(monomial) if p[0] != ("d",)), monomial

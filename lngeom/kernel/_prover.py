@@ -79,16 +79,32 @@ def prove(
 
 def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
     """The goal times what divides it and is known to be positive, shortened; that divisor; and signs not known."""
-    powers: dict[tuple, int] = {}
+    halves: dict[tuple, int] = {}
+    roots: dict[tuple, Term] = {}
     for monomial, _ in goal:
+        count: dict[tuple, int] = {}
         for atom, k in monomial:
             if atom[0] == "inv":
-                powers[atom] = max(k, powers.get(atom, 0))
-    positive = {atom: search.find(argument(atom), ">") for atom in powers}
+                divisor, root = _divisor(atom)
+                count[divisor] = count.get(divisor, 0) + (2 if root is None else 1) * k
+                roots |= {divisor: root} if root is not None else {}
+        halves |= {atom: max(n, halves.get(atom, 0)) for atom, n in count.items()}
+    positive = {atom: search.find(argument(atom), ">") for atom in halves}
     unknown = {Formula(inside_of(atom), ">") for atom, sign in positive.items() if sign is None}
-    divisors = [sign for atom, sign in sorted(positive.items()) if sign is not None for _ in range(powers[atom])]
+    divisors = []
+    for atom, sign in sorted(positive.items()):
+        if sign is not None:
+            root = search.find(roots[atom], ">") if halves[atom] % 2 else None
+            divisors += [sign] * ((halves[atom] + (root is None)) // 2) + [root] * (root is not None)
     divisor = functools.reduce(kernel.multiply, divisors) if divisors else None
     return reduced(goal * divisor.conclusion.term if divisor else goal, equations, search.facts), divisor, unknown
+
+
+def _divisor(atom: tuple) -> tuple[tuple, Term | None]:
+    """Of 1/√w the divisor w, as the atom of 1/w, and √w, so that both are cleared together; of another itself."""
+    u, w = argument(atom), inside_of(atom)
+    whole = [] if u == w else [inner for monomial, _ in inv(w) for inner, _ in monomial if inner[0] == "inv"]
+    return (whole[0], u) if len(whole) == 1 else (atom, None)
 
 
 def inside_of(atom: tuple) -> Term:

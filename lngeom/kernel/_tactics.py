@@ -57,9 +57,12 @@ def _cased(goal: Formula, facts: Sequence[Proved], splits: int) -> Proved:
     """The goal by what follows from the facts, or in two cases of a scalar."""
     known = _consequences(facts, [goal.term])
     equations, signs = _sorted(known)
+    roots = [*_radicands([goal.term], known)]
+    signs += roots
+    roots += [_shortened(root, equations, signs) for root in roots]
     try:
         short = reduced(goal.term, equations, signs)
-        proved = _direct(Formula(short, goal.relation), known)
+        proved = _direct(Formula(short, goal.relation), [*known, *roots])
         return transport(goal.term, rewrite(goal.term - short, equations, signs), proved)
     except ProofError as error:
         failed = error
@@ -132,6 +135,8 @@ def _follows(fact: Proved, known: Sequence[Proved], terms: Sequence[Term]) -> It
     if len(short) < len(t) or (len(short) == len(t) and short != t and len(t) < 3):
         with contextlib.suppress(ProofError):
             yield transport(short, rewrite(short - t, others, signs), fact)
+    if relation != "=" and len(t) == 1:
+        yield from _unscaled(fact)
     if relation == "!=":
         above = find(t, ">=")
         if above:
@@ -152,6 +157,14 @@ def _follows(fact: Proved, known: Sequence[Proved], terms: Sequence[Term]) -> It
                 _single(fact if t == d - 1 else kernel.combine(d - 1, [(-1, None, fact)]), x)
                 for x in map(vector, names)
             )
+
+
+def _unscaled(fact: Proved) -> Iterator[Proved]:
+    """From c·dᵏ·m REL 0: the same of m, or of −m."""
+    ((monomial, c),) = fact.conclusion.term
+    factor = d ** -power_of_d(monomial) / abs(c)
+    if factor != ONE and (sign := Signs([]).find(factor, ">")):
+        yield kernel.multiply(sign, fact)
 
 
 def both_signs(above: Proved, below: Proved) -> Proved:
@@ -273,9 +286,10 @@ def _single(one: Proved, x: Term) -> Proved:
 # -------------------------------------------------------------------------------------------------------------- goals
 
 
-def _direct(goal: Formula, known: Sequence[Proved]) -> Proved:
+def _direct(goal: Formula, known: list[Proved]) -> Proved:
     """The goal as it is: by the search, then as a sum of squares that is 0, or squeezed between two signs."""
-    known = [*known, *_radicands([goal.term, *(fact.conclusion.term for fact in known)], known)]
+    terms = [goal.term, *(fact.conclusion.term for fact in known)]
+    known += [root for root in _radicands(terms, known) if Signs(_sorted(known)[1]).find(root.conclusion.term, ">=") is None]
     if goal.relation != "=":
         return prove(goal, *known, *_of_components(goal.term, known), further=_completed)
     try:
@@ -292,10 +306,8 @@ def _radicands(terms: Sequence[Term], known: Sequence[Proved]) -> Iterator[Prove
     """What stands under roots, where it is a sum of squares."""
     search = Signs(_sorted(known)[1])
     for atom in sorted(atoms_of(terms)):
-        if atom[0] == "sqrt" and search.find(argument(atom), ">=") is None:
-            above = _squares(argument(atom), ">=", search, 3)
-            if above:
-                yield above
+        if atom[0] == "sqrt" and (above := _squares(argument(atom), ">=", search, 3)):
+            yield above
 
 
 def _of_components(t: Term, known: Sequence[Proved]) -> Iterator[Proved]:
@@ -334,9 +346,9 @@ def _completed(t: Term, relation: str, search: Signs, equations: Equations, dept
         return None
     ways = [
         lambda: _squares(t, relation, search, depth) or _compared(t, relation, search, equations, depth),
-        lambda: combined(t, relation, search, equations, compare) if depth == 3 else None,
+        lambda: combined(t, relation, search, equations, compare) if depth >= 2 else None,
     ]
-    return next(filter(None, (way() for way in (ways if len(t) <= SHORT else reversed(ways)))), None)
+    return next(filter(None, (way() for way in (ways if len(t) <= SHORT and depth == 3 else reversed(ways)))), None)
 
 
 def _squares(t: Term, relation: str, search: Signs, depth: int) -> Proved | None:
@@ -409,10 +421,18 @@ def _compared(t: Term, relation: str, search: Signs, equations: Equations, depth
         if len(short) > 2 * PARTS:
             continue
         known = Signs([*search.facts, *_cauchy(short)])
-        proved = _completed(short, relation, known, equations, depth - 1)
+        proved = _attempted(Formula(short, relation), known, equations, depth - 1)
         if proved:
             return compare(sign, q, transport(goal, rewrite(goal - short, equations, search.facts), proved))
     return None
+
+
+def _attempted(goal: Formula, search: Signs, equations: Equations, depth: int) -> Proved | None:
+    """The goal by the whole search again, one level down."""
+    try:
+        return prove(goal, *(fact for fact, _ in equations), *search.facts, further=functools.partial(_completed, depth=depth))
+    except ProofError:
+        return None
 
 
 def _cauchy(t: Term) -> Iterator[Proved]:

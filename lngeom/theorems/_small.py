@@ -38,11 +38,11 @@ class Batch:
         """The components of a term."""
         return sum((float(c) * self._monomial(monomial) for monomial, c in t), start=numpy.zeros((1, 1)))
 
-    def holds(self, formula: Formula) -> numpy.ndarray | numpy.bool:
+    def holds(self, formula: Formula) -> numpy.ndarray:
         """At which models a formula seems to be true in every component."""
         value = self.of(term(formula.term))
         true = {"=": abs(value) < _NOISE, "!=": abs(value) >= _NOISE, ">": value >= _NOISE, ">=": value > -_NOISE}
-        return true[formula.relation].all(axis=-1)
+        return numpy.broadcast_to(true[formula.relation].all(axis=-1), self.undefined.shape)
 
     def _monomial(self, monomial: tuple) -> numpy.ndarray:
         return math.prod((self._atom(atom) ** k for atom, k in monomial), start=numpy.ones((1, 1)))
