@@ -64,8 +64,10 @@ def splits(product: Term) -> Iterator[Proved]:
     """Cauchy's inequality for any two factors of the product in an inner product."""
     powers = product.pairs[0][0][0][0][1]
     for chosen in [*itertools.product(*(range(k + 1) for _, k in powers))][1:-1]:
-        u, v = (Term({tuple((a, n) for (a, _), n in zip(powers, part, strict=True) if n): Fraction(1)})
-                for part in (chosen, [k - n for (_, k), n in zip(powers, chosen, strict=True)]))
+        u, v = (
+            Term({tuple((a, n) for (a, _), n in zip(powers, part, strict=True) if n): Fraction(1)})
+            for part in (chosen, [k - n for (_, k), n in zip(powers, chosen, strict=True)])
+        )
         if u.pairs <= v.pairs:
             yield cauchy_schwarz(u, v)
 
@@ -122,7 +124,8 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
     for (p, a), (q, b) in itertools.permutations(roots, 2):
         above, sign = search.find(a - b, ">="), search.find(p, ">=")
         if above and sign:
-            factors.append(compare(sign, q, transport(p**2 - q**2, rewrite(p**2 - q**2 - a + b, equations, search.facts), above)))
+            squares = rewrite(p**2 - q**2 - a + b, equations, search.facts)
+            factors.append(compare(sign, q, transport(p**2 - q**2, squares, above)))
     parts = [kernel.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
     parts += [kernel.square(s) for s in free] + [kernel.square(s - r) for s, r in itertools.combinations(free, 2)]
     parts += [kernel.total(kernel.square(x)) for x in vectors]

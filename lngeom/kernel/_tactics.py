@@ -289,7 +289,8 @@ def _single(one: Proved, x: Term) -> Proved:
 def _direct(goal: Formula, known: list[Proved]) -> Proved:
     """The goal as it is: by the search, then as a sum of squares that is 0, or squeezed between two signs."""
     terms = [goal.term, *(fact.conclusion.term for fact in known)]
-    known += [root for root in _radicands(terms, known) if Signs(_sorted(known)[1]).find(root.conclusion.term, ">=") is None]
+    signs = Signs(_sorted(known)[1])
+    known += [root for root in _radicands(terms, known) if signs.find(root.conclusion.term, ">=") is None]
     if goal.relation != "=":
         return prove(goal, *known, *_of_components(goal.term, known), further=_completed)
     try:
@@ -430,7 +431,8 @@ def _compared(t: Term, relation: str, search: Signs, equations: Equations, depth
 def _attempted(goal: Formula, search: Signs, equations: Equations, depth: int) -> Proved | None:
     """The goal by the whole search again, one level down."""
     try:
-        return prove(goal, *(fact for fact, _ in equations), *search.facts, further=functools.partial(_completed, depth=depth))
+        facts = [*(fact for fact, _ in equations), *search.facts]
+        return prove(goal, *facts, further=functools.partial(_completed, depth=depth))
     except ProofError:
         return None
 
