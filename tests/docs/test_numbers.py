@@ -36,6 +36,13 @@ def test_pages_say_of_all_rows_what_holds_of_all() -> None:
     assert (prices["nats_high"] - prices["nats_low"]).max() <= 0.01
 
 
+def test_the_first_page_has_the_angles_of_recordings_that_nothing_was_fitted_to() -> None:
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    rows = results("gauge/recorded").set_index("gauge").loc[["45°", "90°"], ["angle_least", "angle_most"]]
+    (low, high), (least, most) = rows.to_numpy()
+    assert f"is {low:.1f}° to {high:.1f}° in one, {least:.1f}° to {most:.1f}° in the other" in text
+
+
 def test_costs_keep_to_what_pages_say_in_words() -> None:
     recorded = importlib.import_module("lngeom_numbers").benchmarks
     assert [row["model"] for row in recorded("shapes")] == list(KNOWN_MODELS)
