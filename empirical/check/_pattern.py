@@ -208,7 +208,12 @@ def _of_power(trial: Trial) -> str | None:
     same = abs(off).max() <= 64 * trial.d * 2.0**-trial.arithmetic.storage.bits
     if same and quarter == 0.5:
         return None
-    less = "" if same else f" and multiplied by {np.exp(off.mean()):.6g}"
+    factor, powers = np.exp(off.mean()), {"1/d": -1.0, "1/sqrt(d)": -0.5, "sqrt(d)": 0.5, "d": 1.0}
+    named = (text for text, k in powers.items() if trial.d > 1 and abs(factor / trial.d**k - 1) < 1e-3)
+    text = next(named, f"{factor:.6g}")
+    if quarter == 0.5:
+        return f"normalized value multiplied by {text}"
+    less = "" if same else f" and multiplied by {text}"
     return f"divided by the power {quarter:g} of (variance + eps) instead of its root{less}"
 
 

@@ -89,6 +89,7 @@ def _rms(x: Rows, weight: Rows, eps: float = 1e-5) -> Rows:
         (lambda x, residual, weight: (_rms(x, weight), x + residual), "^residual not added before the norm", {}),
         (lambda x, residual, weight: (_rms(residual, weight), x + residual), "^residual normalized alone", {}),
         (lambda x, weight: _rms(x, weight, float(np.float16(1e-8))), "eps missing, or 0 as a number of", {"eps": 1e-8}),
+        (lambda x, weight: _rms(x, weight) / np.float32(x.shape[-1]), "^normalized value multiplied by 1/d", {}),
     ],
 )
 def test_what_is_usual_in_public_is_named(target: Any, told: str, options: dict[str, Any]) -> None:
