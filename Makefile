@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt requirements-data.txt
 sweep: $(STAMP)
 	$(BIN)/lngeom sweep
 
-# The site and what stands on it is tested by `make docs`, in a browser where Chromium is installed.
+# The site and what stands on it is tested by `make docs`.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore tests/docs tests proofs
 

@@ -33,21 +33,6 @@ class StandIn(NamedTuple):
 
 
 STAND_INS: list[StandIn] = []
-_SURVEY = """
-vllm-project/vllm/pull/24247 unslothai/unsloth/pull/10617 flagos-ai/FlagGems/issues/1068 ModelTC/LightLLM/issues/1467
-pytorch/pytorch/issues/131750 ROCm/aiter/issues/5044 microsoft/onnxruntime/issues/28463 pytorch/pytorch/issues/190491
-tracel-ai/burn/issues/5607 triton-lang/triton/issues/9838 pytorch/pytorch/pull/133085
-microsoft/onnxruntime/issues/17692 nntrainer/nntrainer/issues/3935 apple/coremltools/pull/2822
-huggingface/candle/pull/3477 amd/IRON/pull/139 ROCm/aiter/issues/5151 tracel-ai/burn/issues/2185
-mosaicml/llm-foundry/issues/371 huggingface/pytorch-image-models/pull/2741 brainpy/BrainPy/pull/868
-ggml-org/llama.cpp/pull/14545 pytorch/pytorch/issues/189581 vllm-project/vllm/issues/42325
-linkedin/Liger-Kernel/issues/74 vllm-project/vllm/issues/52104 vllm-project/vllm/issues/48324
-linkedin/Liger-Kernel/pull/950 linkedin/Liger-Kernel/pull/1305 pytorch/helion/pull/2273
-flagos-ai/FlagGems/pull/5771 ggml-org/ggml/pull/1519 karpathy/llm.c/pull/763
-GeeeekExplorer/nano-vllm/issues/170 vllm-project/vllm/issues/48271 sgl-project/sglang/issues/23609
-"""
-SURVEY = tuple(_SURVEY.split())
-"""The 36 reports that were collected first, by layout, numerics, definition, fusion, backward pass and batch."""
 
 
 def entered(

@@ -177,8 +177,6 @@ def short_path(x: Tensor, weight: Tensor, eps: float = 1e-5) -> Tensor:
 
 
 class Folded(torch.nn.Module):
-    """Keeps a multiple of the gain of the first call."""
-
     def __init__(self, d: int, eps: float = 1e-5) -> None:
         super().__init__()
         self.weight, self.eps, self.folded = torch.nn.Parameter(torch.ones(d)), eps, None
