@@ -11,7 +11,7 @@ import pytest
 from empirical.support import read_table
 from experiments.attack.areas import AREAS
 from experiments.attack.files import stopped_sweep
-from experiments.attack.scene import Scene, said
+from experiments.attack.scene import Scene
 from experiments.attack.texts import write_line
 
 
@@ -64,7 +64,3 @@ def test_the_memory_that_a_text_takes_does_not_grow_with_its_length(tmp_path: Pa
         # Bytes or characters of the whole would take so much more at least.
         assert many - few < (sizes[1] - sizes[0]) / 1e6
         assert many < 1500
-
-
-def test_what_counts_as_refused() -> None:
-    assert said("sweep", "./none")[0] == "refused"

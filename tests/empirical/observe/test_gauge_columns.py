@@ -23,6 +23,7 @@ from empirical.observe import (
     rows,
 )
 from empirical.pages._console import STORED
+from empirical.pages._sweep import is_stored
 
 from ..conftest import WIDTH
 from ..networks import FAMILIES, RMS, trained
@@ -116,6 +117,10 @@ def test_what_is_no_gauge_moves_more(fault: str) -> None:
 def test_the_summary_says_of_no_other_column_that_it_is_stored() -> None:
     kinds: tuple[Kind, ...] = ("layernorm", "rmsnorm")
     assert all(gauge_dependent(*place) for place in itertools.product(STORED, kinds, SIDES))
+    for column in TABLE:  # and the report
+        assert is_stored(column) == any(
+            gauge_dependent(column.name, *place) for place in itertools.product(kinds, SIDES)
+        )
 
 
 def test_the_mean_cosine_belongs_to_the_function_and_constants_have_none() -> None:
