@@ -6,8 +6,8 @@ for, so that ``lngeom --help`` and the light commands never load PyTorch.
 """
 
 import argparse
+import contextlib
 import errno
-import importlib
 import os
 import re
 import sys
@@ -16,8 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, NoReturn
 
+from ._beside import beside
 from .errors import LngeomError
-from .options import add_options, read_options
+from .options import STDOUT, add_options, read_options
 
 
 class Command(NamedTuple):
@@ -54,7 +55,6 @@ GROUPS: dict[str, dict[str, Command]] = {
 
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
-_PACKAGES = ("lngeom", "proofs", "empirical")
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -67,6 +67,8 @@ _FULL = re.compile(
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints take one line."""
+
+    silent = False
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
@@ -81,6 +83,34 @@ class _Version(argparse.Action):
         from . import __version__
 
         print(f"lngeom {__version__}")
+        parser.exit()
+
+
+class _Quiet(argparse.Action):
+    """Leave the exit code, the files and the errors; JSON on standard output is what was asked for."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
+    ) -> None:
+        assert isinstance(parser, _Parser), "it is an option of this one"
+        parser.silent = True
+
+
+class _Completion(argparse.Action):
+    """Print a script for a shell that completes commands and their options."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
+    ) -> None:
+        try:
+            import shtab
+        except ModuleNotFoundError:
+            parser.error("--completion needs the package 'shtab'; run: pip install shtab")
+        whole = argparse.ArgumentParser(prog="lngeom")
+        commands = whole.add_subparsers()
+        for name, command in COMMANDS.items():
+            add_options(commands.add_parser(name, help=command.help), load(name).Options)
+        print(shtab.complete(whole, str(values)))
         parser.exit()
 
 
@@ -102,6 +132,8 @@ def _main_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    shells = ("bash", "zsh", "tcsh")
+    parser.add_argument("--completion", action=_Completion, choices=shells, help="print what completes it in a shell")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     return parser
@@ -110,15 +142,16 @@ def _main_parser() -> argparse.ArgumentParser:
 def load(name: str) -> ModuleType:
     """The module of a command, beside the others of its extra."""
     package = "proofs" if COMMANDS[name].extra == "proofs" else "empirical"
-    return importlib.import_module(f"{package}.commands.{name}")
+    return beside(f"{package}.commands.{name}")
 
 
-def command_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
+def command_parser(name: str, module: ModuleType) -> _Parser:
     """The parser of a command: its options, and for the help the docstring of its module."""
     parser = _Parser(
         prog=f"lngeom {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_options(parser, module.Options)
+    parser.add_argument("-q", "--quiet", action=_Quiet, nargs=0, help="print nothing but errors, and JSON if asked for")
     return parser
 
 
@@ -140,7 +173,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         os.getcwd()  # without one some libraries end the process
         module = load(name)
-        return module.run(read_options(command_parser(name, module), module.Options, chosen.arguments))
+        parser = command_parser(name, module)
+        options = read_options(parser, module.Options, chosen.arguments)
+        if not parser.silent or getattr(options, "json", None) == STDOUT:
+            return module.run(options)
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+            return module.run(options)
     except BrokenPipeError:
         # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -171,7 +209,7 @@ def _explained(error: Exception, extra: str) -> str | None:
             return str(error)
         case ModuleNotFoundError(name=str(missing)):
             top = missing.partition(".")[0]
-            return _hidden(top) if top in _PACKAGES else _absent(top, extra)
+            return None if top == "lngeom" else _absent(top, extra)
         case FileNotFoundError(errno=errno.ENOENT, filename=None):
             return "the current folder is gone; go to another one, then run the same command again"
         case _ if out_of_memory(error):
@@ -199,15 +237,6 @@ def _absent(package: str, extra: str) -> str:
                 wanted.append(f"'{named.strip()}'")
     of_extra = f", with the rest of the extra {extra!r}" if wanted else ""
     return f"needs the package {package!r}{of_extra}; run: pip install {' '.join(wanted) or package}"
-
-
-def _hidden(package: str) -> str | None:
-    """The user's package that was imported in place of ours of the same name; None if ours was, and is broken."""
-    ours = Path(__file__).resolve().parents[1]
-    places = [Path(place).resolve() for place in getattr(sys.modules.get(package), "__path__", ())]
-    if not places or ours in (place.parent for place in places):
-        return None
-    return f"{places[0]} hides lngeom's own package {package!r}; take its parent off PYTHONPATH, or rename it"
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def _add(parser: argparse.ArgumentParser, each: Field, hint: object) -> None:
 
 def _usual_flags(each: Field) -> tuple[str, ...]:
     if each.name == "output":
-        return ("--output", "--out")
+        return ("--output", "--out", "-o")
     return (f"--{'no-' * (each.default is True)}{each.name.replace('_', '-')}",)
 
 
@@ -142,7 +142,8 @@ def read_options(parser: argparse.ArgumentParser, options: type[T], words: Seque
     if any(each.metadata.get("settings", {}).get("metavar") == _JSON_FILE for each in fields(options)):
         words = _json_apart(words)
     given = vars(parser.parse_args(words))
-    return options(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    known = {each.name: given[each.name] for each in fields(options) if each.name in given}
+    return options(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
 
 
 def _json_apart(words: Sequence[str]) -> list[str]:

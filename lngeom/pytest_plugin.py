@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import tempfile
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from ._beside import beside
 
 if TYPE_CHECKING:
     from lngeom.theorems import Theorem
@@ -33,7 +34,7 @@ def check_norm() -> Callable[..., object]:
     """
 
     def run(target: object, *, allow: Sequence[str] = (), proved: bool = False, **options: object) -> object:
-        check = importlib.import_module("empirical.check")  # by name: the core knows of no outer package
+        check = beside("empirical.check")  # by name: the core knows of no outer package
         finding = check.check(target, **options)
         if not finding.passes(tuple(allow), proved=proved):
             raise check.CheckFailed(str(finding))

@@ -44,7 +44,7 @@ class Outcome:
 
 
 def expectations(path: Path | None) -> dict[str, str]:
-    """Which kernels fail, with a text of the cause: lines ``SPEC TEXT``; ``#`` begins a comment.
+    """Which kernels fail, with a text of the cause: lines ``KERNEL TEXT``; ``#`` begins a comment.
 
     Raises:
         InputError: The file cannot be read, or a line has no text.
@@ -55,7 +55,7 @@ def expectations(path: Path | None) -> dict[str, str]:
         raise InputError(f"{path} cannot be read: {error}") from error
     pairs = [line.split(maxsplit=1) for line in (line.partition("#")[0].strip() for line in lines) if line]
     if short := [pair[0] for pair in pairs if len(pair) < 2]:
-        raise InputError(f"{path}: {short[0]} has no cause: write SPEC and a text that the cause contains")
+        raise InputError(f"{path}: {short[0]} has no cause: write KERNEL and a text that the cause contains")
     return {pair[0]: pair[1] for pair in pairs}
 
 
@@ -67,7 +67,7 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def annotations(outcomes: list[Outcome]) -> str:
-    """A command of GitHub's workflows for each kernel that fails, at its file where SPEC names one."""
+    """A command of GitHub's workflows for each kernel that fails, at its file where KERNEL names one."""
     lines = []
     for one in outcomes:
         file = one.name.partition(":")[0]

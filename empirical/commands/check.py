@@ -1,6 +1,6 @@
 """Is my norm right? Compare a LayerNorm or RMSNorm with its exact definition, on inputs chosen to break it.
 
-SPEC is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
+KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
 ``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
 class, or a factory ``f(d)``. There are two verdicts. The first is in exact arithmetic, for every dimension (PROVED,
 PROVED VARIANT, REFUTED, or NOT TRACED with the reason); the second is in floats. The exit code is 0 for ``rounding``
@@ -25,7 +25,7 @@ class Options:
     """The norm, how it is asked, and what of it passes."""
 
     targets: tuple[str, ...] = argument(
-        "SPEC", "module:name, an ONNX file, or a model directory of Hugging Face", default=(), nargs="*"
+        "KERNEL", "module:name, an ONNX file, or a model directory of Hugging Face", default=(), nargs="*"
     )
     kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, or else its name")
     eps: float | None = option(None, "default: the kernel's own, or else the measured value")
@@ -50,11 +50,15 @@ class Options:
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
     spec: str | None = option(None, "the definition that is right: torch, llama, gemma, onnx, or a JSON file")
-    call: str | None = option(None, 'how SPEC, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str)
-    write_inputs: Path | None = option(
-        None, 'write what a program is to compute; SPEC is its call, as "f(x, gain, eps)"', metavar="DIR"
+    call: str | None = option(
+        None, 'how KERNEL, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str
     )
-    expected: Path | None = option(None, "lines SPEC TEXT: what fails with this cause, and passes here", metavar="FILE")
+    write_inputs: Path | None = option(
+        None, 'write what a program is to compute; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
+    )
+    expected: Path | None = option(
+        None, "lines KERNEL TEXT: what fails with this cause, and passes here", metavar="FILE"
+    )
     junit: Path | None = option(None, "write the verdicts as JUnit's XML", metavar="FILE")
     github: bool = option(False, "print annotations for GitHub's workflows")
     undetectable: bool = option(False, "list the known mistakes that no input tells from rounding")
@@ -66,7 +70,7 @@ _ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec", "seconds", 
 
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
-    """The findings of a program's outputs, or else of what a SPEC names, and the versions behind them."""
+    """The findings of a program's outputs, or else of what is named, and the versions behind them."""
     from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
 
     if options.outputs is not None:
@@ -135,7 +139,7 @@ def run(options: Options) -> int:
         print(f"{folder}: {count} folders; write y.npy into each, then --outputs {folder}")
         return 0
     if not options.targets and options.outputs is None:
-        raise InputError("no kernel is named: give SPEC, as module:name, or --outputs DIR")
+        raise InputError("no kernel is named: give KERNEL, as module:name, or --outputs DIR")
     outcomes, loaded, errors = _outcomes(options, given)
     passed = all(one.passed for one in outcomes)
     record = {"schema": 1, "passed": passed, "versions": loaded}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lngeom.cli import printable
-from lngeom.options import argument, option, seed
+from lngeom.options import argument, json_alone, json_option, option, seed
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Options:
     port: str = argument("PORT", "directory, .gguf or .onnx file that should be the same model")
     tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
     seed: int = option(0, "of the token ids", type=seed)
+    json: str | None = json_option("verdict, reason, evidence and what was not examined")
 
 
 def run(options: Options) -> int:
@@ -49,6 +50,8 @@ def run(options: Options) -> int:
     else:
         files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
         examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
-    print(printable("\n".join((*examined.evidence, f"{examined.verdict}: {examined.reason}"))))
-    print(f"not examined: {'; '.join(examined.left)}")
+    told = {each: getattr(examined, each) for each in ("verdict", "reason", "evidence")}
+    if not json_alone(told | {"not_examined": examined.left}, options.json):
+        print(printable("\n".join((*examined.evidence, f"{examined.verdict}: {examined.reason}"))))
+        print(f"not examined: {'; '.join(examined.left)}")
     return 0 if examined.same else 1

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from lngeom.options import STDOUT, command_line, json_alone, json_option, option, part
+from lngeom.options import STDOUT, command_line, json_alone, json_option, part
 
 from ..support import RunError
 from ..sweep import ALL, Sweep
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 class Options(Sweep):
     """A sweep, and what is printed of it."""
 
-    quiet: bool = option(False, "print nothing")
     json: str | None = json_option("the table")
 
 
@@ -39,7 +38,7 @@ def run(options: Options) -> int:
     from ..sweep import show_finished
 
     sweep = part(Sweep, options)
-    silent = options.quiet or options.json == STDOUT
+    silent = options.json == STDOUT
     # A name may hold :words:, and a file wants no colours: to look for them is a tenth of the time of showing a run.
     console = Console(quiet=silent, emoji=False, highlight=sys.stdout.isatty())
     if not console.is_terminal:

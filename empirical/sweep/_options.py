@@ -45,8 +45,8 @@ class Sweep:
     )
     corpus: str | None = option(
         None,
-        "MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, hf:NAME:CONFIG, random (default: bundled sample of "
-        "Wikipedia; random token ids for random weights)",
+        "MediaWiki dump, .txt, .jsonl with a key text, .npy or .bin token ids, hf:NAME:CONFIG, random (default: "
+        "bundled sample of Wikipedia; random token ids for random weights)",
         metavar="TEXT",
     )
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")

@@ -62,7 +62,13 @@ _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _STORES = (dict, list, set, frozenset, tuple, MappingProxyType)
 _LIBRARY = str(Path(os.__file__).parent)
+_HOUSE = str(Path(__file__).parents[1])
 _SITE = re.compile(r"/(site|dist)-packages/(\w+)")
+
+
+def _house(module: str) -> bool:
+    """Whether a module is of this package, and not of another one of its name."""
+    return (getattr(sys.modules.get(module), "__file__", None) or "").startswith(_HOUSE)
 
 
 @functools.cache
@@ -83,7 +89,13 @@ def kind(frame: FrameType) -> str:
         return "ours"
     if frame.f_code.co_filename == "<string>":  # of a dataclass, say
         root = frame.f_globals.get("__name__", "").partition(".")[0]
-        return "ours" if root in ("lngeom", "empirical") else "framework" if root in _FRAMEWORKS else "program"
+        return (
+            "ours"
+            if root == "lngeom" or _house(frame.f_globals["__name__"])
+            else "framework"
+            if root in _FRAMEWORKS
+            else "program"
+        )
     return _kind(frame.f_code)
 
 
@@ -158,7 +170,9 @@ class World:
         if module in ("builtins", "collections", "functools", "itertools"):
             return owner is not None or self.knows(name)
         return (
-            self.knows(name) if module.partition(".")[0] in ("torch", "numpy", "empirical") else _known_module(module)
+            self.knows(name)
+            if _house(module) or module.partition(".")[0] in ("torch", "numpy")
+            else _known_module(module)
         )
 
     def _enter(self, frame: FrameType) -> None:
@@ -268,13 +282,14 @@ def _steps(code: CodeType) -> list[tuple[str, Any]]:
 
 def _kind_of(value: Any) -> str:
     """Whose a class or a function is."""
-    root = (getattr(value, "__module__", None) or "builtins").partition(".")[0]
-    return "framework" if root in _FRAMEWORKS or root in sys.stdlib_module_names or root == "empirical" else "program"
+    module = getattr(value, "__module__", None) or "builtins"
+    root = module.partition(".")[0]
+    return "framework" if root in _FRAMEWORKS or root in sys.stdlib_module_names or _house(module) else "program"
 
 
 def _traced(value: object) -> bool:
     """Whether a value is one of a trace."""
-    return type(value).__module__.startswith("empirical.tracing")
+    return type(value).__module__.startswith(__package__)
 
 
 def _integers(values: Any, depth: int = 0) -> Iterator[int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 import warnings
 
 import numpy as np
 
+from .._beside import beside
 from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, namespace, widen
 from ..errors import InputError
 from ..projection import project, sized
@@ -63,7 +63,7 @@ class Ellipsoid:
         """Deprecated: the old name of ``empirical.models.ellipsoid``."""
         message = "Ellipsoid.from_module is now empirical.models.ellipsoid; the old name goes with the next version"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return importlib.import_module("empirical.models").ellipsoid(module)  # by name: the core knows no outer package
+        return beside("empirical.models").ellipsoid(module)  # by name: the core knows no outer package
 
     def __repr__(self) -> str:
         norm = "LayerNorm" if self.centered else "RMSNorm"

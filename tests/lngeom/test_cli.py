@@ -1,7 +1,10 @@
 """The command line: help, examples, spellings, and one line where an extra is missing or the input is bad."""
 
 import errno
+import functools
+import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,7 +18,7 @@ from lngeom.options import STDOUT, read_options
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 IMPORTED_AS = {"markdown-it-py": "markdown_it"}
-JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "tolerance", "claims")
+JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "tolerance", "claims", "doctor")
 ENOUGH = {
     "ablate": ["gpt2"],
     "check": ["builtins:abs"],
@@ -60,10 +63,11 @@ def test_the_example_of_a_help_can_be_typed(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["sweep", "fold", "ablate"])
-def test_output_has_two_spellings(command: str) -> None:
+def test_output_has_three_spellings(command: str) -> None:
     words = ENOUGH.get(command, [])
-    short, long = (read(command, *words, flag, "somewhere").output for flag in ("--out", "--output"))
-    assert str(short) == str(long) == "somewhere"
+    assert {str(read(command, *words, flag, "somewhere").output) for flag in ("-o", "--out", "--output")} == {
+        "somewhere"
+    }
 
 
 @pytest.mark.parametrize("command", JSON)
@@ -79,6 +83,26 @@ def test_json_goes_to_a_file_or_to_standard_output_and_leaves_the_arguments(comm
         assert read(command, *words, "--json", "rows").json == "rows"
     else:
         assert read(command, "--json", *(words or ["a"])) == read(command, *(words or ["a"]), "--json")
+
+
+@pytest.mark.parametrize("flag", ["-q", "--quiet"])
+def test_a_quiet_command_leaves_its_exit_code_and_its_json(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "5-1", flag]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["claims", "5-1", flag, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert main(["compare", "nowhere", flag]) == 2
+    assert capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
+def test_a_shell_completes_commands_and_options() -> None:
+    pytest.importorskip("shtab", reason="the package shtab is not installed")
+    script = subprocess.run([sys.executable, "-m", "lngeom", "--completion", "bash"], capture_output=True, text=True)
+    for words in ("lngeom gau", "lngeom gauge --rot"):
+        asked = f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _shtab_lngeom; echo ${{COMPREPLY[@]}}"
+        done = subprocess.run(["bash", "-c", f"{script.stdout}\n{asked}"], capture_output=True, text=True)
+        assert done.stdout.split() == [{"gau": "gauge", "--rot": "--rotate"}[words.split()[-1]]], done.stderr
 
 
 @pytest.mark.parametrize(
@@ -130,13 +154,26 @@ def test_a_missing_extra_is_one_line(extra: str, tmp_path: Path) -> None:
         assert re.match(rf"lngeom {name}: needs the package '\w+'.*; run: pip install \S+", line), line
 
 
-def test_a_package_of_the_users_that_hides_ours_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "empirical").mkdir()
-    (tmp_path / "empirical" / "__init__.py").touch()
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from lngeom.cli import main; sys.exit(main())"
-    done = subprocess.run([sys.executable, "-c", code, "sweep", "x"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert f"{tmp_path / 'empirical'} hides lngeom's own package" in done.stderr
+def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(tmp_path: Path) -> None:
+    root = "np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)"
+    files = {
+        "empirical/__init__.py": "",
+        "empirical/norms.py": f"import numpy as np\ndef rms(x, weight):\n    return x / {root} * weight\n",
+        "proofs/__init__.py": "raise ImportError('the project does not want it loaded')",
+        "test_mine.py": "from empirical.norms import rms\n"
+        "def test_right(check_norm): check_norm(rms, kind='rmsnorm', eps=1e-6, proved=True)\n"
+        "def test_wrong(check_norm): check_norm(lambda x, w: 2 * rms(x, w), kind='rmsnorm', eps=1e-6)\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    run = functools.partial(subprocess.run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    tests = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"])
+    assert "1 failed, 1 passed" in tests.stdout, tests.stdout
+    claims = run([sys.executable, "-m", "lngeom", "claims", "--json"])
+    assert json.loads(claims.stdout), claims.stderr
+    check = run([sys.executable, "-m", "lngeom", "check", "empirical.norms:rms", "--eps", "1e-6", "--proved"])
+    assert "PROVED" in check.stdout, check.stdout + check.stderr
 
 
 def test_a_kernel_of_numpy_is_checked_without_pytorch(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ RIGHT, GEMMA, NONE = "norms_of_ci.py:right", "norms_of_ci.py:gemma", "norms_of_c
         ([RIGHT], f"{RIGHT} as Gemma", 1, ["(expected: as Gemma)"]),
         ([RIGHT, NONE], "", 2, [f"FAIL  {NONE}   not checked: ", "1 of 2 pass"]),
         ([RIGHT], f"{GEMMA} x", 2, [f"names {GEMMA}, which is not checked"]),
-        ([RIGHT], GEMMA, 2, ["has no cause: write SPEC and a text"]),
+        ([RIGHT], GEMMA, 2, ["has no cause: write KERNEL and a text"]),
         ([], "", 2, ["no kernel is named"]),
     ],
 )
