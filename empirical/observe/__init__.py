@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         random_rotation as random_rotation,
         reflection as reflection,
     )
-    from ._growth import GROWTH_COLUMNS as GROWTH_COLUMNS, LAWS as LAWS, Growth, growth, stream
     from ._inference import CONFIDENCE, ratio_interval, student as student
     from ._monitor import Monitor, NormCallback
     from ._observer import Observer

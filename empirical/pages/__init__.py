@@ -11,7 +11,7 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._ablation import cost_figure, read_ablation as read_ablation, write_ablation
     from ._comparison import write_comparison
-    from ._console import growth_line, print_rows, print_table, summary
+    from ._console import print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
     from ._style import (
         BLUE as BLUE,
@@ -32,6 +32,6 @@ if TYPE_CHECKING:
         write_figure as write_figure,
     )
     from ._sweep import write_report
-    from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure
+    from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -7,10 +7,9 @@ from pathlib import Path
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
 
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
-from ..observe import growth
 from ..support import Json, Row
 from ._html import write_page
-from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, beside_published
+from ._measured import QUANTITIES, Measured, beside_published
 from ._sweep import VerdictLine, exact_verdicts, verdict_lines
 
 
@@ -31,12 +30,6 @@ def _counts(lines: Sequence[VerdictLine]) -> Mapping[Verdict, int] | None:
     return sum((Counter(line.counts) for line in lines), Counter[Verdict]()) if lines else None
 
 
-def _shown(model: Measured) -> Row:
-    """One model on the page."""
-    about = {"weights": model.manifest["weights"], "trained": model.is_trained}
-    return {"name": model.name, **about, "growth": growth(model.rows)}
-
-
 def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Json) -> None:
     """Write the page as one HTML file that opens offline."""
     comparison = [row for model in models for row in beside_published(model)]
@@ -45,7 +38,7 @@ def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[s
     write_page(
         path,
         "comparison.html",
-        models=[*map(_shown, models)],
+        models=[{"name": model.name, "trained": model.is_trained} for model in models],
         exact=exact_verdicts(each for model in models for each in model.predictions),
         apart=max(apart, key=lambda row: abs(row["difference"]), default=None),
         failures=failures,
@@ -53,8 +46,6 @@ def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[s
         signs=[(word, MEANINGS[word]) for word in PREDICTION_VERDICTS],
         comparison=comparison,
         quantities=QUANTITIES,
-        published_growth=PUBLISHED_GROWTH,
-        growth_source=PUBLISHED_GROWTH_SOURCE,
         known=len(KNOWN_MODELS),
         source=PUBLISHED_SOURCE,
         about=about,

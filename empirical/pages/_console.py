@@ -10,7 +10,7 @@ from rich.table import Table
 
 from lngeom.cli import printable
 
-from ..observe import LAWS, SIDES, Growth, growth
+from ..observe import SIDES
 from ..support import Row
 
 _WIDE = 140
@@ -76,11 +76,11 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
         yield f"norm {place}", f"{row['norm_mean']:.3g}"
 
 
-def print_table(rows: Sequence[Row], console: Console | None = None, fits: Sequence[Growth] | None = None) -> None:
+def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
     """Print one line per norm layer (all tokens), and a summary of the run.
 
-    `rows` are the table that :func:`empirical.observe.rows` makes, `fits` the laws of growth (default: fitted). Columns
-    that do not fit the width of the console are left out.
+    `rows` are the table that :func:`empirical.observe.rows` makes. Columns that do not fit the width of the console are
+    left out.
     """
     console = _console(console)
     sites: dict[str, dict[str, Row]] = {}
@@ -100,7 +100,7 @@ def print_table(rows: Sequence[Row], console: Console | None = None, fits: Seque
         if console.measure(table, options=console.options.update(width=1000)).maximum <= console.width:
             break
     console.print(table)
-    for line in summary(rows, fits):
+    for line in summary(rows):
         console.print(printable(line), markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
@@ -128,7 +128,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     console.print(table)
 
 
-def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[str]:
+def summary(rows: Sequence[Row]) -> list[str]:
     """A run in a few lines: what belongs to the function, then how the checkpoint is stored, over the norm layers."""
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
     ranges = []
@@ -150,7 +150,6 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
-    lines.append(growth_line(rows, fits))
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
         if left:
@@ -161,28 +160,3 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
 
 STORED = {"angle_mean_deg": "angles", "d_cos2": "d·E[cos²θ]", "rank_among_random": "ranks", "norm_mean": "norms"}
 """The columns of the table that a change of the weights moves which no output sees, before and after every norm."""
-
-
-def growth_words(fit: Growth) -> str:
-    """The estimate with its interval, if so few depths leave one, as it stands in its law."""
-    assert fit.estimate is not None
-    digits = ".3f" if fit.law == "exponential" else ".2f"
-    known = fit.low is not None and fit.high is not None and math.isfinite(fit.low) and math.isfinite(fit.high)
-    interval = f" [{fit.low:{digits}}, {fit.high:{digits}}]" if known else " (no interval)"
-    if fit.law == "exponential":
-        return f"×{fit.estimate:{digits}}{interval} per block"
-    return f"(depth + 1)^{fit.estimate:{digits}}{interval}"
-
-
-def growth_line(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> str:
-    """How the norm of the stream grows after the first block, in one line."""
-    fits = growth(rows) if fits is None else fits
-    shown = [fit for fit in fits if fit.estimate is not None]
-    if not shown:
-        return f"norm of the stream over depth: no fit, {fits[0].reason}"
-    exponential, power = shown[-len(LAWS) :]
-    better = "which law fits better is undecided"
-    if power.better != "undecided":
-        better = f"the {power.better} law fits better"
-    depths = f"norm of the stream over depth, from {power.first_depth} on"
-    return f"{depths}: {growth_words(exponential)}, or {growth_words(power)}; {better}"

@@ -28,7 +28,7 @@ def _counted(count: int, noun: str) -> str:
 def write_page(path: Path, template: str, **entries: object) -> Path:
     """Write a page as one HTML file that opens offline; returns its path."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(__package__, "templates"),
+        loader=jinja2.PackageLoader(__name__.rpartition(".")[0], "templates"),
         autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -76,13 +76,6 @@ _QUANTITIES = {
 QUANTITIES = {name: words for name, (words, _, _) in _QUANTITIES.items()}
 """The quantities of the published tables, in words."""
 
-PUBLISHED_GROWTH = {"gpt2-xl": 1.045}
-"""Factors by which the norm of the residual stream was found to grow per block."""
-
-PUBLISHED_GROWTH_SOURCE = (
-    "Heimersheim and Turner, Residual stream norms grow exponentially over the forward pass (2023)"
-)
-
 
 def _average(rows: Sequence[Row], column: str) -> float | None:
     values = [row[column] for row in rows if row[column] is not None]

@@ -16,7 +16,7 @@ from ._console import summary
 from ._html import read_svgs, write_page
 from ._sweep_figures import ROLES, subject_of
 
-_FIGURES = ("radius", "cosine", "energy", "more", "angle_before", "angle_after", "gains", "growth")
+_FIGURES = ("radius", "cosine", "energy", "more", "angle_before", "angle_after", "gains")
 _KINDS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 
 
@@ -69,8 +69,7 @@ def write_report(directory: Path) -> Path:
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None
     try:
-        absent = {"growth": observe.stream(rows).reason, "gains": not manifest.get("gains")}
-        figures = read_svgs(directory, [name for name in _FIGURES if not absent.get(name)])
+        figures = read_svgs(directory, [name for name in _FIGURES if name != "gains" or manifest.get("gains")])
     except OSError as error:
         advice = f"draw the figures again with: lngeom report {directory}"
         raise RunError(f"{error.filename}: cannot be read ({error.strerror}); {advice}") from None
@@ -90,7 +89,6 @@ def write_report(directory: Path) -> Path:
         # Violated, undecided, then what holds; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=figures,
-        growth=observe.growth(rows),
         rows=rows,
         roles=ROLES,
         columns=sorted((column for column in observe.TABLE if column.heading), key=is_stored),

@@ -1,4 +1,4 @@
-"""Figures of a run: angles to the uniform direction and energy along it, layer by layer; growth over depth."""
+"""Figures of a run: angles to the uniform direction and energy along it, layer by layer."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ..observe import LAWS, Growth, growth, stream
 from ..support import Json, Row
-from ._console import above_rounding, growth_words
+from ._console import above_rounding
 from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, ordered_axis, panels, write_figure
 
 ROLES = {
@@ -200,50 +199,8 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
     return panels(contents if both else contents[:1], draw, Layout((4.9, 3.2), 1, "|g|, or semi-axis / √d", title))
 
 
-def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
-    """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream."""
-    measured, fits = stream(rows), growth(rows)
-    if measured.reason:
-        return None
-    norms = measured.norms
-
-    def draw(axes: Axes, law: str) -> None:
-        _depth_axis(axes, law, len(norms) - 1)
-        axes.set_yscale("log")
-        for fit in fits:
-            if fit.law == law and fit.estimate is not None:
-                _draw_law(axes, fit)
-        axes.plot(np.arange(len(norms)), norms, color=NULL, marker="o", linewidth=0, label="mean norm", zorder=3)
-        # Bands may reach far beyond what was measured.
-        axes.set_ylim(norms.min() / 3, norms.max() * 2)
-
-    contents = [(f"{law} law", law) for law in LAWS]
-    return panels(contents, draw, Layout((4.9, 4.1), 1, "mean ‖x‖ of the residual stream", title, legend="inside"))
-
-
-def _depth_axis(axes: Axes, law: str, last: int) -> None:
-    if law == "exponential":
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    else:
-        axes.set_xscale("function", functions=(np.log1p, np.expm1))
-        doubled = [2**power - 1 for power in range(int(math.log2(last + 1)) + 1)]
-        axes.xaxis.set_major_locator(FixedLocator([*doubled, last] if last > 1.25 * doubled[-1] else doubled))
-        axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("depth: blocks passed" + (", axis in log(depth + 1)" if law == "power" else ""))
-
-
-def _draw_law(axes: Axes, fit: Growth) -> None:
-    assert fit.last_depth is not None
-    color = (RANDOM_A, UNIFORM)[fit.first_depth]
-    depths = np.arange(fit.first_depth, fit.last_depth + 1)
-    low, high = fit.band(depths)
-    if np.isfinite(high).all():
-        axes.fill_between(depths, low, high, color=color, alpha=0.16, linewidth=0)
-    axes.plot(depths, fit.norms(depths), color=color, label=f"from {fit.first_depth}: {growth_words(fit)}")
-
-
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
-    """All figures of a run by name; that of the growth only if the model has a stream that can grow."""
+    """All figures of a run by name, those that its rows allow."""
     drawn = {
         "radius": _ordered_figure(rows, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
         "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Pairs of hidden states\n{subject}"),
@@ -251,7 +208,6 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
         "angle_after": angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
         "energy": energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
         "more": _ordered_figure(rows, _MORE, f"Inputs of the norms\n{subject}"),
-        "growth": growth_figure(rows, f"Norm of the residual stream over depth\n{subject}"),
     }
     return {name: figure for name, figure in drawn.items() if figure is not None}
 

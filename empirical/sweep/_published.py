@@ -65,7 +65,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     measured = [name for name in KNOWN_MODELS if name not in failures]
     write_json(base / _RECORD, {"measured": measured, "failures": failures, "about": about})
     write_all(base)
-    files = "comparison.html, comparison.csv, sites.csv, predictions.csv, growth.csv"
+    files = "comparison.html, comparison.csv, sites.csv, predictions.csv"
     say(console, f"\n{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: {files}")
     return failures
 
@@ -92,7 +92,6 @@ def write_all(base: Path) -> Path:
     tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Row]]], ...] = (
         ("sites", observe.COLUMNS, lambda model: model.rows),
         ("predictions", judge.COLUMNS, lambda model: (asdict(prediction) for prediction in model.predictions)),
-        ("growth", observe.GROWTH_COLUMNS, lambda model: (asdict(fit) for fit in observe.growth(model.rows))),
     )
     for name, columns, of in tables:  # of all models, the model in the first column
         joined = ({"model": model.name, **row} for model in models for row in of(model))

@@ -34,15 +34,14 @@ def write_results(
 
 
 def write_pages(run: RunDirectory, rows: Sequence[Row]) -> Path:
-    """Write what follows from the table of a run alone: growth, figures and the page; returns the path of the page."""
-    write_records(run.path / "growth.csv", observe.Growth, observe.growth(rows))
+    """Write what follows from the table of a run alone: figures and the page; returns the path of the page."""
     pages.draw_figures(rows, run.path, run.manifest())
     return pages.write_report(run.path)
 
 
 def written_to(path: Path) -> str:
     """The line that says where the results of a run are."""
-    return f"written to {path}: report.html, sites.csv, predictions.csv, growth.csv"
+    return f"written to {path}: report.html, sites.csv, predictions.csv"
 
 
 def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
@@ -74,9 +73,7 @@ def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
 def show_run(run: RunDirectory, console: Console) -> None:
     """Print the table of a finished run, if its files are what they were."""
     run.finished_manifest()
-    kept, advice = run.path / "growth.csv", f"write it again with: lngeom report {run.path}"
-    fits = read_records(kept, observe.Growth, advice=advice) if kept.exists() else None
-    pages.print_table(observe.read_sites(run.path / "sites.csv"), console, fits)
+    pages.print_table(observe.read_sites(run.path / "sites.csv"), console)
     print_verdicts(run, console)
     console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
 

@@ -21,14 +21,6 @@ def page_of(architecture: str, words: Words, tmp_path: Path) -> str:
     return (tmp_path / "run" / "report.html").read_text()
 
 
-def test_a_page_without_a_stream_has_no_figure_of_its_growth(words: Words, tmp_path: Path) -> None:
-    page = page_of("bert", words, tmp_path)
-    assert "sets its length anew (Post-LN)" in page
-    assert "<h2>Growth over depth</h2>" not in page
-    assert not (tmp_path / "run" / "growth.svg").exists()
-    assert (tmp_path / "run" / "growth.csv").exists()
-
-
 def test_what_belongs_to_the_function_comes_first_and_a_floor_is_not_called_a_bound(
     words: Words, tmp_path: Path
 ) -> None:
@@ -49,7 +41,7 @@ def test_every_panel_says_what_its_axes_are(words: Words, tmp_path: Path) -> Non
     page_of("gpt2", words, tmp_path)
     drawn = figures(read_sites(tmp_path / "run" / "sites.csv"), "tiny")
     panels = [axes for figure in drawn.values() for axes in figure.axes]
-    assert len(drawn) == 7
+    assert len(drawn) == 6
     assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
     ranks = next(axes for axes in panels if axes.get_ylabel().startswith("rank"))
     assert ranks.collections[0].get_label() == "95 % interval of a rank"
@@ -57,15 +49,13 @@ def test_every_panel_says_what_its_axes_are(words: Words, tmp_path: Path) -> Non
 
 def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:
     run, page = tmp_path / "run", page_of("gptj", words, tmp_path)
-    assert '<figure id="growth">' in page
     assert '<figure id="gains">' in page
     spectrum = RunDirectory(run).manifest()["gains"][0]
     assert spectrum["site"] == "h.0.ln_1"
     low, *_, high = spectrum["gain"]
     assert low <= spectrum["axes"][0] <= spectrum["axes"][-1] <= high  # interlacing
-    assert "<h2>Growth over depth</h2>" in page
     made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
-    assert {"report.html", "growth.svg"} <= made.keys()
+    assert {"report.html", "energy.svg"} <= made.keys()
     for name in made:
         (run / name).unlink()
     assert main(["report", str(run)]) == 0

@@ -85,7 +85,7 @@ def test_all_models_by_several_processes(
     together(2, command, [*words, str(tmp_path / "many")])
     assert capfd.readouterr().out.count("2 of 2 models measured") == 1
     assert main([*words, str(tmp_path / "one")]) == 0
-    for name in ("comparison.csv", "sites.csv", "predictions.csv", "growth.csv"):
+    for name in ("comparison.csv", "sites.csv", "predictions.csv"):
         assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
 
 

@@ -70,7 +70,7 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     joined = read_table(base / "sites.csv")
     assert {row["model"] for row in joined} == set(KNOWN_MODELS)
     assert {row["model"] for row in read_table(base / "predictions.csv")} == set(KNOWN_MODELS)
-    for name in ("sites", "predictions", "growth"):
+    for name in ("sites", "predictions"):
         parts = [read_table(base / model / f"{name}.csv") for model in KNOWN_MODELS]
         expected = [{"model": model, **row} for model, part in zip(KNOWN_MODELS, parts, strict=True) for row in part]
         assert read_table(base / f"{name}.csv") == expected
@@ -81,7 +81,7 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert titles == [
         "What stands out", "What the theorems predict for the norm layers", "Measured and published values",
-        "Growth of the residual stream", "How it was measured",
+        "How it was measured",
     ]  # fmt: skip
     opened = re.findall(r"""(?:src|href)\s*=\s*["']([^"'#][^"']*)|url\(["']?([^#"')][^)]*)|@import""", page)
     assert opened == []
@@ -134,7 +134,7 @@ def test_the_comparison_is_rebuilt(
 ) -> None:
     base = shutil.copytree(measured_all, tmp_path / "all")
     names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
-    assert sorted(names) == ["comparison.csv", "comparison.html", "growth.csv", "predictions.csv", "sites.csv"]
+    assert sorted(names) == ["comparison.csv", "comparison.html", "predictions.csv", "sites.csv"]
     made = {name: (base / name).read_bytes() for name in names}
     for name in names:
         (base / name).unlink()
