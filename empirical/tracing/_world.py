@@ -289,7 +289,7 @@ def _kind_of(value: Any) -> str:
 
 def _traced(value: object) -> bool:
     """Whether a value is one of a trace."""
-    return type(value).__module__.startswith(__package__)
+    return type(value).__module__.startswith(__name__.rpartition(".")[0])
 
 
 def _integers(values: Any, depth: int = 0) -> Iterator[int]:

@@ -39,7 +39,9 @@ _FIELDS = {field.name for field in fields(Claim)}
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath("texts", f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads(
+        resources.files(__name__.rpartition(".")[0]).joinpath("texts", f"{name}.toml").read_text("utf-8")
+    )
 
 
 @functools.cache
