@@ -24,7 +24,7 @@ _TRIES, _EXACT = 12, 64
 def counterexample(path: Path, definition: Candidate) -> Json | None:
     """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
     rng = np.random.default_rng(5)
-    near = path.trace.near if path.trace.sizes_asked else []
+    near = path.trace.near if path.trace.sizes_asked or path.trace.parts else []
     sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)
     for d in sizes:
         for _ in range(_TRIES):
@@ -50,6 +50,7 @@ def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
     values |= {name: Fraction(int(rng.integers(1, 8)), 4) for name in sorted(path.trace.numbers)}
     values |= {f"mod{n}": Fraction(d % n) for n in path.trace.integers}
     values |= {name: Fraction(at(d)) for name, at in path.trace.blocks.items()}
+    values |= {name: tuple(map(Fraction, at(d))) for name, at in path.trace.parts.items()}
     held = path.program.front.held
     values |= {name: tuple(map(Fraction, value.tolist())) for name, value in held.items()}
     for name in path.trace.vectors:
@@ -80,9 +81,11 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
         if kernel.holds(Formula(difference, "="), values, d, total=False) is not False:
             return None
     literals = path.program.literals
-    constants = {name for name in values if literals.is_constant(name) or name.startswith("mod")} | {
-        n for n in path.trace.blocks if n.startswith("all_")
-    }
+    constants = (
+        {name for name in values if literals.is_constant(name) or name.startswith("mod")}
+        | path.trace.parts.keys()
+        | {n for n in path.trace.blocks if n.startswith("all_")}
+    )
     shown = {name: _text(value) for name, value in values.items() if name not in constants}
     rounded = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}
     return {"d": d, "definition": definition.text, "values": shown, **rounded}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -13,10 +14,16 @@ import numpy
 
 from lngeom.carriers import Array, namespace
 
-from ._sizes import FEATURE, Dim, Num, power
+from ._sizes import FEATURE, REST, Dim, Num, part_of, part_size, power
 from ._trace import Trace, root
 
 Axis: TypeAlias = "int | Sequence[int] | None"
+
+_STRIDE = 8
+"""The longest step of a slice."""
+
+_ONE = ("first_1", "last_1")
+"""The parts of one component, which every row has."""
 
 
 @dataclass(eq=False)
@@ -28,6 +35,7 @@ class Memory:
         labels: Those of its elements, in order.
         name: The input that it is.
         undefined: Whether nothing was written into it.
+        parted: Whether something sees a part of it.
         arrays: The array and its views.
     """
 
@@ -35,10 +43,13 @@ class Memory:
     labels: Dim = ()
     name: str = ""
     undefined: bool = False
+    parted: bool = False
     arrays: list[Arr] = field(default_factory=list)
 
     def become(self, value: Array) -> None:
         """Hold what a kernel has written, which all views see."""
+        if self.parted:
+            self.arrays[0].trace.refuse("memory is written of which a part was taken")
         self.undefined = False
         for arr in self.arrays:
             arr.value = value
@@ -82,6 +93,8 @@ class Arr:
     def size(self, axis: int, number: type[Num] = Num) -> Num | int:
         """How long an axis is."""
         dim = self.axes[axis]
+        if is_part(dim):
+            return part_size(self.trace, dim[0], number)
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
     def _axis(self, axis: object) -> int:
@@ -190,6 +203,8 @@ class Arr:
         """The sum over all components, or over rows."""
         gone, kept = self._reduced(axis, keepdims)
         covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        if len(covered) == 1 and is_part(tuple(covered)):
+            return self.like(self.value * part_of(self.trace, *covered)).statistic("sum", kept)
         if covered and FEATURE not in covered:
             rows = frozenset(covered)
             if self.summed & rows:
@@ -200,13 +215,20 @@ class Arr:
     def mean(self, axis: Axis = None, keepdims: bool = False) -> Arr:
         """The mean of all components."""
         gone, kept = self._reduced(axis, keepdims)
-        return self._statistic("mean", set(itertools.chain(*(self.axes[k] for k in gone))), kept)
+        covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        if len(covered) == 1 and is_part(tuple(covered)):
+            return self.sum(axis, keepdims).divided(part_size(self.trace, next(iter(covered)), Num))
+        return self._statistic("mean", covered, kept)
 
     def _statistic(self, name: str, covered: set[str], kept: list[Dim]) -> Arr:
         if not covered:
             return self.like(self.value, axes=kept)
         if covered != {FEATURE}:
             self.trace.refuse(f"a {name} over {', '.join(sorted(covered - {FEATURE}))}, which number rows")
+        return self.statistic(name, kept)
+
+    def statistic(self, name: str, kept: list[Dim]) -> Arr:
+        """The sum or the mean of all components, with the axes that are kept."""
         if self.summed:
             self.trace.refuse("a sum over rows is used otherwise than linearly")
         result = getattr(namespace(self.value), name)(self.value, axis=-1, keepdims=True)
@@ -300,7 +322,7 @@ class Arr:
             index = (*index, Ellipsis)
         spare = len(self.axes) - sum(part is not None and part is not Ellipsis for part in index)
         axes: list[Dim] = []
-        rest = list(self.axes)
+        rest, taken, last = list(self.axes), "", True
         for part in index:
             if part is None:
                 axes.append(())
@@ -308,11 +330,48 @@ class Arr:
                 axes, rest = axes + rest[:spare], rest[spare:]
             elif isinstance(part, slice) and rest and _is_whole(part, rest[0]):
                 axes.append(rest.pop(0))
-            elif not isinstance(part, Num) and part in (0, -1) and rest and not rest[0]:
+            elif not isinstance(part, slice | Num) and part in (0, -1) and rest and not rest[0]:
                 rest.pop(0)
+            elif rest and rest[0] == (FEATURE,) and (label := self._part(part)):
+                axes += [] if isinstance(part, int) else [() if label in _ONE else (label,)]
+                rest.pop(0)
+                taken, last = label, not rest
             else:
                 self.trace.refuse(f"a part is taken: [{part!r}]")
-        return self.view(axes)
+        if not last:
+            self.trace.refuse("a part is taken of an axis that is not the last one")
+        return self._taken(taken, axes) if taken else self.view(axes)
+
+    def _part(self, part: object) -> str | None:
+        """The label of the components that a slice of the last axis takes, None for any other."""
+        if isinstance(part, int) and not isinstance(part, Num):
+            return {0: "first_1", -1: "last_1"}.get(part)
+        if not isinstance(part, slice):
+            return None
+        start, stop, step = part.start, part.stop, part.step
+        if step not in (None, 1):
+            begin = 0 if start is None else start
+            plain = type(step) is type(begin) is int and stop is None and 0 <= begin < step <= _STRIDE
+            return f"every_{step}_{begin}" if plain else None
+        if (start is None) == (stop is None) and start != 0:
+            return None
+        end, rest = (start, REST) if stop is None else (stop, "")
+        if isinstance(end, Num):
+            return f"{rest}{end.dim[0]}" if end.dim and is_part(end.dim) and not end.dim[0].startswith(REST) else None
+        if type(end) is not int or not end:
+            return None
+        if abs(end) > 1:
+            self.trace.integers.add(abs(end))
+        return f"{rest}first_{end}" if end > 0 else f"{'' if rest else REST}last_{-end}"
+
+    def _taken(self, label: str, axes: list[Dim]) -> Arr:
+        """Some of the components: as a number where it is one, and else as the row that they are taken of."""
+        self.memory.shared = self.memory.parted = True
+        value = self.value
+        if label in _ONE:
+            value = namespace(value).sum(value * part_of(self.trace, label), axis=-1, keepdims=True)
+        made = Memory(shared=True, labels=tuple(itertools.chain(*axes)))
+        return Arr(self.trace, value, axes, self.dtype, memory=made, summed=self.summed)
 
     # --------------------------------------------------------------------------------------------------------- in place
 
@@ -326,10 +385,34 @@ class Arr:
         self.value, self.summed, self.memory.undefined = new.value, new.summed, False
 
 
+def is_part(dim: Dim) -> bool:
+    """Whether an axis holds some of the components."""
+    return len(dim) == 1 and re.fullmatch(rf"({REST})?(d_over|every_\d|first|last)_\d+", dim[0]) is not None
+
+
+def joined(parts: Sequence[Arr], dtype: str) -> Arr:
+    """The row that two parts are, the first components and the rest."""
+    first, rest = parts if len(parts) == 2 else (parts[0], parts[0])
+    labels = [part.axes[-1] for part in (first, rest)]
+    if (
+        not is_part(labels[0])
+        or labels[1] != (f"{REST}{labels[0][0]}",)
+        or not labels[0][0].startswith(("d_", "first"))
+    ):
+        first.trace.refuse(f"arrays are put together along the axes {labels}")
+    mask, axes = part_of(first.trace, labels[0][0]), [*first.axes[:-1], (FEATURE,)]
+    whole = [first.like(first.value * mask, axes=axes), rest.like(rest.value * (1 - mask), axes=axes)]
+    return whole[0].combined(whole[1], operator.add, dtype)
+
+
 def _is_whole(part: slice, dim: Dim) -> bool:
     """Whether a slice takes all of an axis."""
     stop = part.stop is None or (isinstance(part.stop, Num) and part.stop.dim == dim)
-    return part.start in (None, 0) and part.step in (None, 1) and stop
+    return (
+        stop
+        and not any(isinstance(each, Num) for each in (part.start, part.step))
+        and (part.start in (None, 0) and part.step in (None, 1))
+    )
 
 
 def _rows(array: Arr) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy
 
-from lngeom.carriers import Array
+from lngeom.carriers import Array, namespace
 
 from ._trace import Refusal, Trace, is_ours, root
 
@@ -124,6 +124,9 @@ class Num:
         if isinstance(other, Num) and self.dim and other.dim and self.dim[-len(other.dim) :] == other.dim:
             rest = self.dim[: -len(other.dim)]
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
+        if self.dim == (FEATURE,) and type(other) is int and other > 1:
+            self.trace.integers.add(other)
+            return part_size(self.trace, f"d_over_{other}", type(self))
         at = self.trace.blocks.get(self._text())
         if at is not None and type(other) is int and other > 0:
             made = f"{self._text()}_over_{other}"
@@ -152,6 +155,10 @@ class Num:
         """Its root."""
         return self**0.5
 
+    def astype(self, dtype: object) -> Num:
+        """In another format, as a scalar of NumPy has it."""
+        return self
+
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
         """NumPy's functions of numbers; those of arrays are the array's."""
         array = next((value for value in inputs if hasattr(value, "arr")), None)
@@ -179,6 +186,41 @@ class Num:
 
     __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
     __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)
+
+
+REST = "rest of "
+"""What the label of a part begins with that holds all components but those of another one."""
+
+
+def part_of(trace: Trace, label: str) -> Array:
+    """Which components a part has: d_over_2 at the front, say, every_2_0 of all, the first or the last so many."""
+    if label.startswith(REST):
+        return trace.ground.ones("x") - part_of(trace, label.removeprefix(REST))
+    kind, _, number = label.rpartition("_")
+    n = int(number)
+    if kind.startswith("every"):
+        step = int(kind.rpartition("_")[2])
+        if n == step - 1:  # what the others leave
+            return trace.ground.ones("x") - functools.reduce(
+                operator.add, (part_of(trace, f"{kind}_{k}") for k in range(n))
+            )
+        return trace.part(f"part_{label}", lambda all: all[n::step])
+    return trace.part(
+        f"part_{label}",
+        {
+            "d_over": lambda all: all[: len(all) // n],
+            "first": lambda all: all[:n],
+            "last": lambda all: all[max(0, len(all) - n) :],
+        }[kind],
+    )
+
+
+def part_size(trace: Trace, label: str, number: type[Num]) -> Num:
+    """How many components a part has."""
+    mask = part_of(trace, label)
+    size = namespace(mask).sum(mask, axis=-1, keepdims=True)
+    trace.ground.assume(size, ">=")
+    return number(trace, size, (label,))
 
 
 def plain(value: object) -> object:

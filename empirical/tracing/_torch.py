@@ -15,7 +15,7 @@ import torch
 import lngeom as lg
 from lngeom.carriers import Carrier
 
-from ._arrays import Arr, chosen, dims, einsum, filled
+from ._arrays import Arr, chosen, dims, einsum, filled, joined
 from ._components import components
 from ._layout import contiguous, memory_answers
 from ._sizes import FEATURE, Dim, Num
@@ -363,9 +363,16 @@ OPERATIONS |= {
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
     "mT": lambda x: x.swapped(-1, -2),
     "getitem": lambda x, index: x.item(index),
+    "cat": lambda tensors, dim=0: _joined(tensors, dim),
     "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
     "expand_as": lambda x, other: x.expanded(other.axes),
 }
+
+
+def _joined(tensors: Sequence[Arr], dim: int) -> Arr:
+    if dim not in (-1, len(tensors[0].axes) - 1):
+        tensors[0].trace.refuse(f"arrays are put together along axis {dim}")
+    return joined(tensors, _dtype(*tensors))
 
 
 @operation("view")

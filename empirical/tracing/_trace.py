@@ -87,6 +87,7 @@ class Trace:
         valued: Whether it wants a number in the place of a symbol.
         builds: The sizes of the objects that stand for those of every size.
         blocks: Whole numbers that kernels get, each with one that it may be for a dimension.
+        parts: Which components a slice takes, each with the 0s and 1s that it is for a dimension.
         kernels, launched: Whether kernels may be launched, and have been.
         permuted, asks_memory: Whether axes lie in another order than in memory, and what is asked of memory.
     """
@@ -118,6 +119,7 @@ class Trace:
     valued: bool = False
     builds: str = ""
     blocks: dict[str, Callable[[int], int]] = field(default_factory=dict)
+    parts: dict[str, Callable[[int], list[int]]] = field(default_factory=dict)
     kernels: bool = False
     permuted: bool = False
     launched: bool = False
@@ -173,6 +175,19 @@ class Trace:
             self.scalars.add(name)
             self.ground.assume(value, relation)
         return value
+
+    def part(self, name: str, taken: Callable[[range], range]) -> Carrier:
+        """Which components a slice takes, 1 for one that it does: any weights, and for a dimension those of its range.
+
+        What is left is 1 − this, so that a sum over a part and one over the rest add up to that over all.
+        """
+        if name in self.vectors:
+            self.refuse(f"a slice and a parameter are both called {name}")
+        at = self.parts[name] = lambda d: [int(k in taken(range(d))) for k in range(d)]
+        inner = getattr(self.ground, "inner", self.ground)
+        if isinstance(inner, FloatGround):
+            inner.values[name] = at(inner.size)
+        return self.ground.vector(name)
 
     def _positive(self, name: str, value: Fraction) -> Carrier:
         positive = self.ground.constant(name, value)

@@ -45,6 +45,37 @@ def _wrong_branch(x, weight, eps=1e-6):
     return x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps) * weight
 
 
+def _halves(combine):
+    """LayerNorm by the sums of the first half and of the rest."""
+
+    def kernel(x, weight, bias, eps=1e-5):
+        half = x.shape[-1] // 2
+        parts = x[..., :half], x[..., half:]
+        center = combine([part.sum(-1, keepdim=True) for part in parts], x.shape[-1], half)
+        spread = sum((part - center).square().sum(-1, keepdim=True) for part in parts) / x.shape[-1]
+        return torch.cat([(part - center) * torch.rsqrt(spread + eps) for part in parts], dim=-1) * weight + bias
+
+    return kernel
+
+
+def _strided(steps, first=0):
+    """RMSNorm by the squares of every fourth component, and one more beyond the 64th."""
+
+    def kernel(x, weight, eps=1e-6):
+        total = sum(x[..., k::4].square().sum(-1, keepdim=True) for k in range(steps))
+        head, tail = x[..., :64], x[..., 64 + first :]
+        whole = head.square().sum(-1, keepdim=True) + tail.square().sum(-1, keepdim=True)
+        return x * torch.rsqrt((total + whole) / (2 * x.shape[-1]) + eps) * weight
+
+    return kernel
+
+
+def _shifted(x, weight, bias, eps=1e-5):
+    shifted = x - x[..., :1]
+    offset = x[..., 0].unsqueeze(-1) + mean(shifted)
+    return (x - offset) * torch.rsqrt(square(shifted) - mean(shifted) ** 2 + eps) * weight + bias
+
+
 def _flat(x, weight, bias, eps=1e-5):
     rows = x.reshape(-1, x.shape[-1])
     return F.layer_norm(rows, (x.shape[-1],), weight, bias, eps).view(x.shape)
@@ -60,6 +91,9 @@ def _clamped(x, weight, bias, eps=1e-5):
 
 
 PROVED = {
+    "halves": _halves(lambda sums, d, half: (sums[0] + sums[1]) / d),
+    "every fourth": _strided(4),
+    "shifted by its first component": _shifted,
     "two passes": lambda x, weight, bias, eps=1e-5: (x - mean(x)) / (square(x - mean(x)) + eps).sqrt() * weight + bias,
     "one pass": lambda x, weight, bias, eps=1e-5: (
         (x - mean(x)) * (square(x) - mean(x) ** 2 + eps).rsqrt() * weight + bias
@@ -109,6 +143,10 @@ VARIANT = {
     "length": lambda x, weight: F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * weight,
 }
 REFUTED = {
+    "mean of the halves' means": _halves(lambda sums, d, half: sums[0] / (2 * half) + sums[1] / (2 * (d - half))),
+    "twice a half": _halves(lambda sums, d, half: (sums[0] + sums[1]) / (2 * half)),
+    "three of four": _strided(3),
+    "without the 65th": _strided(4, 1),
     "eps twice": lambda x, weight, bias, eps=1e-5: (
         (x - mean(x)) / (torch.sqrt(square(x - mean(x)) + eps) + eps) * weight + bias
     ),

@@ -37,6 +37,9 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + x.unsqueeze(-1)[..., 0] + x.detach() + x.data + x.flatten(0, 1).reshape(x.shape)
     + x.movedim(-1, 0).moveaxis(0, -1)
     + w.expand(x.shape) + w.expand_as(x) + w.broadcast_to(x.shape) + w.t(),
+    "parts": lambda x, w: _halves(x, w)
+    + x[..., :3].sum(**S) - x[..., 3:].sum(**S) * x[..., :1] + x[..., 0, None] * x[..., -1:] + x[..., :-2].sum(**S)
+    + x[..., -2:].sum(**S) * x[..., 2::3].sum(**S) - x[..., 1::3].sum(**S) + x[..., ::3].shape[-1],
     "statistics": lambda x, w: x.sum(**S) + x.mean(**S) + x.var(**S) + x.std(-1, keepdim=True, unbiased=False)
     + torch.var_mean(x, dim=-1, keepdim=True, unbiased=False)[0] + torch.std_mean(x, -1, False, True)[1]
     + x.norm(p=2, **S) + torch.linalg.vector_norm(x, dim=-1, keepdim=True) + torch.linalg.norm(x, **S) + 0 * x,
@@ -58,6 +61,11 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + (w if not x.is_cuda and not x.is_nested and x.is_floating_point() else x)
     + (w if x.numel() is not None and x.nelement() is not None and x.dtype else x),
 }  # fmt: skip
+
+
+def _halves(x: Any, w: Any) -> Any:
+    half = x.shape[-1] // 2
+    return torch.cat([x[..., :half] * 2, x[..., half:] * w[half:]], -1)
 
 
 def _augmented(x: Any, w: Any) -> Any:
@@ -133,7 +141,11 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "number rows": lambda x, w: x.mean(0),
     "otherwise than linearly": lambda x, w: x.sum(0) * x.sum(0),
     "its size is 1": lambda x, w: x.squeeze(),
-    "without remainder": lambda x, w: x * (x.shape[-1] // 2),
+    "without remainder": lambda x, w: x * (x.shape[-1] // 2.0),
+    "a part is taken": lambda x, w: x * x[..., 2:5].sum(-1, keepdim=True),
+    "not the last one": lambda x, w: x.mT[:, :3].mT,
+    "are put together": lambda x, w: torch.cat([x[..., 2:], x[..., :2]], -1),
+    "and d_over_2": lambda x, w: x[..., : x.shape[-1] // 2] + x[..., x.shape[-1] // 2 :],
     "number of rows": lambda x, w: x * x.shape[0],
     "einsum d,d": lambda x, w: torch.einsum("d,d->d", x, w),
     "einsum ...d": lambda x, w: x * torch.einsum("...d,d->d", x, w),

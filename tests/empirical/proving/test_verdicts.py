@@ -91,7 +91,7 @@ def certificates(proofs: dict[str, Proof]) -> list[Any]:
 def test_the_second_checker_accepts_and_refuses(certificates: list[Any]) -> None:
     assert len(certificates) >= 60
     assert all(recheck(certificate) > 0 for certificate in certificates)
-    for certificate in certificates[::7]:
+    for certificate in [each for each in certificates if each["statement"]["conclusion"][0]][::7]:
         forged = copy.deepcopy(certificate)
         forged["statement"]["conclusion"][0] = 0
         with pytest.raises(Refused):
