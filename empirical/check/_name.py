@@ -3,13 +3,14 @@
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lngeom.rounding import FORMATS, Sample, candidates, diagnose, indistinct, rounded
 
 from ._casts import held_to_cast
+from ._claim import Claim
 from ._fused import Fused
 from ._inputs import HUGE
 from ._kernel import UNREGISTERED
@@ -37,6 +38,8 @@ _CUBES = {"batches of shape (2, n, d)": (2,), "batches of shape (2, 2, n, d)": (
 _MORE_AXES = {*_CUBES, "batches of shape (n, 1, d)", *STRIDES[-3:]}
 VAGUE = "scale wrong", "approximate", "intermediate results", "one-pass variance in"
 """Beginnings of causes that fit much: what is measured is told before them."""
+_CLEAR = 2.0**-6
+"""How far below the largest number, relatively, a sum in float16 may round beyond it."""
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -139,14 +142,14 @@ def _explained(tried: Tried) -> tuple[str, str]:
         with np.errstate(all="ignore"):
             axes = of_other_axes(failing, _CUBES)
         return "bug", axes or f"{_symptom(failing, trials)}; {_groups(trials)}"
-    verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
+    verdict, cause = _cast_with_gain(claim, chosen) or diagnose([each.case() for each in chosen], dtype, eps=measured)
     if cause is not None and not cause.startswith(VAGUE):
         beyond = _beyond(trials, cause, dtype, measured) if verdict == "variant" else []
         return ("bug", f"{cause}; beyond that {_told(beyond, trials)}") if beyond else (verdict, cause)
     if (fitted := patterned(claim, trials)) is not None:
         return "bug", _told(trials, trials, fitted)
     if cause is not None:
-        lost = _lost(trials, cause)
+        lost = _lost(trials, cause) or (_overflown(trials) if cause.startswith("approximate") else None)
         return ("bug", f"{lost}; {cause}") if lost else (verdict, cause)
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
@@ -166,6 +169,35 @@ def _lost(trials: list[Trial], cause: str) -> str | None:
     if not gone.any() or (bad != gone)[square < 1].any():
         return None
     return f"eps lost: variance + eps is kept in {form}, where {float(eps):g} is 0: NaN or inf at small variance"
+
+
+def _overflown(trials: list[Trial]) -> str | None:
+    """Whether rows come out as zeros: most of those, and those alone, whose squares float16 cannot sum or average."""
+    largest = float(FORMATS["float16"].largest)
+    square = np.concatenate([trial.base.exact(Sample(trial.x))[1][:, 0] for trial in trials])
+    total = square * np.concatenate([[trial.d] * len(trial.x) for trial in trials])
+    zero = np.concatenate([(trial.got == 0).all(-1) for trial in trials]) & (square > 0)
+    for what, value in (("the sum", total), ("the mean", square)):
+        beyond = value > (1 - _CLEAR) * largest
+        if zero.any() and beyond[zero].all() and 2 * zero.sum() > beyond.sum():
+            return f"{what} of the squares is kept in float16: beyond {largest:g} it is infinite, and outputs are 0"
+    return None
+
+
+def _cast_with_gain(claim: Claim, trials: list[Trial]) -> tuple[str, str] | None:
+    """Whether the value is cast before it is multiplied by a 1 + weight that is rounded as well."""
+    dtype = claim.kernel.dtype
+    if not claim.meant.offset or FORMATS[dtype].bits >= 24:
+        return None
+    rounded_gain = [
+        trial.against(replace(trial.base, gain=rounded(trial.base.gain, dtype)))
+        for trial in trials
+        if trial.base.gain is not None
+    ]
+    verdict, cause = diagnose([trial.case() for trial in rounded_gain], dtype, eps=claim.measured)
+    if cause is None or not cause.startswith("normalized value cast"):
+        return None
+    return verdict, f"1 + weight rounded to {dtype}, and {cause.removesuffix(' (as Llama)')}"
 
 
 def _told(of: list[Trial], trials: list[Trial], cause: str | None = None) -> str:

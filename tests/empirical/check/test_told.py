@@ -56,6 +56,31 @@ def test_what_became_of_eps_is_named(name: str) -> None:
         assert "eps" not in (check(norm, kind=kind, eps=1e-4, dtype="float16").cause or "")
 
 
+def test_squares_that_float16_cannot_hold_are_named() -> None:
+    def half_sum(x: Any, w: Any) -> Any:
+        total = (x.half().square().sum(-1, keepdim=True)).float()
+        return x * torch.rsqrt(total / x.shape[-1] + EPS) * w
+
+    cause = check(half_sum, kind="rmsnorm", eps=EPS).cause or ""
+    assert cause.startswith("the sum of the squares is kept in float16: beyond 65504 it is infinite, and outputs are 0")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_cast_before_a_gain_that_is_rounded_itself_is_named(before: bool) -> None:
+    class Norm(torch.nn.Module):
+        def __init__(self, d: int) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(d))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = functional.rms_norm(x.float(), x.shape[-1:], eps=EPS)
+            return y.to(x.dtype) * (1 + self.weight) if before else (y * (1 + self.weight.float())).to(x.dtype)
+
+    finding = check(Norm, kind="rmsnorm", eps=EPS, spec="gemma", dtype="bfloat16")
+    told = "1 + weight rounded to bfloat16, and normalized value cast to bfloat16 before the gain"
+    assert finding.cause == (told if before else None), finding
+
+
 @pytest.mark.parametrize("how", ["", "buffer", "plain"])
 def test_gain_and_bias_without_a_gradient_are_named(how: str) -> None:
     forward, finding = (check(Held(how), kind="layernorm", eps=EPS, backward=b) for b in (False, True))
