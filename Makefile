@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test verify lint docs linkcheck attack gauge bench bench-gpu clean
+.PHONY: setup sweep test lowest verify lint docs linkcheck attack gauge bench bench-gpu clean
 
 setup: $(STAMP)
 
@@ -22,6 +22,14 @@ sweep: $(STAMP)
 # The site and what stands on it is tested by `make docs`.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore tests/docs tests proofs
+
+# All proofs with the lowest versions that the metadata allows, in an environment of their own.
+lowest:
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	$(PYTHON) -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*(each.replace(">=", "==") for each in (*p["dependencies"], *p["optional-dependencies"]["proofs"])), sep="\n")' > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m lngeom prove > .venv-lowest/proofs.txt
+	tail -n 3 .venv-lowest/proofs.txt
 
 # Every attack on the measurements, 1,000 attempts in an area; `make attack ATTACK="--times 10"` makes fewer.
 attack: $(STAMP)
@@ -62,4 +70,4 @@ bench-gpu:
 	PYTHONPATH=. $(PYTHON) experiments/benchmarks/bench_gpu.py --json docs/results/gpu.json $(BENCH)
 
 clean:
-	rm -rf .venv build dist docs/_build
+	rm -rf .venv .venv-lowest build dist docs/_build

@@ -7,6 +7,7 @@ files that ``lngeom prove --json --certificates`` wrote just before the build.
 import inspect
 import json
 from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lngeom_records import cell, columns, coq_record, items, load, predicts, tab
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+import lngeom
 from proofs import find
 from proofs.certificates import reading
 from proofs.certificates._coq import HEADER, source
@@ -48,7 +50,7 @@ class Evidence(SphinxDirective):
             raise self.error(f"{self.arguments[0]!r} is not a theorem; known: {', '.join(by_id)}")
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
-        container[-1] += nodes.raw("", self._steps(self.arguments[0]), format="html")
+        container[-1] += nodes.raw("", self._steps(by_id[self.arguments[0]]), format="html")
         container[-1] += self._source(self.arguments[0])
         return [container]
 
@@ -58,7 +60,8 @@ class Evidence(SphinxDirective):
         opened = "<details class='source'><summary>The theorem in Python, a test</summary>"
         return [nodes.raw("", opened, format="html"), code, nodes.raw("", "</details>", format="html")]
 
-    def _steps(self, id: str) -> str:
+    def _steps(self, theorem: dict[str, Any]) -> str:
+        id = theorem["id"]
         certificate = load(self.env.app, f"certificates/{id}.json")
         steps, root = len(certificate["steps"]), "../" * self.env.docname.count("/")
         return (
@@ -68,6 +71,9 @@ class Evidence(SphinxDirective):
             f'<p class="evidence-files"><a href="{root}{FILES}/{id}.json" download>the certificate</a> · '
             f'<a href="{root}{FILES}/{id}.v" download>its statement and replay in Coq</a> · '
             f"<code>lngeom prove {id}</code></p>"
+            f'<details class="cite"><summary>Cite this theorem</summary><p>lngeom {lngeom.__version__}, theorem '
+            f"<code>{id}</code>: {escape(theorem['statement'])}. Certificate with SHA-256 "
+            f"<code>{certificate['sha256']}</code>.</p></details>"
         )
 
     def _proved(self, id: str) -> str:
