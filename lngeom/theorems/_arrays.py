@@ -75,7 +75,8 @@ class _Array(numpy.ndarray):
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
         result = super().__array_function__(function, types, inputs, options)
-        return result.view(_Array) if type(result) is numpy.ndarray and result.dtype.kind == "f" else result
+        made = type(result) is numpy.ndarray and result.dtype.kind == "f"
+        return numpy.asarray(result).view(_Array) if made or isinstance(result, numpy.floating) else result
 
 
 for _name, _method in _comparing(numpy.ndarray).items():
@@ -226,7 +227,7 @@ def _runs_with_a_batch_of(name: str, theorem: Theorem, values: Values) -> bool:
     try:
         with numpy.errstate(all="ignore"):
             _Compared([]).execute(theorem.body, arrays, _makers()[next(iter(theorem.listing.libraries or _makers()))])
-    except (InputError, ValueError):
+    except (InputError, ValueError, RuntimeError):  # PyTorch, where a function takes no batch
         return False
     return True
 

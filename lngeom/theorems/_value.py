@@ -64,7 +64,7 @@ _PLAIN = {">": operator.gt, "<": operator.lt}
 def compares_plainly(frame: FrameType) -> bool:
     """Whether a comparison is made on the way by the library, and not by the body of a theorem."""
     name = frame.f_globals.get("__name__", "")
-    return name.partition(".")[0] in _LIBRARIES and not f"{name}.".startswith("lngeom.theorems.")
+    return name.partition(".")[0] in _LIBRARIES and not f"{name}.".startswith(("lngeom.theorems.", "lngeom.proofs."))
 
 
 _LIBRARIES = ("array_api_compat", "lngeom", "numpy", "torch")
@@ -280,6 +280,9 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
     "subtract": operator.sub,
     "true_divide": operator.truediv,
     "vecdot": lambda x, y, axis=-1: _sum(x * y, axis),
+    "linalg_norm": _norm,
+    "linalg_vector_norm": lambda x, ord=2, axis=None, **options: _norm(x, ord, axis, **options),
+    "vdot": lambda x, y: _sum(x * y),
     "vector_norm": lambda x, axis=None, **options: _norm(x, None, axis, **options),
     "where": _where,
     "zeros_like": lambda x: 0 * x,

@@ -120,6 +120,22 @@ def scaled_length(x: Vector, size: Scalar):
 
 
 @theorem
+def lengths_of_numpy(x: Vector):
+    """Numbers without an axis are compared as statements, too."""
+    assert np.dot(x, x) >= 0
+    assert np.linalg.norm(x) >= 0
+    assert np.vdot(x, x) == np.linalg.norm(x) ** 2
+
+
+@theorem
+def lengths_of_pytorch(x: Vector):
+    """Functions that take one vector alone are tried on one."""
+    torch = pytest.importorskip("torch")
+    assert torch.dot(x, x) >= 0
+    assert torch.linalg.norm(x) == torch.linalg.vector_norm(x)
+
+
+@theorem
 def monotone(x: Vector, y: Vector, eps: Epsilon):
     """RMSNorm turns no step by more than a right angle."""
     assert (lg.rms_norm(x, eps=eps) - lg.rms_norm(y, eps=eps)) @ (x - y) >= 0
