@@ -225,7 +225,7 @@ def in_range(
     Where squares leave the range of the dtype it is ``compute(x, u)``, which is to compute with u·x, and u**power·ε.
     The unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
     (x, ε**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row. A number of the result that
-    is larger than the mean square, and is not to leave the range either, is given by `also`.
+    is not to leave the range either is given by `also`.
     """
     if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in getattr(x, "shape", ()):
         return *compute(x, None), eps, None
@@ -239,8 +239,8 @@ def in_range(
             try:
                 # Two reductions: a comparison of all numbers would cost as much as a small norm.
                 least = low * low - (added if number else 0.0)
-                largest = size if also is None else detached(also(result))
-                if bool(xp.min(size) >= least) and bool(xp.max(largest) < math.inf):
+                larger = () if also is None else (detached(also(result)),)
+                if bool(xp.min(size) >= least) and all(bool(xp.max(each) < math.inf) for each in (size, *larger)):
                     return result, square, eps, None
             except RuntimeError:  # mapped by torch.vmap, where only the general way below is open
                 pass

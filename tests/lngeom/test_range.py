@@ -57,6 +57,12 @@ def test_rows_of_every_size_are_those_of_exact_arithmetic(name: str, dtype: str,
     assert [wrong(name, dtype, array, random.Random(f"{name} {dtype} {n}")) for n in range(6)] == [""] * 6
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e160, 1e200])
+def test_large_rows_whose_mean_is_small_have_a_finite_distance(size: float) -> None:
+    distance = lg.norms.layer_rms_distance(size * np.array([1.0, -3.0, 2.0]), eps=0.0)
+    assert 0 <= distance < 4 * np.finfo(float).eps  # of a mean of three numbers of which the largest is 3
+
+
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
 def test_numbers_between_out_of_range_sums(array: Any) -> None:
     def near(computed: Any, expected: Any, dtype: str = "float64") -> None:
