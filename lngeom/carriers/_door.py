@@ -23,9 +23,7 @@ _NUMBERS = {"gain", "bias", "mean", "variance", "inner", "norm", "other", "mean_
 def _is_dimension(value: object) -> bool:
     if hasattr(value, "__array_namespace__") and type(value) is not numpy.ndarray:
         return True  # a term, or a number that stands for every vector
-    return (
-        isinstance(value, numbers.Real) and not isinstance(value, bool) and 1 <= float(value) < 2**63 and value % 1 == 0
-    )
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and 1 <= value < 2**63 and value % 1 == 0
 
 
 def _one_of(*words: str) -> Callable[[object], bool]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy
 
-from ..carriers import Array
+from ..carriers import Array, float64
+from ..errors import InputError
 from ..norms import Placement
 from ._definition import Definition
 from ._family import REAL, SLACK, Arithmetic, Reals, Sample, half_ulp
@@ -31,11 +32,13 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
     >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.00001)]
     [False, True]
     """
-    row = exactly([x], arithmetic)
+    if not isinstance(layer, Definition) or not isinstance(arithmetic, Arithmetic):
+        told = f"{type(layer).__name__} and {type(arithmetic).__name__}"
+        raise InputError(f"layer and arithmetic are of type {told}: give a Definition and an Arithmetic")
+    row, got = exactly([float64("x", x)], arithmetic), float64("y", y)[None]
     if row is None or (family := layer.family(row, arithmetic)).free[0]:
         return False
     p_low, p_high, reach = family.low[0, 0], family.high[0, 0], family.reach[0, 0]
-    got = numpy.array([y], dtype=numpy.float64)
     errors = (family.slack + fractions(half_ulp(got, arithmetic.storage))) * Fraction(SLACK)
     top = arithmetic.storage.largest * (1 - 2 * arithmetic.storage.roundoff)
     lines: list[_Line] = []

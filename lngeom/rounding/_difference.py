@@ -43,6 +43,13 @@ class Case(NamedTuple):
         return Case(self.base, Sample(self.sample.x[k : k + 1]), self.got[k : k + 1])
 
 
+def _listed(cases: object) -> list[Case]:
+    listed = [*cases] if isinstance(cases, list | tuple) else [cases]
+    if not listed or not all(isinstance(each, Case) for each in listed):
+        raise InputError(f"cases are of type {type(cases).__name__}: give Cases, each a layer, rows and outputs")
+    return listed
+
+
 def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, str | None]:
     """The cause that explains all `cases`: a variant, an unstable algorithm or a mistake; ("bug", None) if none does.
 
@@ -54,7 +61,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     >>> diagnose([Case(layer, Sample([[1.0, 3.0, 8.0]]), np.array([[-3.0, -1.0, 4.0]]) / 13**0.5)], "float32")
     ('variant', 'variance divided by d - 1 (ddof=1)')
     """
-    plain, cases, makers, verdicts = Arithmetic.of(dtype), list(cases), {}, {}
+    plain, cases, makers, verdicts = Arithmetic.of(dtype), _listed(cases), {}, {}
     for d, base in {case.sample.d: case.base for case in cases}.items():
         known = list(candidates(base, d, dtype, eps=eps))
         makers[d] = {name: make for name, _, make in known}
@@ -153,6 +160,7 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
     `arithmetic` is that of a kernel of `dtype` which declares nothing, unless another is given.
     """
     bases: dict[int, Definition] = {}
+    cases = _listed(cases)
     for case in cases:
         bases.setdefault(case.sample.d, case.base)
     # Mistakes are those of one gain: with large ones they overflow, and then explain anything.

@@ -31,6 +31,7 @@ from typing import Any, Literal
 import numpy
 from numpy.typing import ArrayLike
 
+from ..errors import InputError
 from ..norms import Placement, scale
 from ..projection import moments, project
 from ._constants import GUARD_REST, GUARD_TERMS, INCREMENT, MERGED_STEPS, SQUARE
@@ -134,6 +135,8 @@ class Arithmetic:
     @classmethod
     def of(cls, dtype: str) -> Arithmetic:
         """Half precision computed in float32, everything else in its own format."""
+        if not isinstance(dtype, str) or dtype not in FORMATS:
+            raise InputError(f"dtype is {dtype!r:.40}: the formats are {', '.join(FORMATS)}")
         work = FORMATS["float64" if dtype == "float64" else "float32"]
         return cls(work, work, FORMATS[dtype])
 

@@ -17,7 +17,7 @@ from lngeom.derivatives import jacobian_product, jacobian_transpose_product, pot
 from lngeom.fibers import invert
 from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
 from lngeom.norms import batch_norm
-from lngeom.rounding import error_bound
+from lngeom.rounding import Arithmetic, Definition, certainly_outside, diagnose, error_bound, indistinct
 
 from .functions import FUNCTIONS, data
 
@@ -179,3 +179,19 @@ def test_every_function_reads_eps(name: str, eps: Any) -> None:
     for each in (name, name.removesuffix(" outside")):
         with pytest.raises(lg.errors.InputError, match=r"eps|do not mix"):
             FUNCTIONS[each].call(data(4, 3), eps)
+
+
+@pytest.mark.parametrize("odd", [None, 3, [1.0], "x", 10**400, np.array(1.0), object()])
+def test_the_functions_of_rounding_refuse_what_they_do_not_know(odd: Any) -> None:
+    layer, arithmetic = Definition(centered=True, gain=None, bias=None, eps=0.0), Arithmetic.of("float32")
+    for asked in (
+        lambda: diagnose(odd, "float32"),
+        lambda: list(indistinct(odd, "float32")),
+        lambda: Arithmetic.of(odd),
+        lambda: certainly_outside([1.0, 3.0], [1.0, 1.0], odd, arithmetic),
+        lambda: certainly_outside([1.0, 3.0], [1.0, 1.0], layer, odd),
+    ):
+        with pytest.raises(lg.errors.InputError):
+            asked()
+    with pytest.raises(lg.errors.InputError):
+        lg.projection.uniform(10**400)
