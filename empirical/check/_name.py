@@ -112,7 +112,7 @@ def _elsewhere(tried: Tried) -> str | None:
     """What is normalized instead of each row: other rows, other axes, other memory, the input without its residual."""
     trials = tried.trials
     with np.errstate(all="ignore"):
-        if (rows := of_other_rows(trials[0])) is not None:
+        if (rows := _left_out(tried) or of_other_rows(trials[0])) is not None:
             return rows
         if _rows_mix(tried):
             return "the output of a row depends on the other rows of its batch"
@@ -120,6 +120,25 @@ def _elsewhere(tried: Tried) -> str | None:
             return memory
         fused = isinstance(tried.inputs.claim.kernel.form.target, Fused) and trials[0].wrong.any()
         return of_residual(trials[0]) if fused else None
+
+
+def _left_out(tried: Tried) -> str | None:
+    """Whether all rows from one on come out as zeros, the same one in every dimension."""
+    first = set[int]()
+    for d, groups in tried.inputs.groups.items():
+        trials = {trial.label: trial for trial in tried.trials if trial.d == d}
+        rows = [trials[label] for label, _ in groups if label in trials]  # in the order of the batch that they are
+        wrong = np.concatenate([np.zeros(1, bool), *(trial.wrong for trial in rows)])[1:]
+        if wrong.any():
+            begin = int(np.argmax(wrong))
+            if np.concatenate([trial.got for trial in rows])[begin:].any():
+                return None
+            first.add(begin)
+    return (
+        f"rows after the {max(first)}th of a batch are not computed: they are 0"
+        if len(first) == 1 and max(first)
+        else None
+    )
 
 
 def _explained(tried: Tried) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import functools
 import inspect
 import numbers
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy
 
@@ -20,10 +20,12 @@ _ARRAYS = frozenset(_NAMES.split())
 _NUMBERS = {"gain", "bias", "mean", "variance", "inner", "norm", "other", "mean_square"}  # which may be Python's, too
 
 
-def _is_dimension(value: object) -> bool:
+def _is_dimension(value: Any) -> bool:
     if hasattr(value, "__array_namespace__") and type(value) is not numpy.ndarray:
         return True  # a term, or a number that stands for every vector
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and 1 <= value < 2**63 and value % 1 == 0
+    return (
+        isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(1 <= value < 2**63) and value % 1 == 0
+    )
 
 
 def _one_of(*words: str) -> Callable[[object], bool]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy
 
@@ -43,7 +43,7 @@ class Case(NamedTuple):
         return Case(self.base, Sample(self.sample.x[k : k + 1]), self.got[k : k + 1])
 
 
-def _listed(cases: object) -> list[Case]:
+def _listed(cases: Any) -> list[Case]:
     listed = [*cases] if isinstance(cases, list | tuple) else [cases]
     if not listed or not all(isinstance(each, Case) for each in listed):
         raise InputError(f"cases are of type {type(cases).__name__}: give Cases, each a layer, rows and outputs")
