@@ -23,9 +23,8 @@ _NUMBERS = {"gain", "bias", "mean", "variance", "inner", "norm", "other", "mean_
 def _is_dimension(value: Any) -> bool:
     if hasattr(value, "__array_namespace__") and type(value) is not numpy.ndarray:
         return True  # a term, or a number that stands for every vector
-    return (
-        isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(1 <= value < 2**63) and value % 1 == 0
-    )
+    number: Any = value if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0
+    return bool(1 <= number < 2**63 and number % 1 == 0)
 
 
 def _one_of(*words: str) -> Callable[[object], bool]:
