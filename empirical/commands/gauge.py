@@ -51,6 +51,9 @@ def run(options: Options) -> int:
     if options.verify is None and (not given or (options.shift is not None and options.angle is not None)):
         raise ModelError("give --rotate HOW, --scale C, and one of --shift C and --angle DEGREES; at least one of them")
 
+    for name in ("shift", "angle", "scale"):
+        if not math.isfinite(number := getattr(options, name) or 0.0):
+            raise ModelError(f"--{name} {number}: give a finite number")
     fits = options.angle is not None or options.rotate == "dominant"
 
     def change(network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> tuple["Fold", Json]:

@@ -228,7 +228,8 @@ def refuse_difference(
                 gap, size = (got - right)[known].abs(), right[known].abs()
                 if known.any() and not gap.max() <= agreement(torch.float64) * size.max():
                     msg = f"{type(model).__name__} {refused}: its outputs would differ by {float(gap.max()):.3g}"
-                    raise ModelError(f"{msg} of {float(size.max()):.3g}, by a writer or reader that a trace overlooks")
+                    why = "a trace overlooks a writer or reader, or the change is too large for float64"
+                    raise ModelError(f"{msg} of {float(size.max()):.3g}: {why}")
 
 
 def _refuse_shared(recorded: Trace, call: Call, network: nn.Module) -> None:
