@@ -212,8 +212,8 @@ def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--shift=1e10"]
     assert main(["gauge", *words, "--output", str(tmp_path / "ruined")]) == 2
     assert "nothing is written: an output differs by" in capsys.readouterr().err
-    for shift, reason in (("nan", "give a finite number"), ("1e30", "or the change is too large for float64")):
-        assert main(["gauge", *words[:3], f"--shift={shift}", "--output", str(tmp_path / "ruined")]) == 2
+    for amount, reason in (("nan", "give a finite number"), ("1e30", "or the change is too large for float64")):
+        assert main(["gauge", *words[:3], f"--shift={amount}", "--output", str(tmp_path / "ruined")]) == 2
         assert reason in capsys.readouterr().err
     assert not (tmp_path / "ruined").exists()
 
