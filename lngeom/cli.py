@@ -177,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = read_options(parser, module.Options, chosen.arguments)
         if not parser.silent or getattr(options, "json", None) == STDOUT:
             return module.run(options)
-        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
             return module.run(options)
     except BrokenPipeError:
         # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.

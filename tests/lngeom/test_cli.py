@@ -3,6 +3,7 @@
 import errno
 import functools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -93,6 +94,12 @@ def test_a_quiet_command_leaves_its_exit_code_and_its_json(flag: str, capsys: py
     assert json.loads(capsys.readouterr().out)
     assert main(["compare", "nowhere", flag]) == 2
     assert capsys.readouterr().err
+
+
+def test_a_quiet_command_needs_no_letters_of_the_locale() -> None:
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "lngeom", "claims", "--quiet"]
+    assert subprocess.run(command, capture_output=True, text=True, check=False, env=plain).returncode == 0
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
