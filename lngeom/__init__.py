@@ -61,7 +61,11 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            return importlib.import_module("importlib.metadata").version("lngeom")
+            metadata = importlib.import_module("importlib.metadata")
+            try:
+                return metadata.version("lngeom")
+            except metadata.PackageNotFoundError:
+                return "not installed"  # a checkout on the path
         if name == "rounding":
             return importlib.import_module(".rounding", __name__)
         if name in _LATER:

@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import importlib.metadata
 import io
 import json
 import math
@@ -232,7 +231,7 @@ def write_fold(
             raise ModelError(f"{directory}: exists already; choose another --output")
         compared, worst = compare(original, folded, batches)
         certificate = {
-            "format": _FORMAT, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
+            "format": _FORMAT, "lngeom": lngeom.__version__, "model": source.name,
             "location": str(Path(source.location).resolve() / (source.gguf_file or "")) if source.is_local
             else source.location, "revision": source.revision,
             "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,

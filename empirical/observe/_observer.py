@@ -271,7 +271,8 @@ class Observer:
         x = x.reshape(-1, d)
         before, *_ = self._by_kernel_if_any(sketch, x, z.reshape(-1, d), columns, out=out)
         assert out.units is not None
-        out.units.copy_(sum_units(x, before, buckets.flatten(1), centred=site.kind == "layernorm"))
+        centred, members = site.kind == "layernorm", buckets.flatten(1)
+        out.units.copy_(self._by_kernel_if_any(sum_units, x, before, members, centred=centred))
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)

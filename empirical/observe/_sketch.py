@@ -155,10 +155,11 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
-def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool) -> Tensor:
+def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, compiled: bool = False) -> Tensor:
     """The sum by bucket (B, N) of x/‖x‖, or `centred` of Πx/‖Πx‖, and last their number: float64, (B, d + 1).
 
     A vector without a finite direction is not among them; constants have none if centred, up to rounding.
+    By one kernel if `compiled`, which reads x once and adds in float64.
     """
     dtype, d = kept.projections.dtype, kept.d
     square = kept.variance if centred else kept.mean_square
@@ -166,14 +167,22 @@ def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool) -> Ten
     least = ((d + 1) * unit.eps / 2 * kept.mean) ** 2 if centred else torch.zeros_like(square)
     there = (kept.mean_square >= unit.tiny) & torch.isfinite(kept.norm) & (square > least)
     weights = torch.where(there, (d * square) ** -0.5, 0.0) * buckets
-    whole = x.device.type == "cpu" and bool(there.all())  # a GPU would have to be waited for
-    total = weights.new_zeros(len(buckets), d)
-    for part in _chunks(x.shape[0], x.shape[1], x.device):
-        rows = x[part] if whole else torch.where(there[part, None], x[part], 0.0)
-        total += weights[:, part].to(dtype) @ rows.to(dtype)
+    if compiled:
+        total = by_kernel(_weighted_sum, free(x, 0), free(weights, 1), free(there, 0))
+    else:
+        whole = x.device.type == "cpu" and bool(there.all())  # a GPU would have to be waited for
+        total = weights.new_zeros(len(buckets), d)
+        for part in _chunks(x.shape[0], x.shape[1], x.device):
+            rows = x[part] if whole else torch.where(there[part, None], x[part], 0.0)
+            total += weights[:, part].to(dtype) @ rows.to(dtype)
     if centred:
         total -= (weights * torch.where(there, kept.mean, 0.0)).sum(-1, keepdim=True)
     return torch.cat([total, (there & buckets).sum(-1, keepdim=True)], -1)
+
+
+def _weighted_sum(x: Tensor, weights: Tensor, there: Tensor) -> Tensor:
+    """Sums (B, d) of the rows that are there, each by its weights (B, N)."""
+    return (torch.where(there[:, None], x, 0.0).to(weights.dtype) * weights[..., None]).sum(1)
 
 
 def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:

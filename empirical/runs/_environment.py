@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ENVIRONMENT = ("date", "python", "versions", "platform", "device_name", "threads")
 """Entries of a manifest that say on what was measured."""
 
-_PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetensors")
+_PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "safetensors")
 
 
 def environment(device: torch.device) -> Json:
@@ -23,11 +23,13 @@ def environment(device: torch.device) -> Json:
 
     import torch
 
+    import lngeom
+
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": {"lngeom": lngeom.__version__, **{package: version(package) for package in _PACKAGES}},
         "platform": platform.platform(),
         "device_name": name,
         "threads": torch.get_num_threads(),
