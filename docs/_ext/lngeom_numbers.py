@@ -12,6 +12,7 @@ from typing import Any
 
 from lngeom_study import report
 
+from empirical.proving import NEVER
 from empirical.support import Row
 from proofs import theorems
 from proofs.claims import claims
@@ -26,6 +27,7 @@ def numbers() -> dict[str, Any]:
         "records": records(),
         "cost": cost(),
         "paid": paid,
+        "never": "\n".join(f"- {words}" for words in NEVER),
         "checker_lines": f"{lines_of_code(DOCS.parent / 'lngeom' / 'checker.py')}",
     }
 

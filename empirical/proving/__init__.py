@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._proof import Proof, write_certificates as write_certificates
+    from ._proof import NEVER as NEVER, Proof, write_certificates as write_certificates
     from ._verdict import prove, prove_target
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -19,7 +19,7 @@ from ._candidates import Affine
 NEVER = (
     "other axes, optional inputs and options",
     "settings that are not floats, parameters in another format than x, inputs that share memory",
-    "other devices",
+    "other devices, Python with -O",
     "rounding, overflow and underflow",
     "what loading, copying, converting or freezing a module changes",
     "code made to recognise the tracer",

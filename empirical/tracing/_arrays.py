@@ -468,7 +468,7 @@ def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:
     axes = tuple(axes)
     if not any(FEATURE in dim for dim in axes):
         trace.numbers.add(name)
-        return Arr(trace, trace.ground.scalar(name), axes, dtype, memory=Memory(shared=True))
+        return Arr(trace, trace.ground.scalar(name), axes, dtype, memory=Memory(shared=True, name=name))
     trace.vectors[name] = any(label != FEATURE for dim in axes for label in dim)
     labels = tuple(itertools.chain(*axes))
     return Arr(trace, trace.ground.vector(name), axes, dtype, memory=Memory(True, labels, name))

@@ -13,7 +13,7 @@ import numpy
 
 from lngeom.carriers import Array, namespace
 
-from ._trace import Refusal, Trace, is_ours, root
+from ._trace import Refusal, Trace, is_ours, program_line, root
 
 Dim = tuple[str, ...]
 """The labels whose product an axis runs over; none for an axis of size 1."""
@@ -38,6 +38,9 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
 def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
     def apply(self: Num, other: object) -> bool:
         first, second = self._values(other)[:: -1 if swapped else 1]
+        if self.rounded or getattr(other, "rounded", False):
+            line = program_line().strip()
+            self.trace.unexamined.add(f"where rounding decides otherwise ({line})")
         return self.trace.decide(first - second, relation)
 
     return apply
@@ -60,10 +63,11 @@ class Num:
     it is.
     """
 
-    __slots__ = ("dim", "kind", "trace", "value")
+    __slots__ = ("dim", "kind", "rounded", "trace", "value")
 
     def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None, kind: type = int) -> None:
         self.trace, self.value, self.dim, self.kind = trace, value, dim, kind
+        self.rounded = False
 
     __class__ = property(lambda self: self.kind)  # type: ignore[assignment]
 
@@ -95,7 +99,9 @@ class Num:
         return self.value, value
 
     def _made(self, value: Array | None, dim: Dim | None = None, kind: type | None = None) -> Num:
-        return type(self)(self.trace, value, dim, kind or self.kind)
+        made = type(self)(self.trace, value, dim, kind or self.kind)
+        made.rounded = made.kind is float
+        return made
 
     __add__ = __radd__ = _binary(operator.add)
     __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)

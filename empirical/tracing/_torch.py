@@ -18,6 +18,7 @@ from lngeom.carriers import Carrier
 from ._arrays import Arr, chosen, dims, einsum, filled, joined
 from ._components import components
 from ._layout import contiguous, memory_answers
+from ._questions import is_program
 from ._sizes import FEATURE, Dim, Num
 from ._trace import Refusal, Trace
 
@@ -100,6 +101,11 @@ class Tensor(torch.Tensor):
 
     def __setitem__(self, index: object, value: object) -> None:
         self.arr.trace.refuse("a part is changed in place")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name != "arr" and is_program():
+            self.arr.trace.unexamined.add(f"arrays that have the attribute {name}")
+        raise AttributeError(name)
 
     def new_ones(self, *sizes: Any, **options: Any) -> Any:  # PyTorch takes several sizes only if the first has a value
         return dispatched(torch.Tensor.new_ones, (self, *sizes), options)
@@ -616,7 +622,7 @@ OPERATIONS |= {
 
 _WRITES = ("fill", "zero")
 _ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized"), False)
-_ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad": None, "grad_fn": None}
+_ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad_fn": None}
 _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided}
 _NOTED = ("device", "is_cuda")
 
@@ -634,13 +640,20 @@ def _lengths(x: Arr) -> tuple[Any, ...]:
     return tuple(x.size(k, Size) for k in range(len(x.axes)))
 
 
+def _requires_grad(x: Arr) -> bool:
+    if not x.memory.name:
+        x.trace.refuse("whether a computed array requires gradients")
+    return x.trace.circumstance(f"where {x.memory.name} requires gradients")
+
+
 _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
     "shape": _lengths,
     "dtype": lambda x: getattr(torch, x.dtype),
     "ndim": lambda x: len(x.axes),
     "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
     "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
-    "requires_grad": lambda x: x.trace.circumstance("where an input requires gradients"),
+    "requires_grad": _requires_grad,
+    "grad": lambda x: x.trace.unexamined.add("inputs and parameters that have a gradient"),
     "is_inference": lambda x: x.trace.circumstance("in inference mode"),
     "requires_grad_": lambda x, requires_grad=True: x,
     "__set__requires_grad": lambda x, requires_grad: None,

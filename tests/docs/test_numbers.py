@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from empirical.models import KNOWN_MODELS
+from empirical.proving import NEVER
 from proofs.claims import find
 
 from .conftest import DOCS
@@ -41,6 +42,12 @@ def test_the_first_page_has_the_angles_of_recordings_that_nothing_was_fitted_to(
     rows = results("gauge/recorded").set_index("gauge").loc[["45°", "90°"], ["angle_least", "angle_most"]]
     (low, high), (least, most) = rows.to_numpy()
     assert f"is {low:.1f}° to {high:.1f}° in one, {least:.1f}° to {most:.1f}° in the other" in text
+
+
+def test_trust_has_what_no_verdict_covers() -> None:
+    told = importlib.import_module("lngeom_numbers").numbers()["never"]
+    assert "{{ never }}" in (DOCS / "trust.md").read_text(encoding="utf-8")
+    assert told.splitlines() == [f"- {words}" for words in NEVER]
 
 
 def test_costs_keep_to_what_pages_say_in_words() -> None:

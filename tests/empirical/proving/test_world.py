@@ -1,20 +1,16 @@
 """What a verdict does not know, it refuses or names."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from empirical.proving import prove_target
-from empirical.proving._proof import NEVER
 from lngeom.checker import recheck
 from tests.kernels.traced import PROVED
 
 from . import world
-
-TRUST = (Path(__file__).parents[3] / "docs/trust.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", world.NOT_PROVED)
@@ -56,10 +52,6 @@ def test_a_certificate_says_what_it_is_about() -> None:
     assert words["program"] == proof.text
     assert set(re.findall(r"(\w+) [0-9a-f]{64}", words["sources"])) == {"_in_place", "mean", "square"}
     assert all(recheck(data) for data in proof.certificates)
-
-
-def test_trust_names_what_no_verdict_covers() -> None:
-    assert all(words in TRUST for words in NEVER)
 
 
 def test_the_numbers_of_code_that_is_not_traced_are_tried_too() -> None:

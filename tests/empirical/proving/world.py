@@ -242,5 +242,21 @@ EXCLUDED = {
         "unexamined",
         "float16",
     ),
+    "a gain that learns alone": (
+        lambda x, weight: x * weight if weight.requires_grad and not x.requires_grad else rms(x, weight),
+        "unexamined",
+        "where weight requires gradients",
+    ),
+    "a mark on a gain": (
+        lambda x, weight: rms(x, 1 + weight if getattr(weight, "is_delta", False) else weight),
+        "unexamined",
+        "arrays that have the attribute is_delta",
+    ),
+    "an inverse that is not exact": (either(lambda x, d: (1 / d) * d != 1), "unexamined", "rounding decides otherwise"),
+    "an eps that is absorbed": (
+        lambda x, weight, eps=1e-6: rms(x, weight, 0 if 2 + eps == 2 else eps),
+        "unexamined",
+        "rounding decides otherwise",
+    ),
     "a value of eps": (lambda x, weight, eps=1e-6: rms(x, weight, float(np.float32(eps))), "given", "eps = 1e-06"),
 }
