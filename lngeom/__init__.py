@@ -30,7 +30,7 @@ from . import (
     norms as norms,
     projection as projection,
 )
-from .derivatives import jacobian, secant
+from .derivatives import jacobian
 from .ellipsoid import Ellipsoid, principal_axes
 from .norms import layer_norm, rms_norm, standardize
 from .projection import moments, project
@@ -88,7 +88,6 @@ __all__ = [
     "principal_axes",
     "project",
     "rms_norm",
-    "secant",
     "standardize",
     "tolerance",
 ]

@@ -9,15 +9,7 @@ from .errors import InputError
 from .norms import Normalized, Placement, normalized, scale
 from .projection import project, sized
 
-__all__ = [
-    "jacobian",
-    "jacobian_product",
-    "jacobian_singular_values",
-    "jacobian_transpose_product",
-    "potential",
-    "secant",
-    "secant_product",
-]
+__all__ = ["jacobian", "jacobian_product", "jacobian_singular_values", "jacobian_transpose_product", "potential"]
 
 
 def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Array:
@@ -33,13 +25,6 @@ def _divided(product: Array, terms: Normalized) -> Array:
         return product / terms.divisor
     half = namespace(product).sqrt(terms.unit)
     return product / (terms.divisor / half) * half
-
-
-def _quotient(terms: Normalized, other: Normalized) -> Array:
-    """The divisor of one vector by that of another, whose units may differ."""
-    quotient = terms.divisor / other.divisor
-    quotient = quotient if terms.unit is None else quotient / terms.unit
-    return quotient if other.unit is None else quotient * other.unit
 
 
 def _less_radial(vector: Array, y: Array, v: Array, size: Array | None, divisor: Array, *, centered: bool) -> Array:
@@ -148,76 +133,6 @@ def jacobian(
     identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
     # Row j is the derivative along the j-th basis vector, a column of J.
     product = jacobian_product(wide[..., None, :], identity, gain, eps=eps, placement=placement, centered=centered)
-    return narrow(xp.matrix_transpose(product), x)
-
-
-@door
-def secant_product(
-    x: Array,
-    other: Array,
-    vector: Array,
-    gain: Array | None = None,
-    *,
-    eps: Carrier,
-    placement: Placement = "inside",
-    centered: bool = True,
-) -> Array:
-    """The matrix M of :func:`secant` times a `vector` v, in O(d): M v = g ∘ [Πv − c m (m·v)/d]/h.
-
-    v, shape (..., d), broadcasts against `x` and the `other` vector. Returns that shape. Source: as :func:`secant`.
-
-    >>> import numpy as np, lngeom as lg
-    >>> x, z = np.array([3.0, -3.0]), np.array([7.0, 7.0])
-    >>> lg.derivatives.secant_product(x, z, x - z, eps=16.0).round(9)
-    array([ 0.6, -0.6])
-    """
-    _check(x, gain, vector)
-    _check(x, gain, other, "other")
-    first, second = (normalized(v, eps=eps, placement=placement, centered=centered) for v in (x, other))
-    s, t, size = first.divisor, second.divisor, None
-    of_range = hasattr(x, "shape") or first.unit is not None or second.unit is not None
-    share = 1 / (1 + _quotient(second, first)) if of_range else s / (s + t)
-    rest = 1 / (1 + _quotient(first, second)) if of_range else 1 - share
-    between = share * first.y + rest * second.y
-    if placement == "outside":
-        size = share * (scale(first.square, eps=0) / s) + rest * (scale(second.square, eps=0) / t)
-    product = _less_radial(vector, between, between, size, 1, centered=centered)
-    if of_range:
-        product = _divided(product, first) / 2 + _divided(product, second) / 2
-    else:
-        product = product * ((1 / s + 1 / t) / 2)
-    return narrow(product if gain is None else widen(gain) * product, x)
-
-
-@door
-def secant(
-    x: Array,
-    other: Array,
-    gain: Array | None = None,
-    *,
-    eps: Carrier,
-    placement: Placement = "inside",
-    centered: bool = True,
-) -> Array:
-    """Secant matrix M with LN(x) − LN(z) = M (x − z) *exactly*: column j gives the contribution of component j.
-
-    M = G [Π − c mmᵀ/d]/h for z the `other` vector, with s and t the divisors of x and z, h = 2st/(s + t) their harmonic
-    mean, m = (s LN(x) + t LN(z))/(s + t) before gain and bias, c = 1 for ε inside the root, (s + t)/(σ + τ) outside, τ
-    the σ of z. Without a gain it is symmetric positive semidefinite and sends 1 to 0, and at z = x it is the Jacobian.
-    Many matrices satisfy M (x − z) = LN(x) − LN(z); this one treats x and z alike. Returns shape (..., d, d).
-    Source: theorems ``jacobian.secant`` and ``jacobian.secant_monotone``.
-
-    >>> import numpy as np, lngeom as lg
-    >>> x, z = np.array([3.0, -3.0]), np.array([7.0, 7.0])
-    >>> lg.secant(x, z, eps=16.0).round(9), lg.standardize(x, eps=16.0)
-    (array([[ 0.1, -0.1],
-           [-0.1,  0.1]]), array([ 0.6, -0.6]))
-    """
-    _check(x, gain, other, "other")
-    xp, wide = namespace(x), widen(x)
-    identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
-    first, second = wide[..., None, :], widen(other)[..., None, :]
-    product = secant_product(first, second, identity, gain, eps=eps, placement=placement, centered=centered)
     return narrow(xp.matrix_transpose(product), x)
 
 

@@ -1,7 +1,7 @@
 """Statistics that many theorems share, so that one thing has one name."""
 
 import lngeom as lg
-from lngeom.kernel import Proved, cut, dim, root, square_norm
+from lngeom.kernel import dim, root, square_norm
 from lngeom.theorems import Scalar, Vector
 
 
@@ -23,10 +23,3 @@ def deviation(x: Vector) -> Scalar:
 def mean_square(x: Vector) -> Scalar:
     """‖x‖²/d."""
     return square_norm(x) / dim(x)
-
-
-def assuming(theorem: Proved, given: list[Proved]) -> Proved:
-    """The theorem with hypotheses that its proof does not need, kept because the library does."""
-    for assumption in given:
-        theorem = cut(assumption, theorem)
-    return theorem

@@ -1,18 +1,10 @@
 """Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
 
-from fractions import Fraction
-
-from hypothesis import strategies as st
-
 import lngeom as lg
-from lngeom import kernel as sy
 from lngeom.kernel import dim, dot, norm, ones, root, square_norm, trace
-from lngeom.projection import mean_vector
-from lngeom.strategies import masks, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean, variance
-from .._steps import as_sum, product, sum_of_squares
 from ..works import GUPTA, OWN, SUMMARY
 
 
@@ -34,20 +26,6 @@ def test_between(x: Vector, z: Vector):
     c, rest = cosine(x, z), z - dot(x, z) / dot(x, x) * x
     assert square_norm(rest) == square_norm(z) * (1 - c**2)
     wrong("with c in the place of c²", lambda: square_norm(rest) == square_norm(z) * (1 - c))
-
-
-@theorem(GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign", kind="lemma")
-def test_cosine(x: Vector):
-    """The angle to 1 has cosine μ/√(μ² + σ²).
-
-    x·1/(‖x‖√d) = μ/√(μ² + σ²)
-    """
-    assume(square_norm(x) > 0, "x ≠ 0", redundant="for the zero vector both sides are 0 by the total inverse")
-    c, size = cosine(x, ones(x)), root(mean(x) ** 2 + variance(x))
-    assert c == mean(x) / size
-    wrong("μ/σ", lambda: c == mean(x) / root(variance(x)))
-    unsigned = norm(mean_vector(x)) / root(dim(x))
-    wrong("|μ|/√(μ² + σ²), as from the norm of the mean vector", lambda: c == unsigned / size)
 
 
 @theorem(OWN, "angles", "the arc tangent keeps its accuracy at every angle", kind="lemma")
@@ -161,59 +139,3 @@ def test_rotation_by_rms_norm(x: Vector, eps: Epsilon):
     y, z = lg.rms_norm(x, eps=eps), lg.rms_norm(x, x, eps=eps)
     assert dot(x, y) == norm(x) * norm(y)
     wrong("with a gain, here x itself, either", lambda: dot(x, z) == norm(x) * norm(z))
-
-
-def bound(m: Vector, x: Vector) -> Scalar:
-    """The bound √k‖mx‖ of m·x for a mask m of k coordinates, for which m² = m."""
-    return root(dot(m, ones(x))) * root(dot(m, x * x))
-
-
-def within_bound(
-    m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *facts: sy.Proved | tuple[sy.Proved, object]
-) -> sy.Proved:
-    """√k‖mx‖ − m·x ≥ 0 over the k coordinates of a mask m: Σ m(√k x − ‖mx‖)² is twice its product with √k‖mx‖."""
-    k, size = dot(m, ones(x)), root(dot(m, x * x))
-    squares = sum_of_squares(m * (root(k) * x - size))
-    inverse = product(sy.prove(sy.greater(1 / root(k) / size), count, length), sy.constant(Fraction(1, 2), ">"))
-    goal = sy.at_least(bound(m, x), dot(m, x))
-    return as_sum(goal, [product(squares, inverse)], count, length, *facts)
-
-
-@st.composite
-def divided(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """A vector, and a mask that selects the first of its components, not the last, and neither only zeros."""
-    x, m = draw(vectors(d)), draw(masks(d))
-    ends = {0: (x[0] or 1, 1), d - 1: (x[-1] or 1, 0)}
-    pairs = [ends.get(i, pair) for i, pair in enumerate(zip(x, m, strict=True))]
-    return {"x": [value for value, _ in pairs], "m": [chosen for _, chosen in pairs]}
-
-
-@theorem(OWN, "angles", "|cos θ| ≤ √(k/d)√(1 − δ) + √(1 − k/d)√δ, δ = ‖(1 − m)x‖²/‖x‖²", models=divided)
-def test_massive_activation_bound(x: Vector, m: Vector):
-    """Vectors carried by few of the coordinates, up to a rest, are nearly orthogonal to 1.
-
-    1·x ≤ √k‖mx‖ + √(d − k)‖(1 − m)x‖
-
-    Remark: Divide by √d‖x‖, and take −x for the other sign.
-    """
-    assume(m * m == m, "m∘m = m")
-    assume(dot(m, ones(x)) > 0, "k > 0", redundant="mx ≠ 0 implies it")
-    assume(dot(m, x * x) > 0, "mx ≠ 0", redundant="for mx = 0 the bound is Cauchy-Schwarz on the rest")
-    assume(dot(1 - m, ones(x)) > 0, "k < d", redundant="(1 − m)x ≠ 0 implies it")
-    assume(
-        dot(1 - m, x * x) > 0,
-        "(1 − m)x ≠ 0",
-        redundant="for (1 − m)x = 0 it is 1·x ≤ √k‖x‖, Cauchy-Schwarz on the k coordinates",
-    )
-    assert dot(ones(x), x) <= bound(m, x) + bound(1 - m, x)
-    wrong("without the rest", lambda: dot(ones(x), x) <= bound(m, x))
-    k, rest = root(dot(m, ones(x))), root(dot(1 - m, ones(x)))
-    exchanged = rest * root(dot(m, x * x)) + k * root(dot(1 - m, x * x))
-    wrong("shares exchanged", lambda: dot(ones(x), x) <= exchanged)
-
-
-@test_massive_activation_bound.proof
-def _(goal, given, x, m):
-    mask, some, large, more, small = given
-    fact = (mask, m * m)
-    return as_sum(goal, [within_bound(m, x, some, large, fact), within_bound(1 - m, x, more, small, fact)])

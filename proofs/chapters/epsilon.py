@@ -2,16 +2,12 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from statistics import pvariance
-
-from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.epsilon import matching_eps, relative_radius
 from lngeom.kernel import dim, norm, ones, root, square_norm
 from lngeom.norms import scale
-from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import deviation, variance
@@ -67,52 +63,6 @@ def _(goal, given, x, eps):
     squared = sy.prove(sy.equal(u * u, length(x, eps)), *given)
     same = sy.root_of_square(length(x, eps), sy.prove(sy.at_least(u), *given), squared)
     return sy.prove(goal, (same, norm(lg.standardize(x, eps=eps))))
-
-
-@theorem(RIECHERS, "discussion", "ε sets how far outputs stay from the surface")
-def test_decreasing(x: Vector, eps: Epsilon, c: Scalar):
-    """A larger ε draws every output but 0 inward.
-
-    ε′ > ε > 0 implies ‖y_ε′‖ < ‖y_ε‖
-    """
-    assume(varies(x), "x is not constant")
-    assume(eps > 0, redundant="at ε = 0 it holds too, and the library takes no ε < 0")
-    assume(c > eps, "ε′ > ε")
-    assert length(x, c) < length(x, eps)
-    wrong("it grows with ε", lambda: length(x, eps) < length(x, c))
-
-
-@test_decreasing.proof
-def _(goal, given, x, eps, c):
-    positive = sy.prove(sy.greater(c), *given, sy.add(given[1], given[2]))
-    v = variance(x)
-    i, j = 1 / (v + eps), 1 / (v + c)
-    whole = sy.multiply(given[2], sy.prove(sy.greater(dim(x) * v * i * j), *given, positive))
-    one = sy.inverse(sy.prove(sy.greater(v + eps), *given))
-    other = sy.inverse(sy.prove(sy.greater(v + c), *given, positive))
-    # i − j = (c − ε)ij, from (v + ε)i = 1 and (v + c)j = 1.
-    fractions = sy.combine(i - j - (c - eps) * i * j, [(-i, None, other), (j, None, one)])
-    same = sy.prove(sy.equal(goal.term, whole.conclusion.term), (fractions, c * i * j), *given, positive)
-    return sy.transport(goal.term, same, whole)
-
-
-def by_variance(d: int) -> st.SearchStrategy[dict[str, object]]:
-    """Two vectors, the one of larger variance second."""
-    pairs = st.tuples(vectors(d), vectors(d)).map(lambda pair: sorted(pair, key=pvariance))
-    return pairs.map(lambda pair: {"x": pair[0], "x2": pair[1]})
-
-
-@theorem(RIECHERS, "key results", "typical inputs land near the surface", models=by_variance)
-def test_increasing(x: Vector, x2: Vector, eps: Epsilon):
-    """A larger variance pushes outputs outward.
-
-    σ(x′) > σ(x) and ε > 0 imply ‖LN_ε(x′)‖ > ‖LN_ε(x)‖
-    """
-    assume(eps > 0)
-    assume(variance(x2) > variance(x), "σ²(x′) > σ²(x)")
-    assert length(x2, eps) > length(x, eps)
-    wrong("at ε = 0", given=lambda: [eps == 0, ("σ²(x′) > σ²(x) > 0", variance(x2) - variance(x) > 0)])
-    wrong("a larger norm suffices", instead={"σ²(x′) > σ²(x)": lambda: square_norm(x2) > square_norm(x)})
 
 
 @theorem(OWN, "epsilon", "LayerNorm with ε is not free of scale")

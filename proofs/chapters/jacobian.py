@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
-from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential, secant_product
+from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential
 from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
 from lngeom.norms import scale
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._shared import assuming, variance
+from .._shared import variance
 from .._steps import as_sum, product, sum_of_squares
 from ..works import DIGEST, OWN, XIONG
 
@@ -240,97 +240,6 @@ def _(goal, given, x, z, eps):
         sy.prove(sy.greater(1 / t**2), facts[1]),
     ]
     return as_sum(goal, [product(*parts)], *facts)
-
-
-def secant_law(wanted: Any, eps: Any, x: Vector, z: Vector, v: Vector) -> sy.Proved:
-    """What `wanted` proves of any a = Πx, b = Πz, s² = ‖a‖²/d + ε, t² = ‖b‖²/d + ε and v, for these."""
-    a, b, w, s, t, e = *map(sy.vector, "abw"), *map(sy.scalar, "ste")
-    own = [sy.prove(sy.greater(variance(u) + eps.conclusion.term), eps) for u in (x, z)]
-    sizes = [sy.equal(r * r, square_norm(u) / dim(u) + e) for r, u in ((s, a), (t, b))]
-    formulas = [sy.greater(s), sy.greater(t), *sizes, sy.greater(e)]
-    values = {a: lg.project(x), b: lg.project(z), w: lg.project(v), e: eps.conclusion.term}
-    values |= {s: denominator(x, values[e]), t: denominator(z, values[e])}
-    law = sy.instantiate(wanted([sy.assume(formula) for formula in formulas], a, b, w, s, t), values)
-    for fact in (*map(sy.root_positive, own), *map(sy.square_of_root, own), eps):
-        law = sy.cut(fact, law)
-    return law
-
-
-def inverses(first: sy.Proved, second: sy.Proved, s: Scalar, t: Scalar) -> list[tuple[sy.Proved, Any]]:
-    """The products of s, t, 1/s, 1/t and k = 1/(s + t) that are sums: s/s = 1, sk = 1 − tk, tk/s = 1/s − k, ..."""
-    i, j, k = 1 / s, 1 / t, 1 / (s + t)
-    own, other, both = sy.inverse(first), sy.inverse(second), sy.inverse(sy.add(first, second))
-    mixed = sy.combine(t * k * i - i + k, [(i, None, both), (-k, None, own)])
-    pair = sy.combine(i * j - k * i - k * j, [(-i * j, None, both), (k * j, None, own), (k * i, None, other)])
-    return [(own, s * i), (other, t * j), (both, s * k), (mixed, t * k * i), (pair, i * j)]
-
-
-def between(a: Vector, b: Vector, s: Scalar, t: Scalar) -> Vector:
-    """The mean m = (s·a/s + t·b/t)/(s + t) of two outputs, as the library computes it."""
-    share = s / (s + t)
-    return share * (a / s) + (1 - share) * (b / t)
-
-
-@theorem(OWN, "Jacobian", "attribution through a norm divides by the scale and drops what is radial")
-def test_secant(x: Vector, z: Vector, eps: Epsilon):
-    """The difference of two outputs is one matrix times the difference of the inputs.
-
-    LN_ε(x) − LN_ε(z) = M(x − z), M = ½(1/s + 1/t)(Π − mmᵀ/d), m = (s LN_ε(x) + t LN_ε(z))/(s + t), for ε > 0
-    """
-    assume(eps > 0, "ε > 0")
-    moved = lg.standardize(x, eps=eps) - lg.standardize(z, eps=eps)
-    assert moved == secant_product(x, z, x - z, eps=eps)
-    mean_slope = (1 / denominator(x, eps) + 1 / denominator(z, eps)) / 2
-    wrong("the Jacobian at one of the two", lambda: moved == jacobian_product(z, x - z, eps=eps))
-    wrong("the scales alone, without mmᵀ", lambda: moved == mean_slope * lg.project(x - z))
-    wrong("for RMSNorm, with Π", lambda: lg.rms_norm(x, eps=eps) - lg.rms_norm(z, eps=eps) == moved)
-
-
-@test_secant.proof
-def _(goal, given, x, z, eps):
-    """½(1/s + 1/t)(1 − m(m·)/d)(a − b) = a/s − b/t, because (a + b)·(a − b)/d = s² − t² and m = (a + b)/(s + t)."""
-
-    def law(facts: list[sy.Proved], a: Vector, b: Vector, _: Vector, s: Scalar, t: Scalar) -> sy.Proved:
-        m, v = between(a, b, s, t), a - b
-        product_ = (v - m * dot(m, v) / dim(a)) * ((1 / s + 1 / t) / 2)
-        sizes = sy.combine(s * s - t * t - dot(a + b, v) / dim(a), [(1, None, facts[2]), (-1, None, facts[3])])
-        known = [(sizes, square_norm(a)), *inverses(facts[0], facts[1], s, t)]
-        proved = sy.prove(sy.equal(a / s - b / t, product_), *known)
-        return assuming(proved, facts)
-
-    return sy.transport(goal.term, sy.combine(0, []), secant_law(law, given[0], x, z, x))
-
-
-@theorem(OWN, "Jacobian", "a secant of a monotone map that is a gradient")
-def test_secant_monotone(x: Vector, z: Vector, v: Vector, eps: Epsilon):
-    """The secant matrix of LayerNorm is positive semidefinite.
-
-    v·Mv ≥ 0 for ε > 0
-    """
-    assume(eps > 0, redundant="at ε = 0 it holds too where both vectors vary; the library takes no ε < 0")
-    along = dot(v, secant_product(x, z, v, eps=eps))
-    assert along >= 0
-    wrong("positive for every v", lambda: along > 0)
-    wrong("with a gain, here x", lambda: dot(v, secant_product(x, z, v, x, eps=eps)) >= 0)
-
-
-@test_secant_monotone.proof
-def _(goal, given, x, z, v, eps):
-    """‖w‖² − (n·w)²/d = ‖w − n(n·w)/d‖² + (n·w)²(1 − ‖n‖²/d)/d for n = k(a + b) = m, and ‖n‖² ≤ d."""
-
-    def law(facts: list[sy.Proved], a: Vector, b: Vector, w: Vector, s: Scalar, t: Scalar) -> sy.Proved:
-        m, n, per = between(a, b, s, t), (a + b) / (s + t), sy.prove(sy.greater(1 / dim(a)))
-        same = sy.prove(sy.equal(m, n), *inverses(facts[0], facts[1], s, t))
-        rest = [sum_of_squares(w - n * dot(n, w) / dim(a)), product(sy.square(dot(n, w)), per, inside(facts, a, b))]
-        whole = as_sum(sy.at_least(square_norm(w) - dot(n, w) ** 2 / dim(a)), rest)
-        slope = sy.prove(sy.greater((1 / s + 1 / t) / 2), facts[0], facts[1])
-        bound = sy.multiply(slope, whole)
-        goal = slope.conclusion.term * (square_norm(w) - dot(m, w) ** 2 / dim(a))
-        factor = -slope.conclusion.term * dot(m + n, w) / dim(a)
-        moved = sy.combine(goal - bound.conclusion.term, [(factor, w, same)])
-        return assuming(sy.transport(goal, moved, bound), facts)
-
-    return sy.transport(goal.term, sy.combine(0, []), secant_law(law, given[0], x, z, v))
 
 
 def inside(facts: list[sy.Proved], a: Vector, b: Vector) -> sy.Proved:

@@ -183,17 +183,6 @@ def test_mean_vector_norm(x: Vector):
     wrong("‖μ1‖ = μ√d, with its sign", lambda: norm(mean_vector(x)) == mean(x) * root(dim(x)), at={"x": (-1, -1)})
 
 
-@theorem(GUPTA, "section 2.1", "the mean vector is an orthogonal projection", kind="lemma")
-def test_nearest(x: Vector, c: Scalar):
-    """The mean vector is the nearest multiple of the uniform vector.
-
-    ‖x − c1‖² ≥ ‖Πx‖² for every c
-    """
-    assert square_norm(x - c * ones(x)) >= square_norm(lg.project(x))
-    wrong("strictly farther for every c", lambda: square_norm(x - c * ones(x)) > square_norm(lg.project(x)))
-    wrong("the zero vector is the nearest", lambda: square_norm(x - c * ones(x)) >= square_norm(x))
-
-
 def equivariant(a: Scalar, c: Scalar) -> Callable[[Vector], Vector]:
     """The general operator that commutes with all permutations of the coordinates, aI + c11ᵀ."""
     return lambda v: a * v + c * summed(v)

@@ -40,18 +40,14 @@ def normed(v: Exact, e: Q, outside: bool) -> Exact:
     return v / divisor(square(v), e, outside)
 
 
-def secant(v: Exact, w: Exact, e: Q, outside: bool, project: Callable[[Exact], Exact]) -> Exact:
-    """The matrix of the quotient of differences before the gain; for v = w it is the Jacobian."""
-    s, t = (divisor(square(each), e, outside) for each in (v, w))
-    m, sizes = (v + w) / (s + t), root(square(v)) + root(square(w))
-    c = (s + t) / sizes if outside and sizes else 1
+def derivative(a: dict[str, Exact], e: Q, outside: bool, project: Callable[[Exact], Exact] | None = None) -> Exact:
+    """The Jacobian before the gain: of LayerNorm, or with another projection."""
+    project = project or centred
+    v = project(a["x"])
+    s, size = divisor(square(v), e, outside), root(square(v))
+    c = s / size if outside and size else 1
     identity = np.array([project(np.array([Q(int(i == j)) for i in range(D)])) for j in range(D)])
-    return (identity - c * np.outer(m, m) / D) * (1 / s + 1 / t) / 2
-
-
-def derivative(a: dict[str, Exact], e: Q, outside: bool) -> Exact:
-    v = centred(a["x"])
-    return secant(v, v, e, outside, centred)
+    return (identity - c * np.outer(v, v) / s**2 / D) / s
 
 
 def distance(mu: Exact, m: Exact, e: Q) -> Exact:
@@ -93,21 +89,17 @@ EXACT: dict[str, Callable[[dict[str, Exact], Q, bool], Exact]] = {
     "potential": lambda a, e, o: D * root(square(centred(a["x"])) + e),
     "potential_rms": lambda a, e, o: D * root(square(a["x"]) + e),
     "jacobian": lambda a, e, o: a["gain"][:, None] * derivative(a, e, o),
-    "jacobian_rms": lambda a, e, o: a["gain"][:, None] * secant(a["x"], a["x"], e, o, same),
+    "jacobian_rms": lambda a, e, o: a["gain"][:, None] * derivative(a, e, o, same),
     "jacobian_product": lambda a, e, o: a["gain"] * (derivative(a, e, o) @ a["t"]),
     "jacobian_transpose_product": lambda a, e, o: derivative(a, e, o) @ (a["gain"] * a["t"]),
     "jacobian_singular_values": lambda a, e, o: singular(divisor(square(centred(a["x"])), e, o), e, o),
-    "secant": lambda a, e, o: a["gain"][:, None] * secant(centred(a["x"]), centred(a["z"]), e, o, centred),
     "jacobian_singular_values_rms": lambda a, e, o: singular(divisor(square(a["x"]), e, o), e, o)[[0, 0, 1, 2]],
-    "secant_rms": lambda a, e, o: a["gain"][:, None] * secant(a["x"], a["z"], e, o, same),
-    "secant_product": lambda a, e, o: a["gain"] * (secant(centred(a["x"]), centred(a["z"]), e, o, centred) @ a["t"]),
     "invert": lambda a, e, o: a["y"] * (e / (1 - root(square(a["y"]))) if o else root(e / (1 - square(a["y"])))),
     "center_writer": lambda a, e, o: centred(a["x"]),
     "fold_affine_weight": lambda a, e, o: a["x"] * a["gain"],
     "fold_affine_bias": lambda a, e, o: (a["x"] * a["bias"]).sum(),
     "project_direction": lambda a, e, o: a["x"] - (a["x"] @ a["gain"]) / square(a["gain"]) / D * a["gain"],
-    "jacobian_product_rms": lambda a, e, o: a["gain"] * (secant(a["x"], a["x"], e, o, same) @ a["t"]),
-    "secant_product_rms": lambda a, e, o: a["gain"] * (secant(a["x"], a["z"], e, o, same) @ a["t"]),
+    "jacobian_product_rms": lambda a, e, o: a["gain"] * (derivative(a, e, o, same) @ a["t"]),
     "centered_inner_product": lambda a, e, o: a["bias"] - 5 * a["variance"] * a["gain"],
     "ellipsoid_radius": lambda a, e, o: root(square(a["x"] / a["gain"])),
     "ellipsoid_offset": lambda a, e, o: abs((a["x"] / a["gain"]).sum()) / root((1 / a["gain"] ** 2).sum()),
@@ -132,7 +124,7 @@ FORMATS = {
 }
 """Exponents of the smallest and the largest numbers, and bits of a significand."""
 ENTRYWISE = "_from_m singular scale fixed"
-DATA = "x t z y gain bias variance weight"
+DATA = "x t y gain bias variance weight"
 
 
 def draw(generator: random.Random, dtype: str) -> tuple[dict[str, np.ndarray], float]:
@@ -155,7 +147,7 @@ def draw(generator: random.Random, dtype: str) -> tuple[dict[str, np.ndarray], f
 
     half = np.abs(rows(-2))[:, : D // 2]
     ordinary = generator.random() < 0.5
-    a = {"x": rows(), "z": rows(), "t": rows(0 if ordinary else None), "gain": row(0, 3), "bias": row(0, 3)}
+    a = {"x": rows(), "t": rows(0 if ordinary else None), "gain": row(0, 3), "bias": row(0, 3)}
     a |= {"variance": row(0, 3), "y": np.concatenate([half, -half], axis=-1)}
     if not ordinary:
         a |= {"bias": rows()[0], "variance": rows()[0]}
@@ -184,22 +176,21 @@ def size(name: str, a: dict[str, Exact], e: Q, o: bool, exact: Exact) -> Exact:
         return D * (largest["x"] if name == "ellipsoid_offset" else np.max(abs(a["x"] * a["gain"])))
     if "product" in name:
         centre = same if "rms" in name else centred
-        others = [centre(a[key]) for key in ("x", "z" if "secant" in name else "x")]
-        return largest["gain"] * largest["t"] * max(1 / divisor(square(v), e, o) for v in others)
+        return largest["gain"] * largest["t"] / divisor(square(centre(a["x"])), e, o)
     extra = largest["bias"] if "_norm" in name else 0
     return np.max(abs(exact)) + extra if name != "fold_affine_bias" else (abs(a["x"] * a["bias"])).sum()
 
 
 def condition(name: str, a: dict[str, Exact]) -> Q:
     """How much more than by rounding the errors of a row may be: κ of each row whose mean is subtracted."""
-    rows = [a["x"], *([a["z"]] if "secant" in name else []), *(a["all"].T if name == "batch_norm" else [])]
+    rows = [a["x"], *(a["all"].T if name == "batch_norm" else [])]
     squares = [(square(row), square(centred(row))) for row in rows]
     return sum((p / q for p, q in squares if q), Q(1))
 
 
 def steepness(a: dict[str, Exact], e: Q, o: bool) -> Q:
     """How far a number may move, in units of the smallest one, where arguments move by that."""
-    divisors = [divisor(square(centre(a[key])), e, o) for key in "xz" for centre in (centred, same)]
+    divisors = [divisor(square(centre(a["x"])), e, o) for centre in (centred, same)]
     return sum((1 / each for each in divisors if each), Q(1))
 
 

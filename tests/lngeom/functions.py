@@ -62,15 +62,8 @@ FUNCTIONS = {
     "jacobian_singular_values": Function(
         lambda a, eps, **place: derivatives.jacobian_singular_values(a["x"], eps=eps, **place)
     ),
-    "secant": Function(lambda a, eps, **place: lg.secant(a["x"], a["z"], a["gain"], eps=eps, **place)),
-    "secant_product": Function(
-        lambda a, eps, **place: derivatives.secant_product(a["x"], a["z"], a["t"], a["gain"], eps=eps, **place)
-    ),
     "jacobian_singular_values_rms": Function(
         lambda a, eps, **place: derivatives.jacobian_singular_values(a["x"], eps=eps, centered=False, **place)
-    ),
-    "secant_rms": Function(
-        lambda a, eps, **place: lg.secant(a["x"], a["z"], a["gain"], eps=eps, centered=False, **place)
     ),
     "invert": Function(lambda a, eps, **place: fibers.invert(a["y"], eps=eps, **place)),
     "center_writer": Function(lambda a, eps: folding.center_writer(a["weight"], layout="conv1d")[0]),
@@ -83,11 +76,6 @@ FUNCTIONS |= {
     "jacobian_product_rms": Function(
         lambda a, eps, **place: derivatives.jacobian_product(
             a["x"], a["t"], a["gain"], eps=eps, centered=False, **place
-        )
-    ),
-    "secant_product_rms": Function(
-        lambda a, eps, **place: derivatives.secant_product(
-            a["x"], a["z"], a["t"], a["gain"], eps=eps, centered=False, **place
         )
     ),
     "centered_inner_product": Function(
@@ -114,7 +102,6 @@ def data(d: int, n: int) -> dict[str, np.ndarray]:
         "bias": rng.normal(size=d),
         "variance": rng.uniform(0.5, 2.0, d),
         "weight": rng.normal(size=(7, d)),
-        "z": rng.normal(size=(n, d)),
     }
     rounded = {name: np.asarray(torch.tensor(value).bfloat16().double()) for name, value in draw.items()}
     # A vector of the ball of radius √d that is orthogonal to 1 without rounding.

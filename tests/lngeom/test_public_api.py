@@ -37,7 +37,7 @@ OLD = {name: place.rpartition(".")[2] for name, place in sorted(vars(lg)["_OLD"]
 
 def test_the_front_has_the_names_used_most() -> None:
     assert lg.__all__ == sorted(lg.__all__)
-    assert len(lg.__all__) == 11
+    assert len(lg.__all__) == 10
     for name in lg.__all__:
         assert getattr(lg, name) is OFFERED[name]
     hidden = {"TYPE_CHECKING", *MODULES, "kernel", "carriers", "cli", "verdicts"}
