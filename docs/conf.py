@@ -37,6 +37,7 @@ extensions = [
     "sphinx-mathjax-offline",
     "lngeom_evidence",
     "lngeom_functions",
+    "lngeom_graph",
     "lngeom_ledger",
     "lngeom_library",
     "lngeom_links",

@@ -133,7 +133,7 @@ class Evidence(SphinxDirective):
         ]
 
     def _neighbours(self, id: str) -> list[str]:
-        """The theorems that it uses, and those that rest on it."""
+        """The theorems that it uses, and those that rest on it, as the graph has them."""
         found = items(self.env.app)
         by = [(name, found[name]) for name in users(found)[id]]
         lines = []

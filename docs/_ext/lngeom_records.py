@@ -1,7 +1,8 @@
 """Records of the checks and of the committed runs, and which rests on which.
 
-One thing rests on another where a record says so: a claim names the theorem that settles it, a verdict of a committed
-run names the theorem that predicts it, a page names the theorem that it uses, and a certificate passes through the conclusion of another theorem.
+Boxes of theorems and the graph read the same nodes, so that neither can say more than the other. An edge is there where
+a record says so: a claim names the theorem that settles it, a verdict of a committed run names the theorem that
+predicts it, a page names the theorem that it uses, and a certificate passes through the conclusion of another theorem.
 """
 
 import csv
@@ -23,7 +24,7 @@ _REFERENCE = re.compile(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`")
 
 
 class Item(NamedTuple):
-    """A theorem, claim, prediction or page: where it is, what it says and rests on, and the columns that it reads."""
+    """A node of the graph: where it leads, what it says, what it rests on, and the columns that it reads."""
 
     kind: str
     status: str
