@@ -13,15 +13,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from lngeom.options import count, json_alone, json_option, option
+from lngeom.options import json_alone, json_option, option
 
 from ..support import Row
 
 Format = Literal["float64", "float32", "bfloat16", "float16"]
-
-
-def _order(text: str) -> str | int:
-    return text if text in ("any", "sequential", "pairwise") else count(text)
 
 
 @dataclass(frozen=True)
@@ -34,13 +30,6 @@ class Options:
     dtype: tuple[Format, ...] = option(("float32", "bfloat16", "float16"), "formats (default: all but float64)")
     ratio: tuple[float, ...] = option((1.0, 1e2, 1e4), "|μ|/σ of the row (default: 1 100 10000)", metavar="R")
     algorithm: Literal["two-pass", "merged", "one-pass"] | None = option(None, "default: two-pass or merged")
-    accumulate: Format | None = option(None, "of sums (default: float64 for float64, else float32)")
-    order: str | int = option(
-        "any",
-        "of each sum: any, sequential, pairwise, or the longest chain of additions (default: any)",
-        type=_order,
-        metavar="ORDER",
-    )
     json: str | None = json_option("the rows, with error null where there is no bound,", any_name=True)
 
 
@@ -57,8 +46,8 @@ def run(options: Options) -> int:
 
 def _theorem(options: Options) -> str:
     """The theorem in Coq that the bounds rest on, and what is derived by hand."""
-    if options.order != "any" or options.accumulate or options.algorithm == "one-pass":
-        return "a derivation by hand: the theorems in Coq are about any order of sums in the format of the operations"
+    if options.algorithm == "one-pass":
+        return "a derivation by hand"
     if options.kind == "rmsnorm":
         return "Family.rms_norm_never_accused (Coq)"
     if options.algorithm == "two-pass":
@@ -85,7 +74,7 @@ def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
     spread = x.std() if numpy.isfinite(x).all() else 0.0
     if not 0.5 <= spread <= 2:
         return {**told, "error": None, "note": f"{dtype} has no such row"}
-    names = ("eps", "kind", "algorithm", "accumulate", "order")
+    names = ("eps", "kind", "algorithm")
     low, high = lngeom.tolerance(x, dtype=dtype, **{name: getattr(options, name) for name in names}).box
     norms = {"layernorm": lngeom.layer_norm, "rmsnorm": lngeom.rms_norm}
     exact = norms[options.kind](x.astype(numpy.longdouble), eps=options.eps)

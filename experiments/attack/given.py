@@ -59,7 +59,7 @@ _WORDS = {
     "doctor": "--tokens --seed MODEL",
     "report": "FINISHED MODEL",
     "compare": "FINISHED BESIDE --csv --json",
-    "tolerance": "--d --dtype --ratio --eps --kind --order --accumulate --json",
+    "tolerance": "--d --dtype --ratio --eps --kind --algorithm --json",
     "check": "--d --eps --dtype --kind --allow --backward",
 }
 """Commands, with the options and arguments that each is given at random."""

@@ -115,33 +115,6 @@ class PrincipalAxes(ABC):
             rows[positions] = block
         return self._here(rows).T
 
-    @door
-    def apply(self, coordinates: Array) -> Array:
-        """Product V c of the (d, m) matrix of directions with vectors c, (..., m), without forming it; shape (..., d).
-
-        O(d²) time and O(d) memory per vector, as :meth:`adjoint`.
-        """
-        flat = self._flat("coordinates", coordinates, len(self))
-        result = np.zeros((flat.shape[0], self.d))
-        for positions, block in self._blocks():
-            result += flat[:, positions] @ block
-        return self._here(result.reshape(*coordinates.shape[:-1], self.d))
-
-    @door
-    def adjoint(self, vectors: Array) -> Array:
-        """Product Vᵀ z, shape (..., m): coordinates along the axes of the part in their span of z, shape (..., d)."""
-        flat = self._flat("vectors", vectors, self.d)
-        result = np.zeros((flat.shape[0], len(self)))
-        for positions, block in self._blocks():
-            result[:, positions] = flat @ block.T
-        return self._here(result.reshape(*vectors.shape[:-1], len(self)))
-
-    def _flat(self, name: str, vectors: Array, size: int) -> Floats:
-        namespace(self._like, vectors)  # raises where two libraries are mixed
-        if len(vectors.shape) == 0 or vectors.shape[-1] != size:
-            raise InputError(f"{name} have shape {tuple(vectors.shape)}: the last axis must have length {size}")
-        return to_numpy(vectors).reshape(math.prod(vectors.shape[:-1]), size)
-
 
 class CenteredAxes(PrincipalAxes):
     """Axes of the ellipsoid of LayerNorm, {g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d}."""
@@ -252,8 +225,7 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     2⁻⁵¹¹ to 2⁵¹¹.
 
     Returns PrincipalAxes with ``.semi_axes`` (m,) descending, m = d − max(1, k) for k zero gains (RMSNorm: d − k);
-    ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m); ``.apply`` and ``.adjoint`` multiply by V and Vᵀ without
-    forming it; ``.certificate()`` proves an interval around each length.
+    ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m); ``.certificate()`` proves an interval around each length.
 
     Source: Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973),
     section 5, for the secular equation; Li, LAPACK Working Note 89, for the iteration.
@@ -264,8 +236,6 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     <2 principal axes in dimension 3, semi-axes 4.58258 to 2.64575>
     >>> axes.semi_axes, axes.direction(0).round(3)
     (array([4.58257569, 2.64575131]), array([ 0.909,  0.101, -0.404]))
-    >>> bool(np.allclose(axes.adjoint(axes.direction(0)), [1, 0]))
-    True
     """
     return CenteredAxes(gain) if centered else CoordinateAxes(gain)
 

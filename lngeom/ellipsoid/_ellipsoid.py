@@ -6,13 +6,11 @@ import functools
 import math
 import warnings
 
-import numpy as np
-
 from .._beside import beside
 from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, namespace, widen
 from ..errors import InputError
-from ..projection import project, sized
-from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
+from ..projection import sized
+from ._axes import PrincipalAxes, dead_direction, principal_axes
 
 
 class Ellipsoid:
@@ -162,43 +160,6 @@ class Ellipsoid:
         if self.centered and not self._zeros:
             inside &= xp.abs(xp.sum(y, axis=-1)) <= math.sqrt(self.d) * slack
         return inside
-
-    @door
-    def support(self, u: Array) -> Array:
-        """Support function h(u) = max {u·z : z in the ellipsoid} = b·u + √d‖Π(g ∘ u)‖ (RMSNorm: no Π), shape (...)."""
-        check_vectors("u", u)
-        check_parameter("gain", self.gain, u)
-        xp = namespace(u, self.gain)
-        pulled = widen(u) * widen(self.gain)
-        pulled = project(pulled) if self.centered else pulled
-        along = xp.sum(widen(u) * widen(self.center), axis=-1)
-        return along + math.sqrt(self.d) * _norm(pulled)
-
-    @property
-    def log_volume(self) -> float:
-        """Natural logarithm of the m-dimensional volume, in O(d) without the axes; 0 (one point) where m = 0.
-
-        The unit ball's π^{m/2}/Γ(m/2 + 1) times the root of the product of the squared semi-axes, d^m times ∏g_i² ·
-        Σg_i⁻²/d (no zero gain), ∏_S g_i² · k/d (k ≥ 1 zeros), or ∏_S g_i² (RMSNorm).
-        """
-        m, size = self.dimension, np.abs(to_numpy(self.gain))
-        if m == 0:
-            return 0.0
-        size = size[size > 0.0]
-        product = 2.0 * float(np.sum(np.log(size)))
-        if self.centered and self._zeros:
-            product += math.log(self._zeros / self.d)
-        elif self.centered:
-            smallest = float(size.min())
-            product += math.log(float(np.sum((smallest / size) ** 2)) / self.d) - 2.0 * math.log(smallest)
-        ball = 0.5 * m * math.log(math.pi) - math.lgamma(0.5 * m + 1.0)
-        return ball + 0.5 * (m * math.log(self.d) + product)
-
-    @property
-    def volume(self) -> float:
-        """The m-dimensional volume; 0 or infinite where it leaves the range of float64 (see ``log_volume``)."""
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.exp(self.log_volume))
 
 
 def _norm(v: Array) -> Array:

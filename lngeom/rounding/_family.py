@@ -37,7 +37,7 @@ from ..projection import moments, project
 from ._constants import GUARD_REST, GUARD_TERMS, INCREMENT, MERGED_STEPS, SQUARE
 from ._formats import FORMATS, Format
 
-Order = Literal["any", "sequential", "pairwise"] | int
+Order = Literal["any"] | int
 Method = Literal["two-pass", "merged", "one-pass"]
 METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
 Reals = numpy.ndarray
@@ -100,20 +100,8 @@ class Sample:
 
 
 def partial_sums(terms: Reals, order: Order) -> Reals:
-    """T: sum of the absolute values of the partial sums of each row, shape (n, 1), or a bound of it."""
-    n, d = terms.shape
-    if d == 1:
-        return 0 * terms
-    if order == "sequential":
-        return numpy.sum(numpy.abs(numpy.cumsum(terms, axis=-1))[:, 1:], axis=-1, keepdims=True)
-    if order == "pairwise":
-        result = numpy.zeros((n, 1), dtype=REAL)
-        while terms.shape[-1] > 1:
-            even = terms.shape[-1] // 2 * 2
-            pairs = terms[:, 0:even:2] + terms[:, 1:even:2]
-            result = result + numpy.sum(numpy.abs(pairs), axis=-1, keepdims=True)
-            terms = numpy.concatenate([pairs, terms[:, even:]], axis=-1)
-        return result
+    """A bound of T, the sum of the absolute values of the partial sums of each row, shape (n, 1)."""
+    d = terms.shape[-1]
     additions = min(order, d - 1) if isinstance(order, int) else d - 1
     return additions * numpy.sum(numpy.abs(terms), axis=-1, keepdims=True)
 
@@ -130,7 +118,6 @@ class Arithmetic:
     storage: Format
     method: Method | None = None
     order: Order = "any"
-    confidence: float | None = None  # λ of a probabilistic bound: uT becomes λu√T₂ with T₂ ≤ T max|S_k|
 
     @classmethod
     def of(cls, dtype: str) -> Arithmetic:
@@ -153,11 +140,7 @@ class Arithmetic:
         """Bound of the error of the sum of each row of `terms`, shape (n, 1)."""
         u: Any = self.sums.roundoff if terms.dtype == object else float(self.sums.roundoff)
         d = terms.shape[-1]
-        bound = u * partial_sums(terms, self.order) * (1 + gamma(d, u))
-        if self.confidence is None:
-            return bound
-        size = numpy.sum(numpy.abs(terms), axis=-1, keepdims=True)
-        return numpy.minimum(bound, self.confidence * u * numpy.sqrt(bound / u * size) * (1 + gamma(d, u)))
+        return u * partial_sums(terms, self.order) * (1 + gamma(d, u))
 
 
 def gamma(k: float, u: float) -> float:

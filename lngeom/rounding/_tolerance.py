@@ -1,6 +1,5 @@
 r"""Tolerances of a norm kernel that declares how it computes, and the test that needs no declaration."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal, TypedDict, Unpack
 
@@ -23,7 +22,6 @@ class Kernel(TypedDict, total=False):
     algorithm: Method | None
     accumulate: str | None
     order: Order
-    confidence: float | None
 
 
 class Layer(TypedDict, total=False):
@@ -64,14 +62,11 @@ class Tolerance:
             infinite where no bound exists.
         alpha, theta: float64 arrays, shape (...). Bounds of the error of the mean, and of the relative error of the
             mean square that is divided by.
-        adversarial: True if the bounds hold for every rounding; False for a probabilistic bound, which chosen inputs
-            can break.
     """
 
     box: tuple[numpy.ndarray, numpy.ndarray]
     alpha: numpy.ndarray
     theta: numpy.ndarray
-    adversarial: bool
     _family: Family
 
     @door
@@ -113,19 +108,15 @@ def tolerance(
         x, gain, bias: Finite, taken as exact.
         kind: {"layernorm", "rmsnorm"}
         dtype: str or dtype. Format of `x` and of the output; default: that of `x`.
-        kernel: `algorithm`, `accumulate`, `order` and `confidence`, what is declared of the kernel.
+        kernel: `algorithm`, `accumulate` and `order`, what is declared of the kernel.
         algorithm: {"two-pass", "merged", "one-pass"}. Two passes that subtract the mean first; merged (Welford); or
             mean x² − μ². Default: the first two, in any form.
         accumulate: {"float64", "float32", "bfloat16", "float16"}. Format of the sums. Default float64 for float64,
             else float32. A half format means all operations.
-        order: "any", "sequential", "pairwise" or int. Order of each sum; an integer is the largest number of additions
-            that a term passes through.
-        confidence: λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least
-            1 − 2 exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
+        order: "any" or int. Order of each sum; an integer is the largest number of additions of a term.
 
     Returns a Tolerance: `box`, `alpha`, `theta`, and `accepts(y)`. Source: N. J. Higham, Accuracy and Stability of
-    Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41 (2019), theorem 2.4,
-    for `confidence`.
+    Numerical Algorithms, 2nd ed., section 4.2.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
@@ -149,7 +140,6 @@ def tolerance(
         (outward(low, rows.shape, -1), outward(high, rows.shape)),
         spread.alpha.astype(numpy.float64).reshape(lead),
         theta.astype(numpy.float64).reshape(lead),
-        arithmetic.confidence is None,
         family,
     )
 
@@ -254,28 +244,18 @@ def _name(dtype: object) -> str:
 
 
 def declared(
-    dtype: str,
-    algorithm: Method | None = None,
-    accumulate: str | None = None,
-    order: Order = "any",
-    confidence: float | None = None,
+    dtype: str, algorithm: Method | None = None, accumulate: str | None = None, order: Order = "any"
 ) -> Arithmetic:
     """The arithmetic of a kernel from its description."""
     if algorithm is not None and algorithm not in METHODS:
         msg = f"algorithm is {algorithm!r}: the variance is computed by one of {', '.join(METHODS)}, or None for any"
         raise InputError(msg)
-    known = order in ("any", "sequential", "pairwise") or (
-        isinstance(order, int) and not isinstance(order, bool) and order >= 1
-    )
-    if not known:
-        msg = f'order is {order!r}: give "any", "sequential", "pairwise" or the longest chain of additions >= 1'
+    if not (order == "any" or (isinstance(order, int) and not isinstance(order, bool) and order >= 1)):
+        msg = f'order is {order!r}: give "any" or the longest chain of additions >= 1'
         raise InputError(msg)
     if accumulate is not None and accumulate not in FORMATS:
         raise InputError(f"accumulate is {accumulate!r}: sums are kept in one of {', '.join(FORMATS)}")
-    if confidence is not None and not (math.isfinite(confidence) and confidence > 0):
-        msg = f"confidence is {confidence!r}: the factor λ of the probabilistic bound is positive, for example 6"
-        raise InputError(msg)
     plain = Arithmetic.of(dtype)
     sums = plain.sums if accumulate is None else FORMATS[accumulate]
     work = sums if sums.bits < plain.work.bits else plain.work
-    return Arithmetic(work, sums, FORMATS[dtype], algorithm, order, confidence)
+    return Arithmetic(work, sums, FORMATS[dtype], algorithm, order)

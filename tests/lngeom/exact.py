@@ -103,7 +103,6 @@ EXACT: dict[str, Callable[[dict[str, Exact], Q, bool], Exact]] = {
     "centered_inner_product": lambda a, e, o: a["bias"] - 5 * a["variance"] * a["gain"],
     "ellipsoid_radius": lambda a, e, o: root(square(a["x"] / a["gain"])),
     "ellipsoid_offset": lambda a, e, o: abs((a["x"] / a["gain"]).sum()) / root((1 / a["gain"] ** 2).sum()),
-    "ellipsoid_support": lambda a, e, o: D * root(square(centred(a["x"] * a["gain"]))),
     "dead_direction": lambda a, e, o: (1 / a["gain"]) / root((1 / a["gain"] ** 2).sum()),
 }
 
@@ -172,8 +171,8 @@ def size(name: str, a: dict[str, Exact], e: Q, o: bool, exact: Exact) -> Exact:
         return largest["x"] / root(square(a["x"]) + e)
     if name == "centered_inner_product":
         return abs(a["bias"]) + 5 * abs(a["variance"] * a["gain"])
-    if name in ("ellipsoid_offset", "ellipsoid_support"):
-        return D * (largest["x"] if name == "ellipsoid_offset" else np.max(abs(a["x"] * a["gain"])))
+    if name == "ellipsoid_offset":
+        return D * largest["x"]
     if "product" in name:
         centre = same if "rms" in name else centred
         return largest["gain"] * largest["t"] / divisor(square(centre(a["x"])), e, o)

@@ -83,7 +83,6 @@ FUNCTIONS |= {
     ),
     "ellipsoid_radius": Function(lambda a, eps: lg.Ellipsoid(a["gain"]).relative_radius(a["x"]), wide=True),
     "ellipsoid_offset": Function(lambda a, eps: lg.Ellipsoid(a["gain"]).offset(a["x"]), wide=True),
-    "ellipsoid_support": Function(lambda a, eps: lg.Ellipsoid(a["gain"]).support(a["x"]), wide=True),
 }
 FUNCTIONS |= {
     f"{name} outside": replace(function, call=partial(function.call, placement="outside"))

@@ -1,7 +1,6 @@
 """The two-parameter family: no correct kernel leaves it in any order of summation, and little else is in it."""
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,64 +31,6 @@ def test_no_order_of_summation_is_rejected(algorithm: str) -> None:
                     assert allowed.accepts(y), (d, shift, form)
 
 
-def rounding(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """fl(a + b) − (a + b), exact by the algorithm of Knuth."""
-    total = a + b
-    part = total - a
-    return -((a - (total - part)) + (b - part))
-
-
-def adversarial(dtype: str, order: str, d: int) -> np.ndarray:
-    """A row with μ/σ near 10⁴ whose sums round upward: each next component is the best of 64, or each level of the tree
-    keeps the better half of its pairs. Half formats have only such rows of two neighbours, summed exactly."""
-    rng, step = np.random.default_rng(1), 2 * ROUNDOFF[dtype]
-    if dtype in ("bfloat16", "float16"):
-        row = np.full(d, 2 - 4 * step, dtype=np.float32)
-        row[rng.permutation(d)[: max(1, round(d * (2e-4 / step) ** 2))]] += step
-        return row
-
-    def drawn(*shape: int) -> np.ndarray:
-        return (rng.normal(size=shape) + 1e4).astype(dtype)
-
-    if order == "sequential":
-        row = drawn(d)
-        total = row[0]
-        for k in range(1, d):
-            choice = drawn(64)
-            row[k] = choice[rounding(np.full_like(choice, total), choice).argmax()]
-            total = total + row[k]
-        return row
-    groups = drawn(d * d, 1)
-    total = groups[:, 0]
-    while len(groups) > 1:
-        best = np.argsort(-rounding(total[::2], total[1::2]), kind="stable")[: len(groups) // 4]
-        total = (total[::2] + total[1::2])[best]
-        groups = groups.reshape(len(groups) // 2, -1)[best]
-    return groups[0]
-
-
-@pytest.mark.parametrize("order", ["sequential", "pairwise"])
-@pytest.mark.parametrize("dtype", TORCH)
-def test_a_declared_order_is_within_ten_times_of_what_a_search_finds(dtype: str, order: Any) -> None:
-    """μ/σ near 10⁴ at d = 1024; sums of half formats are kept in float32."""
-    d = 1024
-    x = adversarial(dtype, order, d)[None]
-    kappa = float(lg.projection.condition_number(x.astype(np.float64))[0])
-    assert 5e3 < kappa < 2e4
-    sums = {
-        "sequential": lambda terms: terms.cumsum(-1, dtype=terms.dtype)[:, -1:],
-        "pairwise": lambda terms: terms if terms.shape[-1] == 1 else sums["pairwise"](terms[:, ::2] + terms[:, 1::2]),
-    }
-    one = x.dtype.type(1)
-    centered = x - sums[order](x) / (d * one)
-    got = rounded(centered / np.sqrt(sums[order](centered * centered) / (d * one) + one * 1e-5), dtype)
-    allowed = lg.tolerance(x, eps=1e-5, algorithm="two-pass", order=order, dtype=dtype)
-    assert allowed.accepts(got)
-    exact = lg.layer_norm(x.astype(np.longdouble), eps=1e-5)  # rounds 2⁻¹¹ of float64
-    width = np.maximum(allowed.box[1] - exact, exact - allowed.box[0])
-    assert width.max() <= 10 * abs(got - exact).max()
-
-
 @pytest.mark.parametrize("dtype", TORCH)
 def test_torch_is_accepted_and_its_neighbours_are_not(dtype: str) -> None:
     generator = torch.Generator().manual_seed(5)
@@ -97,7 +38,6 @@ def test_torch_is_accepted_and_its_neighbours_are_not(dtype: str) -> None:
     functional = torch.nn.functional
     allowed = lg.tolerance(x, gain, bias, eps=1e-5)
     assert allowed.accepts(functional.layer_norm(x, (64,), gain, bias, 1e-5))
-    assert allowed.adversarial
     c, v = x.double() - x.double().mean(-1, keepdim=True), x.double().var(-1, keepdim=True)
     assert not allowed.accepts((c / torch.sqrt(v + 1e-5) * gain.double() + bias.double()).to(TORCH[dtype]))
     root_mean_square = lg.tolerance(x, gain, eps=1e-6, kind="rmsnorm", dtype=TORCH[dtype])
@@ -132,11 +72,8 @@ def test_declared_algorithms_are_told_apart() -> None:
     assert not lg.tolerance(x, eps=1e-5).accepts(got)
     assert lg.tolerance(x, eps=1e-5, algorithm="one-pass").accepts(got)
     wide = lg.tolerance(x, eps=1e-5, algorithm="two-pass")
-    likely = lg.tolerance(x, eps=1e-5, algorithm="two-pass", confidence=3.0)
     exactly = lg.tolerance(x, eps=1e-5, algorithm="two-pass", accumulate="float64")
-    assert (exactly.alpha < likely.alpha).all()
-    assert (likely.alpha < wide.alpha).all()
-    assert not likely.adversarial
+    assert (exactly.alpha < wide.alpha).all()
     half = np.float16(1) * x[:, :16].astype(np.float16) - np.float16(3000)
     low = (half - half.mean(-1, keepdims=True)) / half.std(-1, keepdims=True)
     assert lg.tolerance(half, eps=0.0, accumulate="float16").accepts(low)
