@@ -45,7 +45,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
     _LATER = {"explain_difference": "rounding", "tolerance": "rounding"}
     _MOVED = {
         "angles": "IsotropicAngle angle_from_inner_product angle_from_moments angle_to_uniform",
-        "derivatives": "jacobian_product jacobian_singular_values jacobian_transpose_product potential",
+        "derivatives": "jacobian_product jacobian_singular_values jacobian_transpose_product",
         "ellipsoid": "Certificate PrincipalAxes dead_direction",
         "epsilon": "matching_eps",
         "errors": "InputError LngeomError",

@@ -1,4 +1,4 @@
-"""First derivatives of LayerNorm and RMSNorm in closed form, and the potential."""
+"""First derivatives of LayerNorm and RMSNorm in closed form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import InputError
 from .norms import Normalized, Placement, normalized, scale
 from .projection import project, sized
 
-__all__ = ["jacobian", "jacobian_product", "jacobian_singular_values", "jacobian_transpose_product", "potential"]
+__all__ = ["jacobian", "jacobian_product", "jacobian_singular_values", "jacobian_transpose_product"]
 
 
 def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Array:
@@ -170,22 +170,3 @@ def jacobian_singular_values(
 def _radial(eps: Carrier, tangential: Array, placement: Placement) -> Array:
     radial = eps * tangential * tangential  # in this order nothing leaves the range of the dtype
     return radial * tangential if placement == "inside" else radial
-
-
-@door
-def potential(x: Array, *, eps: Carrier, centered: bool = True) -> Array:
-    """Convex function φ(x) = d√(σ² + ε) whose gradient is the standardized vector: ∇φ = :func:`standardize`.
-
-    LayerNorm before its gain is therefore monotone, its Jacobian symmetric positive semidefinite, and it is
-    1/√ε-Lipschitz and √ε-cocoercive. For ε inside the root. Returns shape (...); at ε = 0 it is √d ‖Πx‖, with a kink
-    where Πx = 0. Source: Baillon and Haddad, Israel J. Math. 26 (1977), for cocoercivity of the gradient of a smooth
-    convex function.
-
-    >>> import numpy as np, lngeom as lg
-    >>> float(lg.derivatives.potential(np.array([3.0, -3.0]), eps=7.0))
-    8.0
-    """
-    check_vectors("x", x)
-    terms = normalized(x, eps=eps, placement="inside", centered=centered)
-    root = terms.divisor if terms.unit is None else terms.divisor / terms.unit
-    return namespace(x).sum(root * namespace(x).ones_like(terms.v), axis=-1)

@@ -343,43 +343,6 @@ def _(goal, given, g, v, lam):
 
 
 @st.composite
-def two_axes(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """Two eigenvectors of GΠG, each on coordinates of its own."""
-    first = draw(axes(d - d // 2))
-    second = draw(axes(d // 2)) if d > 1 else {"g": [], "v": [], "lam": 2}
-    zeros = [0] * len(first["v"]), [0] * len(second["v"])
-    v, w = first["v"] + zeros[1], zeros[0] + second["v"]
-    return {"g": first["g"] + second["g"], "v": v, "w": w, "lam": first["lam"], "mu": second["lam"]}
-
-
-@theorem(RIECHERS, "axes of the hyperellipsoid", "calls the eigenstates principal axes", models=two_axes)
-def test_orthogonal_axes(g: Vector, v: Vector, w: Vector, lam: Scalar, mu: Scalar):
-    """Axes of different lengths are orthogonal.
-
-    GΠGv = λv, GΠGw = μw and λ ≠ μ imply v·w = 0
-    """
-    assume(spread(g, v) == lam * v, "GΠGv = λv")
-    assume(spread(g, w) == mu * w, "GΠGw = μw")
-    assume(lam - mu != 0, "λ ≠ μ")
-    assert dot(v, w) == 0
-    wrong(
-        "the same for G²Π, which is not symmetric",
-        given=lambda: [
-            ("G²Πv = λv", g * g * lg.project(v) == lam * v),
-            ("G²Πw = μw", g * g * lg.project(w) == mu * w),
-            ("λ ≠ μ", lam - mu != 0),
-        ],
-    )
-
-
-@test_orthogonal_axes.proof
-def _(goal, given, g, v, w, lam, mu):
-    first, second, apart = given
-    vanishes = sy.prove(sy.equal(dot(v, w) * (lam - mu), 0), (first, lam * v), (second, mu * w))
-    return sy.prove(goal, sy.cancel(dot(v, w), vanishes, apart))
-
-
-@st.composite
 def zero_gains(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Gains of which one at least is 0, and their inverses on the support."""
     g, k = draw(vectors(d)), draw(st.integers(0, d - 1))

@@ -182,9 +182,6 @@ def test_fixed_point(x: Vector, eps: Epsilon):
     """A layer multiplies the distance of the variance from 1 − ε by ε/(v + ε).
 
     v′ − (1 − ε) = ε(v − (1 − ε))/(v + ε), with v′ the variance of LN_ε(x)
-
-    Last step: For 0 < ε < 1 and x not constant the variances of LN_ε(x), LN_ε(LN_ε(x)), … tend to 1 − ε, in every
-    Archimedean real closed field, such as that of the real numbers.
     """
     assume(eps > 0)
     before, after = variance(x), variance(lg.standardize(x, eps=eps))

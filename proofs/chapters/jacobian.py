@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
-from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential
+from lngeom.derivatives import jacobian_product, jacobian_transpose_product
 from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
 from lngeom.norms import scale
 from lngeom.strategies import centred, vectors
@@ -61,27 +61,6 @@ def test_transpose(x: Vector, v: Vector, w: Vector, g: Vector, eps: Epsilon):
     forward = dot(w, jacobian_product(x, v, g, eps=eps))
     assert forward == dot(jacobian_transpose_product(x, w, g, eps=eps), v)
     wrong("symmetric with a gain too", lambda: forward == dot(jacobian_product(x, w, g, eps=eps), v))
-
-
-@theorem(OWN, "Jacobian", "the standardized vector is a gradient")
-def test_potential(x: Vector, v: Vector, eps: Epsilon):
-    """LayerNorm without gain is the gradient of d√(σ² + ε).
-
-    D φ(x)·v = y·v with φ(x) = d√(σ² + ε), where σ² + ε > 0
-
-    Last step: Where σ² + ε > 0 the formal derivative is the derivative of the function.
-
-    Remark: Its Hessian is positive semidefinite, so φ is convex and LayerNorm without gain is monotone. At ε = 0 it has
-    a kink on the line of constant vectors.
-    """
-    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the formal derivative and y are both 0")
-    along = dot(lg.standardize(x, eps=eps), v)
-    assert derivative(lambda t: potential(t, eps=eps), x, v) == along
-    wrong(
-        "potential √(σ² + ε), without the factor d",
-        lambda: derivative(lambda t: potential(t, eps=eps) / dim(t), x, v) == along,
-    )
-    wrong("potential of RMSNorm", lambda: derivative(lambda t: potential(t, eps=eps, centered=False), x, v) == along)
 
 
 @st.composite

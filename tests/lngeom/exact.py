@@ -86,8 +86,6 @@ EXACT: dict[str, Callable[[dict[str, Exact], Q, bool], Exact]] = {
     "relative_radius": lambda a, e, o: root(square(normed(centred(a["x"]), e, o))),
     "relative_radius_from_mean_square": lambda a, e, o: root(a["variance"]) / divisor(a["variance"], e, o),
     "matching_eps": lambda a, e, o: matched(square(centred(a["x"])), e, o),
-    "potential": lambda a, e, o: D * root(square(centred(a["x"])) + e),
-    "potential_rms": lambda a, e, o: D * root(square(a["x"]) + e),
     "jacobian": lambda a, e, o: a["gain"][:, None] * derivative(a, e, o),
     "jacobian_rms": lambda a, e, o: a["gain"][:, None] * derivative(a, e, o, same),
     "jacobian_product": lambda a, e, o: a["gain"] * (derivative(a, e, o) @ a["t"]),

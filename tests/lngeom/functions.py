@@ -49,8 +49,6 @@ FUNCTIONS = {
         lambda a, eps, **place: epsilon.relative_radius_from_mean_square(a["variance"], eps=eps, **place), wide=True
     ),
     "matching_eps": Function(lambda a, eps, **place: epsilon.matching_eps(a["x"], eps=eps, **place), wide=True),
-    "potential": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps), wide=True),
-    "potential_rms": Function(lambda a, eps: derivatives.potential(a["x"], eps=eps, centered=False), wide=True),
     "jacobian": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, **place)),
     "jacobian_rms": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, centered=False, **place)),
     "jacobian_product": Function(

@@ -13,7 +13,7 @@ import torch
 
 import lngeom as lg
 from lngeom.angles import IsotropicAngle
-from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential
+from lngeom.derivatives import jacobian_product, jacobian_transpose_product
 from lngeom.fibers import invert
 from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
 from lngeom.norms import batch_norm
@@ -120,7 +120,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: IsotropicAngle(1), "d is 1: an angle needs a dimension that is an integer >= 2"),
     (lambda: typeless.angles.IsotropicAngle(3.0), "d is 3.0"),
     # gains
-    (lambda: potential(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
+    (lambda: lg.jacobian(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
     (lambda: lg.principal_axes(np.array([1.0, np.nan])), "NaN"),
     (lambda: lg.principal_axes(np.array([1.0, np.inf])), "infinity"),
     (lambda: lg.principal_axes(X), "one layer has one gain vector"),

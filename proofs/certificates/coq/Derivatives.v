@@ -212,13 +212,4 @@ apply: dual_div (dual_centre _ _ _) _; first by rewrite gt_eqF ?sqrtr_gt0.
 by apply: dual_sqrt => //; apply: dual_add (dual_variance _ _) (dual_const _).
 Qed.
 
-(** jacobian.potential: Where σ² + ε > 0 the formal derivative is the derivative of the function. *)
-Theorem jacobian__potential__last_step eps x v : 0 < variance x + eps ->
-  derivative (fun t => \sum_(j < n.+1) Num.sqrt (variance (moved x v t) + eps) * 1) (\sum_j LN eps x j * v j).
-Proof.
-move=> pos; rewrite -[X in derivative _ X](jacobian__potential v pos).
-apply: dual_derivative; apply: dual_sum => j; apply: dual_mul; last by rewrite mul0r; apply: dual_const.
-by apply: dual_sqrt => //; apply: dual_add (dual_variance _ _) (dual_const _).
-Qed.
-
 End Derivatives.
