@@ -1,15 +1,14 @@
 """The zoo of publicly reported faults, each rebuilt in ``tests/kernels`` and run through the check: a few minutes.
 
-``python -m experiments.norm_bug_zoo docs/results/norm_bug_zoo.csv`` writes the table; exit code 1 if a fault that was
-not held out is missed.
+``python -m experiments.norm_bug_zoo docs/results/norm_bug_zoo.csv`` writes the table anew but for the faults that were
+held out, which were tried once; exit code 1 if another is missed.
 """
 
 import sys
 from pathlib import Path
 
 from empirical.check import check
-from empirical.support import write_table
-from tests.kernels.held_out import HELD_OUT
+from empirical.support import read_table, write_table
 from tests.kernels.reported import STAND_INS, StandIn
 
 
@@ -26,19 +25,19 @@ def row(stand_in: StandIn) -> dict[str, str]:
         "verdict": finding.verdict,
         "name": name,
         "caught": "yes" if right else "no",
-        "held out": "yes" if stand_in in HELD_OUT else "",
+        "held out": "",
     }
 
 
 def main(table: Path) -> int:
     """Writes the table and prints the counts; returns the exit code."""
-    rows = [row(stand_in) for stand_in in (*STAND_INS, *HELD_OUT)]
-    write_table(table, rows)
+    rows = [row(stand_in) for stand_in in STAND_INS]
+    write_table(table, [*rows, *(each for each in read_table(table) if each["held out"])])
     missed = [each for each in rows if each["caught"] == "no"]
     for each in missed:
         print(f"not caught: {each['fault']}: {each['verdict']}: {each['name']}")
-    print(f"{len(rows) - len(missed)} of {len(rows)} faults caught, {len(HELD_OUT)} of them held out")
-    return int(any(not each["held out"] for each in missed))
+    print(f"{len(rows) - len(missed)} of {len(rows)} faults caught")
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

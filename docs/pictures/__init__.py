@@ -5,10 +5,9 @@ from ._block import block
 from ._derivative import jacobian
 from ._fibers import fibers
 from ._outputs import eps_sweep, keys, outputs
-from ._relatives import mirror, squashing
+from ._relatives import mirror
 from ._rms import layer_norm_rms_norm
 from ._steps import steps
-from ._stream import residual_growth
 
 __all__ = [
     "axes",
@@ -20,7 +19,5 @@ __all__ = [
     "layer_norm_rms_norm",
     "mirror",
     "outputs",
-    "residual_growth",
-    "squashing",
     "steps",
 ]
