@@ -6,38 +6,35 @@ from array_api_compat import device
 
 from .carriers import Array, Carrier, check_parameter, check_vectors, door, namespace, narrow, widen
 from .errors import InputError
-from .norms import Normalized, Placement, normalized, scale
+from .norms import Placement, normalized, scale
 from .projection import project, sized
 
 __all__ = ["jacobian", "jacobian_product", "jacobian_singular_values", "jacobian_transpose_product"]
 
 
 def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Array:
-    """Jacobian (I − c·yyᵀ/d)/D without gain times `vector`; it is symmetric, so that this serves both sides."""
+    """Jacobian (I − c·yyᵀ/d)/D without gain times `vector`; it is symmetric, so that this serves both sides.
+
+    c is 1, or D/σ for ε outside the root. The division by D is last, in an order in which nothing leaves the range but
+    the result.
+    """
     terms = normalized(x, eps=eps, placement=placement, centered=centered)
-    size = None if placement == "inside" else scale(terms.square, eps=0)
-    return _divided(_less_radial(vector, terms.y, terms.v, size, terms.divisor, centered=centered), terms)
-
-
-def _divided(product: Array, terms: Normalized) -> Array:
-    """The product over D, in an order in which nothing leaves the range but the result."""
+    xp = namespace(terms.y, vector)
+    wide, unit = sized(project(widen(vector)) if centered else widen(vector))
+    c, along = 1, terms.y
+    if placement == "outside":
+        size = scale(terms.square, eps=0)
+        if hasattr(size, "shape"):
+            # c·y is v/σ: c alone may leave the range. The direction of v = 0 is arbitrary, its term vanishes with y.
+            along = terms.v / xp.where(size > 0, size, xp.ones_like(size))
+        else:
+            c = terms.divisor / size
+    product = wide - c * xp.mean(along * wide, axis=-1, keepdims=True) * terms.y
+    product = product if unit is None else product / unit
     if terms.unit is None:
         return product / terms.divisor
-    half = namespace(product).sqrt(terms.unit)
+    half = xp.sqrt(terms.unit)
     return product / (terms.divisor / half) * half
-
-
-def _less_radial(vector: Array, y: Array, v: Array, size: Array | None, divisor: Array, *, centered: bool) -> Array:
-    """The `vector` t as (I − c·yyᵀ/d)Πt with y = v/D, where c is 1, or D/σ for the `size` σ of v."""
-    xp = namespace(y, vector)
-    wide, unit = sized(project(widen(vector)) if centered else widen(vector))
-    if size is None or not hasattr(size, "shape"):
-        c, along = (1 if size is None else divisor / size), y
-    else:
-        # c·y is v/σ: c alone may leave the range. The direction of v = 0 is arbitrary, its term vanishes with y.
-        c, along = 1, v / xp.where(size > 0, size, xp.ones_like(size))
-    product = wide - c * xp.mean(along * wide, axis=-1, keepdims=True) * y
-    return product if unit is None else product / unit
 
 
 def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vector") -> None:
