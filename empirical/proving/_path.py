@@ -44,10 +44,25 @@ class Path:
         return tracing.Autograd(program, self.axes, self.dtype, leaves, tuple(sorted(trace.numbers)))
 
     @property
+    def single(self) -> bool:
+        """Whether d = 1 on this path, so that a vector is a number."""
+        return self.trace.ground.single
+
+    def of_one_component(self) -> Path:
+        """The same path where a vector is a number."""
+        ground = Ground(single=True)
+        ground.facts = self.trace.ground.facts
+        trace, output = self.again(ground)
+        for name in ("branches", "given", "sources", "written", "unexamined", "replayed"):
+            setattr(trace, name, getattr(self.trace, name))
+        return Path(self.program, self.axes, self.dtype, trace, output)
+
+    @property
     def names(self) -> Names:
         """The names in the output."""
         atoms = kernel.atoms_of([self.output.value])
-        vectors = [name for name in self.trace.vectors if ("v", name) in atoms and name != "x"]
+        kind = "s" if self.single else "v"
+        vectors = [name for name in self.trace.vectors if (kind, name) in atoms and name != "x"]
         literals = self.program.literals
         scalars = {name: literals.text(name) for name in literals.values if ("s", name) in atoms}
         return Names(tuple(vectors), tuple(name for name in vectors if self.trace.vectors[name]), scalars)
@@ -96,11 +111,14 @@ class Path:
         if self.program.front.held and self.program.size:
             yield self.program.size, False
             return
+        if self.single:
+            yield 1, False
+            return
         known = sorted(n for n in self.trace.integers if n <= 8192)
         yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
         yield from ((n, True) for n in known)
         if self.trace.sizes_asked:
-            yield from ((n, False) for n in self.trace.near)
+            yield from ((n, False) for n in (1, 2, 3, *self.trace.near))
 
     @property
     def scales(self) -> tuple[float, ...]:
@@ -125,6 +143,7 @@ class Path:
         text, literals = kernel.text(term), self.program.literals
         for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
             text = text.replace(kernel.text(kernel.scalar(name)), literals.text(name))
+        text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
 
 

@@ -78,7 +78,8 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
             return None
     if not path.trace.opaque and d <= _EXACT:  # decided in fractions
         difference = path.output.value - definition.value(path.trace.ground)
-        if kernel.holds(Formula(difference, "="), values, d, total=False) is not False:
+        numbers = {name: value[0] if isinstance(value, tuple) else value for name, value in values.items()}
+        if kernel.holds(Formula(difference, "="), numbers if path.single else values, d, total=False) is not False:
             return None
     literals = path.program.literals
     constants = (

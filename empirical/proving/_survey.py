@@ -47,10 +47,12 @@ class Survey:
             elif isinstance(output, Exception):
                 self.raised.append((trace, output))
             else:
-                self.paths.append(Path(program, axes, dtype, trace, output))
+                path = Path(program, axes, dtype, trace, output)
+                single = bool(trace.sizes_asked and trace.ground.sign(trace.ground.d - 1, "="))
+                self.paths.append(path.of_one_component() if single and not trace.opaque else path)
         if not self.paths:
             raise self.raised[0][1]
-        self.paths = _merged(self.paths)
+        self.paths = sorted(_merged(self.paths), key=lambda path: path.single)
         for path in self.paths:
             path.raised = [trace for trace, _ in self.raised]
 
@@ -60,6 +62,7 @@ class Survey:
         given = {name: value for trace in traces for name, value in trace.given.items()}
         sources = {name: _hash(code) for trace in traces for name, code in trace.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.unexamined})
+        unseen += [self.program.front.excluded] if self.program.front.excluded else []
         unexamined = [*self._circumstances(), *self._too_large(), *self._formats(), *unseen]
         return {
             "shape": self._shape,

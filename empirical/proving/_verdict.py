@@ -71,7 +71,8 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
                 break
             continue
         try:
-            proof = _together([_of_path(path, kind) for path in survey.paths], survey.paths)
+            known = list[Candidate]()
+            proof = _together([_of_path(path, kind, known) for path in survey.paths], survey.paths)
             if not proof.certificates:
                 return proof
             proof = replace(proof, **survey.world())
@@ -98,16 +99,19 @@ def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
 # ---------------------------------------------------------------------------------------------------------- one path
 
 
-def _of_path(path: Path, kind: str | None) -> Proof:
+def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
+    """The verdict on one path; `known` are the definitions of those before."""
     facts = path.facts
     defined, undefined = path.obligations(path.trace)
     ranges = (", proved for d > 1" if SEVERAL in fact.hypotheses else ", proved" for fact in defined)
     shown = tuple(f"{kernel.formula(fact.conclusion)}{text}" for fact, text in zip(defined, ranges, strict=True))
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
+    unused = [] if path.single else unused
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
     common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
     common["sizes"] = tuple(path.trace.near)
-    identified = _identified(path, facts)
+    identified = _identified(path, facts, known)
+    known += [identified[0]] if identified else []
     expected = _expected(path, kind or (identified[0].kind if identified else ""))
     if identified is None:
         # Where nobody said which is meant, what may still be the other one is not refuted.
@@ -132,12 +136,17 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     if alone is None and path.trace.builds:
         reach += f" in the place of the {path.trace.builds} that it was built with"
-    trace, output = path.again(RecordedGround(Table()))
+    trace, output = path.again(RecordedGround(Table(), single=path.single))
     certificates = path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
     literals = path.program.literals
-    known = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
+    told = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
     settings = {kernel.greater(kernel.scalar(n)) for n in literals.values if not literals.is_constant(n)}
-    assumed = sorted(kernel.formula(h) for h in hypotheses | settings if not kernel.atoms_of([h.term]) <= known)
+    made = {(kind, name) for _, _, name in path.trace.opaque for kind in "sv" if path.trace.is_computed(name)}
+    assumed = sorted(
+        kernel.formula(h)
+        for h in hypotheses | settings
+        if not (atoms := kernel.atoms_of([h.term])) <= told and not atoms & made
+    )
     return Proof(
         "proved" if exact else "variant",
         f"{path.program.name} computes {candidate.text}",
@@ -169,8 +178,8 @@ def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     return lemmas
 
 
-def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | None:
-    """The definition that the output is, with the proof."""
+def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tuple[Candidate, Proved] | None:
+    """The definition that the output is, with the proof; of one component, where many are the same, a known one."""
     names, lemmas = path.names, _absolutes(path, facts)
     for (size, alone), scale in itertools.product(path.sizes(), path.scales):
         rng = np.random.default_rng(size)
@@ -178,7 +187,8 @@ def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | N
         ground = FloatGround(values, size)
         try:
             with np.errstate(all="ignore"):
-                candidates = matching(names, ground, path.again(ground)[1].value)
+                output = path.again(ground)[1].value
+                candidates = known if path.single and known else matching(names, ground, output)
         except Refusal:  # this dimension takes another branch
             continue
         assumed = [kernel.assume(kernel.equal(kernel.d, size))] if alone else []

@@ -8,7 +8,8 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -22,6 +23,7 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 _STRIDE = 8
 """The longest step of a slice."""
 
+_PART = re.compile(rf"({REST})?(d_over|every_\d|first|last|chunk_\d+(_from)?)_\d+")
 _ONE = ("first_1", "last_1")
 """The parts of one component, which every row has."""
 
@@ -63,7 +65,7 @@ class Arr:
     rows; a sum over rows keeps its summand and may then only be passed on linearly.
     """
 
-    __slots__ = ("axes", "dtype", "memory", "summed", "trace", "value")
+    __slots__ = ("axes", "dtype", "largest_of", "log_of", "memory", "number", "summed", "trace", "value")
 
     def __init__(
         self,
@@ -78,6 +80,9 @@ class Arr:
         self.trace, self.value, self.axes, self.dtype = trace, value, tuple(axes), dtype
         self.memory = memory or Memory(labels=self.labels)
         self.memory.arrays.append(self)
+        self.log_of: tuple[Arr, Fraction] | None = None  # of which this is a multiple of the logarithm
+        self.largest_of: Arr | None = None
+        self.number: Fraction | None = None
         self.summed = summed
         labels = self.labels
         if len(labels) != len(set(labels)):
@@ -127,7 +132,9 @@ class Arr:
         value = other.value if isinstance(other, Num) else self.trace.constant(other)
         if value is None:
             self.trace.refuse("the number of rows is computed with")
-        return Arr(self.trace, value, (), self.dtype)
+        made = Arr(self.trace, value, (), self.dtype)
+        made.number = Fraction(other) if not isinstance(other, Num) and isinstance(other, int | float) else None
+        return made
 
     def combined(self, other: object, operation: Callable[[Array, Array], Array], dtype: str | None = None) -> Arr:
         """A binary operation, with axes broadcast from the right: equal labels, or an axis of size 1."""
@@ -145,7 +152,13 @@ class Arr:
         square = operation is operator.mul and other.value is self.value
         result = self.trace.square(self.value) if square else operation(self.value, other.value)
         value = self.trace.ground.rounded(result, dtype or self.dtype)
-        return Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
+        made = Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
+        if operation in (operator.mul, operator.truediv) and self.log_of and other.number:
+            of, factor = self.log_of
+            made.log_of = of, factor * other.number if operation is operator.mul else factor / other.number
+        elif operation is operator.mul and other.log_of and self.number:
+            made.log_of = other.log_of[0], other.log_of[1] * self.number
+        return made
 
     def divided(self, other: object, dtype: str | None = None) -> Arr:
         """The quotient, which is defined where no divisor is 0."""
@@ -156,13 +169,17 @@ class Arr:
     def maximum(self, other: object, *, sign: int = 1) -> Arr:
         """The larger one, (a + b + |a − b|)/2, or with sign −1 the smaller one."""
         other = self._operand(other)
+        if self.largest_of is not None and other.number and sign > 0:
+            return self.largest_of.largest(None, low=other.number, axes=self.axes)
         gap = self.combined(other, operator.sub).absolute()
         return self.combined(other, operator.add).combined(gap if sign > 0 else -gap, operator.add).divided(2)
 
     def absolute(self) -> Arr:
         """|x|."""
         self.trace.absolutes.append(self.value)
-        return self._alone(abs(self.value))
+        made = self._alone(abs(self.value))
+        self.trace.magnitudes.append(made.value)
+        return made
 
     def power(self, exponent: Num | float) -> Arr:
         """A power whose exponent is a multiple of 1/2."""
@@ -171,6 +188,39 @@ class Arr:
     def root(self) -> Arr:
         """√x, which is defined where nothing is negative."""
         return self._alone(root(self.trace, self.value))
+
+    def hypotenuse(self, other: object, dtype: str | None = None) -> Arr:
+        """√(a² + b²)."""
+        a, b = (value.combined(value, operator.mul) for value in (self, self._operand(other)))
+        return a.combined(b, operator.add, dtype).root()
+
+    def logarithm(self) -> Arr:
+        """The logarithm, which is defined where x is positive; of its multiples is known of what."""
+        self.trace.require(self.value, ">")
+        made = self.applied("log")
+        made.log_of = self, Fraction(1)
+        return made
+
+    def exponential(self) -> Arr:
+        """The exponential, a power where x is a multiple of a logarithm."""
+        made = self.applied("exp")
+        if self.log_of is None or (2 * self.log_of[1]).denominator != 1:
+            return made
+        of, exponent = self.log_of
+        return made.like(self.trace.ground.reached(of.power(float(exponent)).value, made.value))
+
+    def largest(self, axis: Axis, keepdims: bool = False, *, low: Fraction | None = None, axes: Any = None) -> Arr:
+        """The largest component, or `low` where all are smaller: a number of which nothing else is known."""
+        gone, kept = self._reduced(axis, keepdims) if axes is None else ([], axes)
+        covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        absolute = any(self.value is made for made in self.trace.magnitudes)
+        if self.summed or (axes is None and covered != {FEATURE}) or (not absolute and low is None):
+            self.trace.refuse("the largest of other numbers than the absolute values of all components")
+        value = self.trace.call(f"largest {float(low or 0)}", self.value)
+        self.trace.identity(value, ">" if low else ">=")
+        made = self.like(value, axes=kept)
+        made.largest_of = self
+        return made
 
     def applied(self, function: str) -> Arr:
         """A function of each component that nothing looks into."""
@@ -373,6 +423,25 @@ class Arr:
         made = Memory(shared=True, labels=tuple(itertools.chain(*axes)))
         return Arr(self.trace, value, axes, self.dtype, memory=made, summed=self.summed)
 
+    def pieces(self, axis: object, sizes: Sequence[Num | int]) -> tuple[Arr, ...]:
+        """Two consecutive parts of these sizes."""
+        if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or not isinstance(sizes, tuple | list):
+            self.trace.refuse(f"pieces of sizes {sizes} of the axes {self.axes}")
+        first, second = sizes
+        if first + second != self.size(-1):
+            self.trace.refuse("pieces are not the whole")
+        return self.item((Ellipsis, slice(None, first))), self.item((Ellipsis, slice(first, None)))
+
+    def chunks(self, axis: object, count: object) -> tuple[Arr, ...]:
+        """At most so many consecutive parts, all of one size but the last."""
+        if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or type(count) is not int or count < 1:
+            self.trace.refuse(f"{count!r} pieces of the axes {self.axes}")
+        n, size = count, part_size(self.trace, f"chunk_{count}_0", Num)
+        while n > 1 and self.size(-1) <= size * (n - 1):
+            n -= 1
+        labels = [f"chunk_{count}_{k}" for k in range(n - 1)] + [f"chunk_{count}_from_{n - 1}"]
+        return tuple(self._taken(label, [*self.axes[:-1], (label,)]) for label in labels) if n > 1 else (self,)
+
     # --------------------------------------------------------------------------------------------------------- in place
 
     def become(self, new: Arr) -> None:
@@ -387,22 +456,26 @@ class Arr:
 
 def is_part(dim: Dim) -> bool:
     """Whether an axis holds some of the components."""
-    return len(dim) == 1 and re.fullmatch(rf"({REST})?(d_over|every_\d|first|last)_\d+", dim[0]) is not None
+    return len(dim) == 1 and _PART.fullmatch(dim[0]) is not None
 
 
-def joined(parts: Sequence[Arr], dtype: str) -> Arr:
-    """The row that two parts are, the first components and the rest."""
-    first, rest = parts if len(parts) == 2 else (parts[0], parts[0])
-    labels = [part.axes[-1] for part in (first, rest)]
-    if (
-        not is_part(labels[0])
-        or labels[1] != (f"{REST}{labels[0][0]}",)
-        or not labels[0][0].startswith(("d_", "first"))
-    ):
-        first.trace.refuse(f"arrays are put together along the axes {labels}")
-    mask, axes = part_of(first.trace, labels[0][0]), [*first.axes[:-1], (FEATURE,)]
-    whole = [first.like(first.value * mask, axes=axes), rest.like(rest.value * (1 - mask), axes=axes)]
-    return whole[0].combined(whole[1], operator.add, dtype)
+def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
+    """The row that parts are which follow one another."""
+    if len(parts) == 1:
+        return parts[0]
+    if axis not in (-1, len(parts[0].axes) - 1):
+        parts[0].trace.refuse(f"arrays are put together along axis {axis}")
+    trace, labels = parts[0].trace, [part.axes[-1][0] if is_part(part.axes[-1]) else "" for part in parts]
+    stem = labels[0].rpartition("_")[0]
+    pieces = [*(f"{stem}_{k}" for k in range(len(parts) - 1)), f"{stem}_from_{len(parts) - 1}"]
+    halves = [labels[0], f"{REST}{labels[0]}"] if labels[0].startswith(("d_", "first")) else pieces
+    if labels not in (pieces, halves) or not labels[0]:
+        trace.refuse(f"arrays are put together along the axes {labels}")
+    axes = [*parts[0].axes[:-1], (FEATURE,)]
+    whole = [
+        part.like(part.value * part_of(trace, label), axes=axes) for part, label in zip(parts, labels, strict=True)
+    ]
+    return functools.reduce(lambda a, b: a.combined(b, operator.add, dtype), whole)
 
 
 def _is_whole(part: slice, dim: Dim) -> bool:
@@ -432,14 +505,55 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     value: Array = number.value if isinstance(number, Num) else trace.constant(number)
     if any(FEATURE in dim for dim in axes):
         value = trace.ground.ones("x") * value
-    return Arr(trace, value, axes, dtype)
+    made = Arr(trace, value, axes, dtype)
+    made.number = Fraction(number) if isinstance(number, int | float) and not isinstance(number, Num) else None
+    return made
+
+
+@dataclass
+class Condition:
+    """Where a difference stands in a relation to 0, which serves for choices alone; `swapped` if it is the contrary."""
+
+    gap: Arr
+    relation: str
+    swapped: bool = False
+
+    def __bool__(self) -> bool:
+        return self.trace.refuse("a choice by data")
+
+    @property
+    def trace(self) -> Trace:
+        """The run that it is of."""
+        return self.gap.trace
+
+    def where(self) -> Arr:
+        """1 where the difference is 0, and 0 elsewhere, so that its product with the difference is 0."""
+        value = self.trace.call("zero", self.gap.value)
+        self.trace.identity(value * self.gap.value, "=")
+        return Arr(self.trace, value, self.gap.axes, self.gap.dtype)
+
+
+def compared(a: Arr, b: object, relation: str) -> Condition:
+    """A comparison of data."""
+    gap = a.combined(b, operator.sub)
+    gap = -gap if relation.startswith("<") else gap
+    return Condition(gap, relation.replace("<", ">").replace("!=", "="), swapped=relation == "!=")
 
 
 def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
-    """One of two arrays, as a condition on sizes says, with the axes of both."""
+    """One of two arrays, as a condition on sizes says, or one on data that is known or makes no difference."""
+    if isinstance(condition, Condition) and condition.swapped:
+        a, b = b, a
+    both = a.combined(b, operator.add)
+    if isinstance(condition, Condition):
+        known = a.trace.always(condition.gap.value, condition.relation)
+        if known is None and condition.relation == "=":
+            return b.combined(
+                a.combined(b, operator.sub).combined(condition.where(), operator.mul), operator.add, dtype
+            )
+        condition = known
     if not isinstance(condition, bool):
         a.trace.refuse("a choice by data")
-    both = a.combined(b, operator.add)
     return (a if condition else b).cast(dtype).expanded(both.axes)
 
 

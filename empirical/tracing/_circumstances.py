@@ -7,6 +7,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 from unittest import mock
 
 import torch
@@ -23,14 +24,18 @@ _QUESTIONS = {
     "torch.jit.is_tracing": "in a script",
     "torch.compiler.is_compiling": "compiled",
     "torch.cuda.is_available": "where there is CUDA",
-}
-"""Questions without an argument, and what is the case where the answer is yes."""
+} | dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype", "torch.get_autocast_cpu_dtype"), "")
+"""Questions, and what is the case where the answer is yes; nothing where the answer is a setting, which is given."""
 
 
-def _asks(trace: Trace, words: str, real: Callable[..., bool]) -> Callable[..., bool]:
+def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., object]:
     @functools.wraps(real)
-    def asked(*given: object) -> bool:
-        return trace.circumstance(words) if kind(sys._getframe(1)) == "program" else real(*given)
+    def asked(*given: object) -> object:
+        if kind(sys._getframe(1)) != "program":
+            return real(*given)
+        if not words:
+            trace.given[real.__name__] = repr(real(*given))
+        return trace.circumstance(words) if words else real(*given)
 
     return asked
 

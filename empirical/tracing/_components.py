@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from ._arrays import Arr, filled
+from ._arrays import Arr, compared, filled
 
-Operation = Callable[..., Arr]
+Operation = Callable[..., Any]
 """A function of an array, of a further operand, and of the format of the result."""
 
 _NAMES: str = """
@@ -19,6 +20,8 @@ divide      -                 divide,true_divide  div       Div
 power       -                 power,float_power   pow       Pow
 maximum     maximum           maximum             max       Max
 minimum     minimum           minimum             min       Min
+hypot       hypot               hypot               -         -
+hypot       hypot               hypot               -         -
 matmul      matmul            matmul              -         -
 negative    neg,negative      negative            neg       Neg
 absolute    abs,absolute      absolute            abs       Abs
@@ -26,9 +29,16 @@ sqrt        sqrt              sqrt                sqrt      Sqrt
 rsqrt       rsqrt             -                   rsqrt     -
 square      square            square              square    -
 reciprocal  reciprocal        reciprocal          -         Reciprocal
-exp         exp               exp                 exp       -
+exp         exp               exp                 exp       Exp
+log         log               log                 log       Log
 tanh        tanh              tanh                tanh      -
 sigmoid     sigmoid           -                   logistic  -
+>           gt                greater             gt        -
+>=          ge                greater_equal       ge        -
+<           lt                less                lt        -
+<=          le                less_equal          le        -
+=           eq                equal               eq        -
+!=          ne                not_equal           ne        -
 """
 _OPERATIONS: dict[str, Operation] = {
     "add": lambda a, b, dtype: a.combined(b, operator.add, dtype),
@@ -38,6 +48,7 @@ _OPERATIONS: dict[str, Operation] = {
     "power": lambda a, b, _: a.power(b),
     "maximum": lambda a, b, _: a.maximum(b),
     "minimum": lambda a, b, _: a.maximum(b, sign=-1),
+    "hypot": lambda a, b, dtype: a.hypotenuse(b, dtype),
     "matmul": lambda a, b, dtype: a.contracted(b, dtype),
     "negative": lambda a, _: -a,
     "absolute": lambda a, _: a.absolute(),
@@ -45,9 +56,11 @@ _OPERATIONS: dict[str, Operation] = {
     "rsqrt": lambda a, _: a.power(-0.5),
     "square": lambda a, _: a.combined(a, operator.mul),
     "reciprocal": lambda a, _: a.filled(1, ()).divided(a),
-    "exp": lambda a, _: a.applied("exp"),
+    "exp": lambda a, _: a.exponential(),
+    "log": lambda a, _: a.logarithm(),
     "tanh": lambda a, _: a.applied("tanh"),
     "sigmoid": lambda a, _: a.applied("sigmoid"),
+    **{name: (lambda a, b, _, how=name: compared(a, b, how)) for name in ("<", "<=", ">", ">=", "=", "!=")},
 }
 
 

@@ -28,6 +28,7 @@ class Front:
     held: Mapping[str, np.ndarray] = MappingProxyType({})
     """Vectors that a program holds for good."""
     formats: tuple[str, ...] = ("float32", "float64", "float16")
+    excluded = ""
     symbolic = True
     """Whether settings may be symbols."""
 
@@ -43,6 +44,10 @@ class Front:
     def lowered(self, value: object) -> Arr | None:
         """The traced array that a result is, None if it is none."""
         return value.arr if isinstance(value, NumpyArray) else None
+
+    def run(self, function: Function, arguments: Sequence[object]) -> object:
+        """What a program gives for real arrays; circumstances in which it does not run are `excluded`."""
+        return function(*arguments)
 
     def array(self, values: np.ndarray, dtype: str) -> Any:
         """A real array of a format, of float64 values."""

@@ -11,20 +11,24 @@ from numpy.typing import ArrayLike
 
 from lngeom import kernel
 from lngeom.carriers import Array, Carrier, Dual, Rounded
-from lngeom.kernel import Formula, Recorded, Table
+from lngeom.kernel import Formula, Proved, Recorded, Table
 from lngeom.rounding import FORMATS
 
 
 class Ground:
-    """A carrier with names for its vectors and scalars; this one is that of terms, of which all else is a shadow."""
+    """A carrier with names for its vectors and scalars; this one is that of terms, of which all else is a shadow.
 
-    def __init__(self) -> None:
+    Where d = 1, a vector is a number (`single`).
+    """
+
+    def __init__(self, *, single: bool = False) -> None:
         self.facts: list[Formula] = []
         self.d: Carrier = kernel.d
+        self.single = single
 
     def vector(self, name: str) -> Carrier:
         """The vector of that name."""
-        return kernel.vector(name)
+        return kernel.scalar(name) if self.single else kernel.vector(name)
 
     def scalar(self, name: str) -> Carrier:
         """The number of that name."""
@@ -44,34 +48,38 @@ class Ground:
 
     def ones(self, name: str) -> Carrier:
         """The uniform vector, in the space of the vector of that name."""
-        return kernel.ones(self.vector(name))
+        return kernel.term(1) if self.single else kernel.ones(self.vector(name))
 
     def assume(self, value: Carrier, relation: str) -> None:
         """A hypothesis from here on."""
         flipped = {"<": (-value, ">"), "<=": (-value, ">=")}.get(relation, (value, relation))
         self.facts.append(Formula(*flipped))
 
-    def sign(self, value: Carrier, relation: str) -> bool | None:
+    def sign(self, value: Carrier, relation: str, *squares: Carrier) -> bool | None:
         """Whether a value stands in a relation to 0, None where nothing says so."""
-        value = kernel.term(value)
+        value, known = kernel.term(value), [kernel.total(kernel.square(t)) for t in dict.fromkeys(squares)]
         negated = {"=": [(value, "!=")], "!=": [(value, "=")], ">": [(-value, ">=")], ">=": [(-value, ">")]}[relation]
-        if self._holds(value, relation):
+        if self._holds(value, relation, *known):
             return True
-        return False if any(self._holds(*opposite) for opposite in negated) else None
+        return False if any(self._holds(*opposite, *known) for opposite in negated) else None
 
-    def _holds(self, value: Carrier, relation: str) -> bool:
+    def _holds(self, value: Carrier, relation: str, *known: Proved) -> bool:
         try:
-            kernel.prove(Formula(value, relation), kernel.dimension(), *map(kernel.assume, self.facts))
+            kernel.prove(Formula(value, relation), kernel.dimension(), *map(kernel.assume, self.facts), *known)
         except kernel.ProofError:
             return False
         return True
 
     def applied(self, function: str, value: Array, name: str) -> Carrier:
         """The result of an opaque function."""
-        return self.scalar(name) if value.is_scalar else self.vector(name)
+        return self.scalar(name) if value.is_scalar or function.startswith("largest") else self.vector(name)
 
     def rounded(self, value: Carrier, dtype: str, terms: Carrier | None = None) -> Carrier:
         """The result of one operation in a format, the sum of `terms` if given; exact carriers know no formats."""
+        return value
+
+    def reached(self, value: Carrier, by: Carrier) -> Carrier:
+        """A value that the program reaches in another way, `by` operations that are further off."""
         return value
 
     def fused(self, layer: Callable[[Array], Array], value: Array, dtype: str) -> Array:
@@ -82,13 +90,13 @@ class Ground:
 class RecordedGround(Ground):
     """Nodes of a certificate. What it is asked has been answered before."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__()
+    def __init__(self, table: Table, *, single: bool = False) -> None:
+        super().__init__(single=single)
         self.table = table
         self.d = Recorded(table, table.place("d"), False)
 
     def vector(self, name: str) -> Carrier:
-        return Recorded(self.table, self.table.place("v", name), True)
+        return Recorded(self.table, self.table.place("s" if self.single else "v", name), not self.single)
 
     def scalar(self, name: str) -> Carrier:
         return Recorded(self.table, self.table.place("s", name), False)
@@ -97,17 +105,17 @@ class RecordedGround(Ground):
         return Recorded(self.table, self.table.number(value), False)
 
     def ones(self, name: str) -> Carrier:
-        return Recorded(self.table, self.table.number(Fraction(1)), True)
+        return Recorded(self.table, self.table.number(Fraction(1)), not self.single)
 
     def assume(self, value: Carrier, relation: str) -> None:
         """Nothing: it was assumed when the answers were found."""
 
-    def sign(self, value: Carrier, relation: str) -> bool | None:
+    def sign(self, value: Carrier, relation: str, *squares: Carrier) -> bool | None:
         """Nothing: it was found before."""
         return None
 
     def applied(self, function: str, value: Array, name: str) -> Carrier:
-        return self.vector(name) if value.vector else self.scalar(name)
+        return self.vector(name) if value.vector and not function.startswith("largest") else self.scalar(name)
 
 
 class DualGround(Ground):
@@ -136,10 +144,13 @@ OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
     "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
     "gelu_tanh": (lambda t: t * 0.5 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), 1.13),
     "exp": (numpy.exp, None),
+    "log": (numpy.log, None),
+    "zero": (lambda t: (t == 0) * 1.0, None),
 }
 """Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.
 
-None for an increasing convex function, which is steepest on the right.
+None where that is not bounded: by as much as a value differs from those at the ends of its range, which holds what
+increases; what says where something is 0 is off by 1 where that is not known.
 """
 
 
@@ -176,18 +187,27 @@ class FloatGround(Ground):
     def assume(self, value: Carrier, relation: str) -> None:
         """Nothing: numbers decide every branch."""
 
-    def sign(self, value: Array, relation: str) -> bool | None:
+    def sign(self, value: Array, relation: str, *squares: Carrier) -> bool | None:
         number = float(getattr(value, "value", value)[0])
         return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
 
     def applied(self, function: str, value: Array, name: str) -> Array:
+        if function.startswith("largest"):
+            low = float(function.partition(" ")[2])
+            inner = getattr(value, "value", value)
+            made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), low)
+            return Rounded(made, numpy.atleast_1d(value.error).max(keepdims=True)) if inner is not value else made
         if function not in OPAQUE:  # a map with weights of its own, whose results are given
             return self._made(self.values.get(name, 0.0))
         compute, slope = OPAQUE[function]
         exact = self.values[name] = compute(getattr(value, "value", value))
         if not isinstance(value, Rounded):
             return exact
-        off = compute(value.value + value.error) - exact if slope is None else slope * value.error
+        with numpy.errstate(all="ignore"):
+            ends = [abs(compute(value.value + sign * value.error) - exact) for sign in (-1, 1)]
+        off = numpy.nan_to_num(numpy.maximum(*ends), nan=numpy.inf) if slope is None else slope * value.error
+        if function == "zero":
+            off = (abs(value.value) <= value.error) * (value.error > 0)
         return Rounded(exact, off + 2.0**-50 * abs(exact))
 
     def rounded(self, value: Array, dtype: str, terms: Array | None = None) -> Array:
@@ -205,6 +225,9 @@ class FloatGround(Ground):
             work = min(float(form.roundoff), float(FORMATS["float32"].roundoff))
             bound = bound + 2 * work * len(terms) * (abs(terms.value) + terms.error).sum()
         return Rounded(value.value, value.error + bound)
+
+    def reached(self, value: Array, by: Array) -> Array:
+        return Rounded(value.value, value.error + by.error) if isinstance(by, Rounded) else value
 
     def fused(self, layer: Callable[[Array], Array], value: Array, dtype: str) -> Array:
         """A layer in the format it is computed in, four times as far off as two passes are: its passes are not ours."""

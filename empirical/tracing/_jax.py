@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import Arr, filled
+from ._arrays import Arr, Condition, chosen, filled
 from ._components import components
 from ._factories import Function, Setting
 from ._front import Build, Front
@@ -73,14 +73,14 @@ class JaxFront(Front):
 
         trace, kind = arrays[0].trace, type(next(iter(sizes.values())))
         # Functions within functions and loops of known length are then Python's, and nothing is remembered of them.
-        with self.jax.disable_jit(), _asking(trace, kind):
+        with self.jax.disable_jit(), _asking(trace, kind, self.jax):
             closed = self.jax.make_jaxpr(program)(*shapes)
         (result,) = _evaluated(trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
         trace.line = ""
         return result if isinstance(result, Arr) else None
 
 
-def _asking(trace: Trace, kind: type) -> contextlib.AbstractContextManager[None]:
+def _asking(trace: Trace, kind: type, jax: Any) -> contextlib.AbstractContextManager[None]:
     """What a program asks of a symbolic size is asked of the number that it is; JAX's own answers are for JAX alone.
 
     JAX says that a symbolic size differs from a number whenever it does not know better, and raises errors that code
@@ -90,13 +90,17 @@ def _asking(trace: Trace, kind: type) -> contextlib.AbstractContextManager[None]
     def number(value: object) -> object:
         return _number(trace, value) if type(value) is kind else value
 
-    def answer(name: str, *values: object) -> object:
+    def answer(name: str, *values: Any) -> object:
+        if name == "__pow__":
+            size, exponent = values
+            whole = type(exponent) is int and exponent > 0
+            return math.prod([size] * exponent) if whole else jax.numpy.asarray(size).astype(float) ** exponent
         try:
             return QUESTIONS[name](*map(number, values))
         except (AttributeError, KeyError, TypeError):
             return trace.refuse(f"a size is asked for {name}")
 
-    return asking(trace, kind, QUESTIONS, answer)
+    return asking(trace, kind, [*QUESTIONS, "__pow__"], answer)
 
 
 def _plain(value: ArrayLike) -> ArrayLike:
@@ -168,9 +172,10 @@ _SIZES: dict[str, Function] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "gt": operator.gt,
     "ge": operator.ge, "lt": operator.lt, "le": operator.le, "eq": operator.eq, "ne": operator.ne,
     "sqrt": lambda n: n**0.5, "rsqrt": lambda n: n**-0.5, "max": max, "min": min, "neg": operator.neg,
-    "integer_pow": lambda n, *, y: n**y, "square": lambda n: n**2,
+    "pow": operator.pow, "integer_pow": lambda n, *, y: n**y, "square": lambda n: n**2,
 }  # fmt: skip
-_ARRAYS: dict[str, Callable[..., Arr]] = components("jax", lambda arrays: arrays[0].dtype) | {
+_ARRAYS: dict[str, Callable[..., Any]] = components("jax", lambda arrays: arrays[0].dtype) | {
+    "reduce_max": lambda x, *, axes: x.largest(list(axes)),
     "integer_pow": lambda x, *, y: x.power(y),
     "reduce_sum": lambda x, *, axes: x.sum(list(axes)),
     "stop_gradient": lambda x: x.view(x.axes),
@@ -190,6 +195,8 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
     arrays = [array for array in inputs if isinstance(array, Arr)]
     if name == "dim_as_value":
         return _number(trace, options["dim"])
+    if name == "select_n" and isinstance(inputs[0], Condition):
+        return chosen(inputs[0], inputs[2], inputs[1], str(made.dtype))
     if name == "select_n" and not isinstance(inputs[0], Arr):
         return inputs[1 + int(bool(inputs[0]))]
     try:

@@ -8,7 +8,7 @@ import functools
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -43,6 +43,15 @@ class TorchFront(Front):
     def array(self, values: np.ndarray, dtype: str) -> Any:
         # Inside of a network; traced ones say that they are not.
         return super().array(values, dtype).requires_grad_().clone()
+
+    def run(self, function: Function, arguments: Sequence[object]) -> object:
+        try:
+            return function(*arguments)
+        except RuntimeError as error:
+            with torch.no_grad():
+                output = function(*arguments)
+            self.excluded = f"where gradients are asked for ({str(error).partition('.')[0]})"
+            return output
 
     def knows(self, name: str) -> bool:
         return known(name) or super().knows(name)

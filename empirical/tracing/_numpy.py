@@ -12,7 +12,7 @@ from unittest import mock
 import numpy
 from numpy.typing import DTypeLike
 
-from ._arrays import Arr, Axis, chosen, dims, einsum, filled, given
+from ._arrays import Arr, Axis, chosen, dims, einsum, filled, given, joined
 from ._components import components
 from ._sizes import Num, plain
 from ._trace import Refusal, Trace
@@ -25,7 +25,8 @@ _KNOWN_NAMED = (
     "minimum exp log sum mean var std prod asarray array ascontiguousarray reshape astype copy expand_dims squeeze "
     "average ones zeros empty full ones_like zeros_like empty_like full_like clip where einsum dot norm item finfo "
     "iinfo promote_types isscalar ndim shape size transpose swapaxes moveaxis broadcast_to concatenate stack "
-    "result_type arange linspace eye outer matmul equal greater less isin unique argmax any all tolist max min reduce"
+    "result_type arange linspace eye outer matmul equal greater less isin unique argmax any all tolist max min reduce "
+    "hypot"
 )
 KNOWN = frozenset(_KNOWN_NAMED.split())
 """NumPy's functions and methods that depend on their arguments alone."""
@@ -34,8 +35,8 @@ KNOWN = frozenset(_KNOWN_NAMED.split())
 class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     """A traced array as NumPy sees it."""
 
-    def __init__(self, arr: Arr) -> None:
-        self.arr = arr
+    def __init__(self, arr: Any) -> None:
+        self.arr: Arr = arr
 
     shape = property(lambda self: tuple(self.arr.size(k) for k in range(len(self.arr.axes))))
     ndim = property(lambda self: len(self.arr.axes))
@@ -183,6 +184,7 @@ METHODS: dict[str, Callable[..., NumpyArray]] = {
     "reshape": _reshaped,
     "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(_alone(axes) or range(x.ndim)[::-1])),
     "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
+    "max": lambda x, axis=None, out=None, keepdims=False: _written("max", x.arr.largest(axis, keepdims), out),
     "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)),
     "clip": _clipped,
 }
@@ -219,10 +221,12 @@ FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
     "empty_like": lambda x, dtype=None: _constant(x, 0, dtype),
     "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),
     "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
+    "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims),
     "norm": _norm,
     "einsum": _einsum,
     "where": _where,
     "dot": lambda a, b: a @ b,
+    "concatenate": lambda arrays, axis=0: NumpyArray(joined(parts := [a.arr for a in arrays], _promoted(parts), axis)),
 }
 """NumPy's functions on traced arrays that are not of single components, by name."""
 

@@ -137,7 +137,7 @@ class Program:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             function = self.front.loaded(self.build(d, setting), values, dtype, maps)
-            output = function(shaped("x"), *_arguments(function, inputs, d, setting, {}))
+            output = self.front.run(function, [shaped("x"), *_arguments(function, inputs, d, setting, {})])
         real = self.front.read(output[0] if isinstance(output, tuple | list) else output)
         whole = np.moveaxis(real, place, -1)
         return np.broadcast_to(whole, (*whole.shape[:-1], d)).reshape(-1, d), maps

@@ -203,22 +203,19 @@ def part_of(trace: Trace, label: str) -> Array:
     if label.startswith(REST):
         return trace.ground.ones("x") - part_of(trace, label.removeprefix(REST))
     kind, _, number = label.rpartition("_")
-    n = int(number)
-    if kind.startswith("every"):
-        step = int(kind.rpartition("_")[2])
-        if n == step - 1:  # what the others leave
-            return trace.ground.ones("x") - functools.reduce(
-                operator.add, (part_of(trace, f"{kind}_{k}") for k in range(n))
-            )
-        return trace.part(f"part_{label}", lambda all: all[n::step])
-    return trace.part(
-        f"part_{label}",
-        {
-            "d_over": lambda all: all[: len(all) // n],
-            "first": lambda all: all[:n],
-            "last": lambda all: all[max(0, len(all) - n) :],
-        }[kind],
-    )
+    name, _, several = kind.partition("_")
+    n, count = int(number), int(several) if several.isdigit() else 1
+    if kind.endswith("_from") or (name == "every" and n == count - 1):  # what the others leave
+        before = (part_of(trace, f"{kind.removesuffix('_from')}_{k}") for k in range(n))
+        return functools.reduce(operator.sub, before, trace.ground.ones("x"))
+    taken: dict[str, Callable[[range], range]] = {
+        "d": lambda all: all[: len(all) // n],
+        "every": lambda all: all[n::count],
+        "first": lambda all: all[:n],
+        "last": lambda all: all[max(0, len(all) - n) :],
+        "chunk": lambda all: all[n * (size := -(-len(all) // count)) : (n + 1) * size],
+    }
+    return trace.part(f"part_{label}", taken[name])
 
 
 def part_size(trace: Trace, label: str, number: type[Num]) -> Num:

@@ -15,7 +15,7 @@ import torch
 import lngeom as lg
 from lngeom.carriers import Carrier
 
-from ._arrays import Arr, chosen, dims, einsum, filled, joined
+from ._arrays import Arr, Condition, chosen, dims, einsum, filled, joined
 from ._components import components
 from ._layout import contiguous, memory_answers
 from ._questions import is_program
@@ -117,7 +117,7 @@ class Tensor(torch.Tensor):
         return raised(Arr(self.arr.trace, self.arr.value, self.arr.axes, self.arr.dtype))
 
 
-def raised(arr: Arr) -> Tensor:
+def raised(arr: Any) -> Tensor:
     """A traced array as PyTorch sees it."""
     with torch._C.DisableTorchFunctionSubclass():
         tensor = torch.Tensor._make_subclass(Tensor, torch.empty(0, device="meta"))
@@ -164,7 +164,7 @@ def lowered(value: object) -> object:
 
 
 def _lifted(value: object) -> object:
-    if isinstance(value, Arr):
+    if isinstance(value, Arr | Condition):
         return raised(value)
     return tuple(map(_lifted, value)) if isinstance(value, tuple) else value
 
@@ -289,8 +289,15 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "clamp": _clamp,
     "clamp_min": lambda x, min: _clamp(x, min),
     "clamp_max": lambda x, max: _clamp(x, None, max),
+    "amax": lambda x, dim=(), keepdim=False: x.largest(None if dim == () else dim, keepdim),
     "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
 }
+
+
+@operation("linear")
+def _linear(input: Arr, weight: Arr, bias: Weight = None) -> Arr:
+    y = input.contracted(weight.swapped(-1, -2) if len(weight.axes) == 2 else weight, _dtype(input, weight))
+    return y if bias is None else y.combined(bias, operator.add)
 
 
 @operation("gelu")
@@ -369,16 +376,12 @@ OPERATIONS |= {
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
     "mT": lambda x: x.swapped(-1, -2),
     "getitem": lambda x, index: x.item(index),
-    "cat": lambda tensors, dim=0: _joined(tensors, dim),
+    "cat": lambda tensors, dim=0: joined(tensors, _dtype(*tensors), dim),
+    "split": lambda x, split_size_or_sections, dim=0: x.pieces(dim, split_size_or_sections),
+    "chunk": lambda x, chunks, dim=0: x.chunks(dim, chunks),
     "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
     "expand_as": lambda x, other: x.expanded(other.axes),
 }
-
-
-def _joined(tensors: Sequence[Arr], dim: int) -> Arr:
-    if dim not in (-1, len(tensors[0].axes) - 1):
-        tensors[0].trace.refuse(f"arrays are put together along axis {dim}")
-    return joined(tensors, _dtype(*tensors))
 
 
 @operation("view")

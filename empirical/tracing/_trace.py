@@ -75,7 +75,7 @@ class Trace:
         branches: The undecided ones, each a value, a relation to 0, and the answer; or a circumstance, such as
             training, that the code asks for, and the answer.
         obligations: What has to hold for the code to be defined: values and their relations to 0.
-        absolutes, squares: Arguments of absolute values, and what is squared.
+        absolutes, magnitudes, squares: Arguments of absolute values, these, and what is squared.
         roots: Every root that was taken, with what it is the root of.
         integers, written: The whole numbers above 1 that the code computes with, and all that it has.
         scalars, numbers: Names of constants, all positive, and of parameters of size 1.
@@ -96,10 +96,11 @@ class Trace:
     literals: Literals
     decisions: list[bool] = field(default_factory=list)
     replayed: Trace | None = None
-    asked: list[bool] = field(default_factory=list)
+    asked: list[bool | None] = field(default_factory=list)
     branches: list[tuple[Any, str, bool]] = field(default_factory=list)
     obligations: list[tuple[Carrier, str]] = field(default_factory=list)
     absolutes: list[Carrier] = field(default_factory=list)
+    magnitudes: list[Carrier] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
     roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
     integers: set[int] = field(default_factory=set)
@@ -210,7 +211,7 @@ class Trace:
         """Whether a value that no row determines stands in a relation to 0."""
         known = self.ground.sign(value, relation)
         if self.replayed is not None:
-            answer = self._answered()
+            answer = bool(self._answered())
             if known not in (None, answer):
                 self.refuse("this dimension takes another branch")
         else:
@@ -233,10 +234,19 @@ class Trace:
         known = next((answer for asked, relation, answer in self.branches if relation == ASKED and asked == name), None)
         if self.replayed is not None:
             known = self._answered()
-        self.asked.append(self._branched(name, ASKED) if known is None else known)
+        answer = self._branched(name, ASKED) if known is None else known
+        self.asked.append(answer)
+        return answer
+
+    def always(self, value: Carrier, relation: str) -> bool | None:
+        """Whether a value stands in a relation to 0 in every row, None if that is not known."""
+        if self.replayed is None:
+            self.asked.append(self.ground.sign(value, relation, *self.squares))
+        else:
+            self.asked.append(self._answered())
         return self.asked[-1]
 
-    def _answered(self) -> bool:
+    def _answered(self) -> bool | None:
         """The answer to the same question on the run that this one repeats."""
         assert self.replayed is not None
         if len(self.asked) >= len(self.replayed.asked):
@@ -274,6 +284,11 @@ class Trace:
             self.vectors[name] = True
         self.called.append(name)
         return self.ground.applied(function, value, name)
+
+    def identity(self, value: Carrier, relation: str) -> None:
+        """Assume what holds of the result of an opaque function."""
+        if self.replayed is None:
+            self.ground.assume(value, relation)
 
 
 ASKED = "asked"

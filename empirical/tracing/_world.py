@@ -99,10 +99,16 @@ def kind(frame: FrameType) -> str:
     return _kind(frame.f_code)
 
 
+def _own(module: str) -> bool:
+    """Whether a module is the program's own."""
+    root = module.partition(".")[0]
+    return root not in _FRAMEWORKS and root not in sys.stdlib_module_names
+
+
 def _known_module(name: str) -> bool:
     """Whether a module is known, or the program's own."""
     root = name.partition(".")[0]
-    if root not in _FRAMEWORKS and root not in sys.stdlib_module_names:
+    if _own(name):
         return True
     plain = root.lstrip("_") if root in sys.stdlib_module_names else name
     return (plain in MODULES or name in MODULES or _WHOLE.match(name) is not None) and not _OUTSIDE.match(name)
@@ -116,6 +122,7 @@ class World:
         self.seen: set[CodeType] = set()
         self.kept: list[tuple[str, object, object]] = []
         self.catches: list[str] = []
+        self.fresh: list[object] = []
         self.built = False
 
     def refuse(self, what: str, frame: FrameType) -> None:
@@ -150,6 +157,8 @@ class World:
         elif event == "call":
             whose = kind(frame)
             if whose == "program":
+                if frame.f_code.co_name == "__init__" and self.built:
+                    self._make(frame.f_locals[frame.f_code.co_varnames[0]])
                 if frame.f_code not in self.seen:
                     self._enter(frame)
             elif whose != "ours" and frame.f_back is not None and kind(frame.f_back) == "program":
@@ -204,6 +213,8 @@ class World:
                 self.catches.append(f"{code.co_qualname} catches exceptions")
             elif operation == "IMPORT_NAME" and not _known_module(argument):
                 self.refuse(f"imports {argument}", frame)
+            elif operation == "IMPORT_NAME" and _own(argument):
+                self.trace.given[argument or "a module of its package"] = "what is imported while it runs"
             elif operation in (*_ATTRIBUTES, "LOAD_CONST") and isinstance(argument, str) and _HIDDEN.match(argument):
                 self.refuse(f"looks at {argument}", frame)
             elif operation in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -229,6 +240,8 @@ class World:
             self._keep(path, value)
             value, path = getattr(value, attribute), f"{path}.{attribute}"
         self._read(path, value, frame)
+        if isinstance(value, ModuleType) and _own(value.__name__):
+            self.trace.given[path] = "a module"
 
     def _read(self, path: str, value: Any, frame: FrameType) -> None:
         """Something that is no argument: a constant is named, a function is looked at when it runs."""
@@ -270,8 +283,14 @@ class World:
         self._keep(path, value)
         return True
 
+    def _make(self, value: object) -> None:
+        """Note an object that does not outlive the call, since it begins in it."""
+        if all(value is not known for _, known, _ in self.kept):
+            self.fresh.append(value)
+
     def _keep(self, name: str, value: object) -> None:
-        if not isinstance(value, ModuleType) and all(value is not known for _, known, _ in self.kept):
+        old = all(value is not known for known in [*(known for _, known, _ in self.kept), *self.fresh])
+        if not isinstance(value, ModuleType) and old:
             self.kept.append((name, value, _fingerprint(value)))
 
 

@@ -90,7 +90,48 @@ def _clamped(x, weight, bias, eps=1e-5):
     return (x - mean(x)) / torch.sqrt((square(x) - mean(x) ** 2).clamp_min(0) + eps) * weight + bias
 
 
+def _scaled(scale):
+    """RMSNorm by the reciprocal of a root."""
+    return lambda x, weight, eps=1e-6: x * scale(x, eps) * weight
+
+
+def _pieces(split, count=8):
+    """RMSNorm of the pieces of a row."""
+
+    def kernel(x, weight, eps=1e-6):
+        parts, gains = split(x), split(weight)
+        scale = torch.rsqrt(sum(part.square().sum(-1, keepdim=True) for part in parts[:count]) / x.shape[-1] + eps)
+        return torch.cat([part * scale * gain for part, gain in zip(parts, gains, strict=True)], dim=-1)
+
+    return kernel
+
+
+def _by_largest(factor):
+    def scale(x, eps):
+        largest = x.abs().amax(-1, keepdim=True).clamp(min=0.5)
+        return torch.rsqrt(square(x / largest) + factor * eps / largest**2) / largest
+
+    return _scaled(scale)
+
+
+def _one_component(alone):
+    """LayerNorm with a shortcut for rows of one component."""
+    return lambda x, weight, bias, eps=1e-5: alone(x, bias) if x.shape[-1] == 1 else _moments(x, weight, bias, eps)
+
+
 PROVED = {
+    "split in two": _pieces(lambda x: x.split([x.shape[-1] // 3, x.shape[-1] - x.shape[-1] // 3], -1)),
+    "three chunks": _pieces(lambda x: x.chunk(3, -1)),
+    "a component alone": _one_component(lambda x, bias: x - x + bias),
+    "hypotenuse": _scaled(lambda x, eps: 1 / torch.hypot(square(x).sqrt(), x.new_full((), eps).sqrt())),
+    "linear": _scaled(lambda x, eps: torch.rsqrt(F.linear(x * x, x.new_ones(1, x.shape[-1]) / x.shape[-1]) + eps)),
+    "a choice that is known": _scaled(lambda x, eps: torch.where(square(x) + eps > 0, (square(x) + eps) ** -0.5, x)),
+    "a choice that changes nothing": lambda x, weight, eps=1e-6: (
+        torch.where(x != 0, x * torch.rsqrt(square(x) + eps), 0 * x) * weight
+    ),
+    "by logarithms": _scaled(lambda x, eps: torch.exp(torch.log(square(x) + eps) / -2)),
+    "scaled by the largest": _by_largest(1),
+    "into memory": lambda x, weight, eps=1e-6: torch.mul(x * (square(x) + eps) ** -0.5, weight, out=0 * x),
     "halves": _halves(lambda sums, d, half: (sums[0] + sums[1]) / d),
     "every fourth": _strided(4),
     "shifted by its first component": _shifted,
@@ -143,6 +184,10 @@ VARIANT = {
     "length": lambda x, weight: F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * weight,
 }
 REFUTED = {
+    "a component without bias": _one_component(lambda x, bias: x - x),
+    "scaled by the largest with half of eps": _by_largest(0.5),
+    "by logarithms without half": _scaled(lambda x, eps: torch.exp(-torch.log(square(x) + eps))),
+    "a chunk left out": _pieces(lambda x: x.chunk(2, -1), 1),
     "mean of the halves' means": _halves(lambda sums, d, half: sums[0] / (2 * half) + sums[1] / (2 * (d - half))),
     "twice a half": _halves(lambda sums, d, half: (sums[0] + sums[1]) / (2 * half)),
     "three of four": _strided(3),
@@ -171,7 +216,12 @@ REFUTED = {
     "half": lambda x, weight, eps=1e-6: 0.5 * weight * x * (square(x) + eps).rsqrt(),
     "eps squared": lambda x, weight, eps=1e-6: weight * x * (square(x) + eps * eps).rsqrt(),
 }
-NOT_TRACED = {"a product of matrices": lambda x, weight, eps=1e-6: (x @ x.mT) @ x * weight * eps}
+NOT_TRACED = {
+    "a choice that changes a component": lambda x, weight: torch.where(x == 0, 1 + x, x * square(x) ** -0.5) * weight,
+    "a choice by data": _scaled(lambda x, eps: torch.where(x > 0, x, (square(x) + eps) ** -0.5)),
+    "a mask that is multiplied": _scaled(lambda x, eps: (square(x) + eps) ** -0.5 * (x != 0)),
+    "a product of matrices": lambda x, weight, eps=1e-6: (x @ x.mT) @ x * weight * eps,
+}
 
 
 def _out(x, g, eps=1e-6):
@@ -181,7 +231,24 @@ def _out(x, g, eps=1e-6):
     return y
 
 
+class _Kept:
+    """A norm made in the call, which keeps what it computes."""
+
+    def __init__(self, eps):
+        self.eps, self.last = eps, None
+
+    def __call__(self, x, g):
+        self.last = x / np.hypot(np.sqrt((x * x).mean(-1, keepdims=True)), np.sqrt(self.eps))
+        return self.last * g
+
+
 NUMPY = {
+    "an object of the call": lambda x, g, eps=1e-6: _Kept(eps)(x, g),
+    "two halves": lambda x, g, eps=1e-6: (
+        np.concatenate([x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]], axis=-1)
+        / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+        * g
+    ),
     "layer": lambda x, gamma, beta, eps=1e-5: (
         gamma * (x - np.mean(x, axis=-1, keepdims=True)) / np.sqrt(np.var(x, axis=-1, keepdims=True) + eps) + beta
     ),

@@ -23,6 +23,10 @@ def standard(x: Any, eps: float = 1e-5) -> Any:
     return jax.nn.standardize(x, epsilon=eps)
 
 
+def rooted(x: Any, scale: Any, eps: float = 1e-6) -> Any:
+    return x * x.shape[-1] ** 0.5 * jax.lax.rsqrt(jnp.sum(x**2, -1, keepdims=True) + x.shape[-1] * eps) * scale
+
+
 def summed(x: Any, scale: Any, eps: float = 1e-6) -> Any:
     return x * jax.lax.rsqrt(jnp.sum(x**2, axis=-1, keepdims=True) + eps) * scale
 
@@ -33,7 +37,14 @@ def batch(x: Any, scale: Any, eps: float = 1e-6) -> Any:
 
 @pytest.mark.parametrize(
     ("kernel", "status"),
-    [(layer, "proved"), (rms, "proved"), (standard, "proved"), (summed, "refuted"), (batch, "not traced")],
+    [
+        (layer, "proved"),
+        (rms, "proved"),
+        (rooted, "proved"),
+        (standard, "proved"),
+        (summed, "refuted"),
+        (batch, "not traced"),
+    ],
 )
 def test_a_kernel_is_what_it_is(kernel: Any, status: str) -> None:
     assert prove_target(kernel, kernel.__name__, "jax").status == status

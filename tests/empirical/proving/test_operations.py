@@ -40,6 +40,12 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "parts": lambda x, w: _halves(x, w)
     + x[..., :3].sum(**S) - x[..., 3:].sum(**S) * x[..., :1] + x[..., 0, None] * x[..., -1:] + x[..., :-2].sum(**S)
     + x[..., -2:].sum(**S) * x[..., 2::3].sum(**S) - x[..., 1::3].sum(**S) + x[..., ::3].shape[-1],
+    "pieces": lambda x, w: torch.cat(x.split([x.shape[-1] // 2, x.shape[-1] - x.shape[-1] // 2], -1), -1)
+    + torch.cat(x.chunk(3, -1), -1) + torch.hypot(x, w) + F.linear(x, w)[..., None] + x.abs().amax(**S)
+    + torch.exp(torch.log(w) * 1.5),
+    "choices": lambda x, w: torch.where(x * x + 1 > 0, x, w) + torch.where(x * x + 1 >= 0, x, w)
+    + torch.where(x == 0, x, w)
+    + torch.where(-1 - x * x < 0, x, w) + torch.where(-1 - x * x <= 0, x, w) + torch.where(x * x + 1 != 0, x, w),
     "statistics": lambda x, w: x.sum(**S) + x.mean(**S) + x.var(**S) + x.std(-1, keepdim=True, unbiased=False)
     + torch.var_mean(x, dim=-1, keepdim=True, unbiased=False)[0] + torch.std_mean(x, -1, False, True)[1]
     + x.norm(p=2, **S) + torch.linalg.vector_norm(x, dim=-1, keepdim=True) + torch.linalg.norm(x, **S) + 0 * x,

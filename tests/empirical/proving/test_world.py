@@ -31,7 +31,7 @@ def test_what_is_not_examined_is_named(name: str) -> None:
 def test_a_caught_refusal_is_a_refusal() -> None:
     proof = prove_target(world.catches, "catches", "torch")
     assert proof.status == "not traced"
-    assert "gt is not among the operations" in proof.text
+    assert "all is not among the operations" in proof.text
     assert "world.py" in proof.text
 
 
