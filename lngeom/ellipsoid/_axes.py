@@ -246,7 +246,7 @@ def dead_direction(gain: Array) -> Array:
 
     n = α/‖α‖ with α_i = 1/g_i where no gain is zero: α·(g ∘ y) = 1·y = 0, so that cov(z) n = 0 for every distribution
     of inputs. With k ≥ 1 zero gains every vector on them is dead; n = 1_Z/√k is returned, the limit as these gains tend
-    to zero together. ``Ellipsoid(gain).normals`` is the whole dead subspace. Returns shape (d,), in the dtype of
+    to zero together. Returns shape (d,), in the dtype of
     `gain`. Source: Riechers, arXiv:2405.04134, Π₂ = I − αα^T/(α^Tα); the zero-gain case follows from z_i = b_i there.
 
     >>> import numpy as np, lngeom as lg

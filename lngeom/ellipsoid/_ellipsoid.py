@@ -19,7 +19,7 @@ class Ellipsoid:
     For ε > 0 outputs fill its interior, at relative radius σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many
     gains are zero. With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output hyperplane has the
     normal α = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1. The gain has the range of
-    :func:`lngeom.principal_axes`; in all methods z and u have shape (..., d) and the library of the gain.
+    :func:`lngeom.principal_axes`; in all methods z has shape (..., d) and the library of the gain.
 
     Attributes:
         gain, center: arrays, shape (d,). g and b.
@@ -76,19 +76,6 @@ class Ellipsoid:
     def semi_axes(self) -> Array:
         """Semi-axes, descending, shape (m,), float64."""
         return self.axes.semi_axes
-
-    @property
-    def normals(self) -> Array:
-        """Orthonormal basis, shape (d, d − m), of the directions in which the ellipsoid has no extent.
-
-        One column α/‖α‖ for a LayerNorm with no zero gain, else the coordinate vectors of the zero gains.
-        """
-        xp = namespace(self.gain)
-        if self.centered and not self._zeros:
-            return dead_direction(self.gain)[:, None]
-        zeros = xp.nonzero(self.gain == 0)[0]
-        coordinates = xp.arange(self.d, dtype=zeros.dtype, device=self.gain.device)
-        return xp.astype(coordinates[:, None] == zeros[None, :], self.gain.dtype)
 
     def _preimage(self, z: Array) -> tuple[Array, Array, Array]:
         """Displacement z − b, its preimage (z − b)/g with 0 where g = 0, and the mask of nonzero gains."""
