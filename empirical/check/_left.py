@@ -16,8 +16,9 @@ from ._trial import Trial
 WITHOUT = "no gain given", "no bias given"
 ALWAYS = (
     "more than four axes",
-    "sizes, eps, parameters and buffers other than those tried",
-    "other modes of Python and its libraries, such as no_grad, autocast and -O",
+    "rows, sizes, eps, parameters and buffers other than those tried",
+    "inputs that were computed or changed before",
+    "other modes of Python and its libraries, such as no_grad, autocast, threads, the environment and -O",
     "what loading, copying, converting or freezing a module changes",
 )
 """What no trial in floats has."""

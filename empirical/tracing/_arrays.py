@@ -437,7 +437,7 @@ class Arr:
         if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or type(count) is not int or count < 1:
             self.trace.refuse(f"{count!r} pieces of the axes {self.axes}")
         n, size = count, part_size(self.trace, f"chunk_{count}_0", Num)
-        while n > 1 and self.size(-1) <= size * (n - 1):
+        while n > 1 and (self.size(-1) <= size * (n - 1) if n > 2 else self.size(-1) == 1):
             n -= 1
         labels = [f"chunk_{count}_{k}" for k in range(n - 1)] + [f"chunk_{count}_from_{n - 1}"]
         return tuple(self._taken(label, [*self.axes[:-1], (label,)]) for label in labels) if n > 1 else (self,)

@@ -207,7 +207,7 @@ class FloatGround(Ground):
             ends = [abs(compute(value.value + sign * value.error) - exact) for sign in (-1, 1)]
         off = numpy.nan_to_num(numpy.maximum(*ends), nan=numpy.inf) if slope is None else slope * value.error
         if function == "zero":
-            off = (abs(value.value) <= value.error) * (value.error > 0)
+            off = (abs(value.value) <= value.error) * (value.value != 0)
         return Rounded(exact, off + 2.0**-50 * abs(exact))
 
     def rounded(self, value: Array, dtype: str, terms: Array | None = None) -> Array:

@@ -187,6 +187,7 @@ REFUTED = {
     "a component without bias": _one_component(lambda x, bias: x - x),
     "scaled by the largest with half of eps": _by_largest(0.5),
     "by logarithms without half": _scaled(lambda x, eps: torch.exp(-torch.log(square(x) + eps))),
+    "a component that is its gain": lambda x, weight: torch.where(x == weight, x, _in_place(x, weight)),
     "a chunk left out": _pieces(lambda x: x.chunk(2, -1), 1),
     "mean of the halves' means": _halves(lambda sums, d, half: sums[0] / (2 * half) + sums[1] / (2 * (d - half))),
     "twice a half": _halves(lambda sums, d, half: (sums[0] + sums[1]) / (2 * half)),
@@ -217,7 +218,6 @@ REFUTED = {
     "eps squared": lambda x, weight, eps=1e-6: weight * x * (square(x) + eps * eps).rsqrt(),
 }
 NOT_TRACED = {
-    "a choice that changes a component": lambda x, weight: torch.where(x == 0, 1 + x, x * square(x) ** -0.5) * weight,
     "a choice by data": _scaled(lambda x, eps: torch.where(x > 0, x, (square(x) + eps) ** -0.5)),
     "a mask that is multiplied": _scaled(lambda x, eps: (square(x) + eps) ** -0.5 * (x != 0)),
     "a product of matrices": lambda x, weight, eps=1e-6: (x @ x.mT) @ x * weight * eps,
