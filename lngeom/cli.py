@@ -57,8 +57,8 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
-"""Control characters of a terminal, which names of files and tensors may contain."""
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters of a terminal and of the direction of text, which names of files and tensors may contain."""
 _FULL = re.compile(
     "can(no|')t allocate memory|out of memory|failed to map segment|bad_alloc|can't start new thread", re.I
 )

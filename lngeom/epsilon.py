@@ -1,5 +1,7 @@
 """The effect of ε: how far from the surface an output lies, and the relation of the two places of ε."""
 
+import math
+
 from .carriers import Array, Carrier, check_vectors, door, in_range, namespace
 from .norms import Placement, normalized, scale
 from .projection import mean_square, scaled_moments
@@ -58,7 +60,10 @@ def matching_eps(x: Array, *, eps: Carrier, placement: Placement = "inside") -> 
     deviation = scale(terms.square, eps=0)
     if placement == "outside":
         deviation = deviation if terms.unit is None else deviation / terms.unit
-        return (2 * deviation * eps + eps * eps)[..., 0]
+        if not isinstance(eps, int | float):
+            return (2 * deviation * eps + eps * eps)[..., 0]
+        part = 2.0 ** (math.frexp(eps)[1] // 2)  # a number of the dtype, also where ε, or 2σ, is none
+        return ((deviation + eps / 2) * part * (2 * eps / part))[..., 0]
     divisor, unit = terms.divisor + deviation, terms.unit
     if unit is None:
         return (terms.eps / divisor)[..., 0]

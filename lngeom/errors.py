@@ -19,3 +19,6 @@ class LngeomError(Exception):
 
 class InputError(LngeomError, ValueError):
     """An argument has a shape, dtype or value that the function is not defined for; also a :class:`ValueError`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(line.strip() for line in message.splitlines()))

@@ -118,7 +118,7 @@ def _folded(
     b = _wide_vector("bias", bias, outputs, "output")
     xp = namespace(wide)
     product = wide if g is None else wide * g
-    error = (0.0 if g is None else _UNIT) * xp.abs(product)
+    error = xp.zeros_like(product) if g is None else _UNIT * xp.abs(product) + _LAST
     if beta is None:
         return product, error, b, None if b is None else xp.zeros_like(b)
     total, size = wide @ beta, xp.abs(wide) @ xp.abs(beta)
@@ -157,17 +157,20 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     """Largest error of `got`, in units of its bound, and the norm of its errors; NaN counts as infinite."""
     got, exact, error = detached(got), detached(exact), detached(error)
     check_vectors("what was stored", got)
-    if not tuple(got.shape) == tuple(exact.shape) == tuple(error.shape):
+    if not tuple(got.shape) == tuple(exact.shape) == tuple(error.shape) or 0 in got.shape:
         shapes = ", ".join(str(tuple(array.shape)) for array in (got, exact, error))
-        raise InputError(f"stored, exact and error have shapes {shapes}: compare arrays of one shape")
+        raise InputError(f"stored, exact and error have shapes {shapes}: compare numbers, in arrays of one shape")
     xp = namespace(got, exact, error)
     kind = xp.finfo(got.dtype)
     difference = xp.abs(xp.astype(got, xp.float64) - exact)
-    # One rounding: the unit roundoff, or half the smallest number; and what float64 loses where it underflows.
-    place = float(kind.eps) * (xp.abs(exact) + error + float(kind.smallest_normal))
-    bound = 0.5 * place + 2 * error + _LAST
+    # One rounding: half the last place of the largest number that the exact one may be. Libraries round float64 to a
+    # half format through float32, which adds half the last place of that.
+    size = xp.maximum(xp.abs(exact) + error, xp.full_like(exact, float(kind.smallest_normal)))
+    place = float(kind.eps) * (size / (2 * xp.frexp(size)[0]))
+    if kind.bits < 32:
+        place = place * (1 + float(xp.finfo(xp.float32).eps) / float(kind.eps))
     with numpy.errstate(over="ignore"):
-        worst = float(xp.max(difference / bound))
+        worst = float(xp.max(2 * difference / (place + 4 * error)))
     norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
     return (math.inf if math.isnan(worst) else worst), (math.inf if math.isnan(norm) else norm)
 

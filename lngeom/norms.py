@@ -9,7 +9,9 @@ from .carriers import (
     check_eps,
     check_parameter,
     check_vectors,
+    detached,
     door,
+    dtype_name,
     in_range,
     namespace,
     narrow,
@@ -47,7 +49,18 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
     check_eps(eps, None if hasattr(eps, "shape") else mean_square)
     if hasattr(eps, "layout"):
         namespace(mean_square, eps)
-    return _denominator(widen(mean_square), eps, placement)
+    wide = widen(mean_square)
+    floats = hasattr(wide, "dtype") and dtype_name(wide) in ("float64", "float32")
+    if placement == "outside" or not floats or not isinstance(eps, int | float):
+        return _denominator(wide, eps, placement)
+    # A sum beyond the range of the dtype, or among its subnormal numbers, is taken in a unit.
+    xp, info, one = namespace(wide), namespace(wide).finfo(wide.dtype), namespace(wide).ones_like(wide)
+    least, half = float(info.smallest_normal) / float(info.eps), detached(wide) / 2 + eps / 2
+    u, added = (
+        xp.where(half < least, up * one, xp.where(half > float(info.max) / 4, down * one, same * one))
+        for up, down, same in ((2.0**64, 0.5, 1.0), (min(eps, 2 * least) * 2.0**128, eps / 4, eps))
+    )
+    return xp.sqrt(wide * u * u + added) / u
 
 
 def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Array:

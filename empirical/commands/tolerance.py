@@ -64,8 +64,8 @@ def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
     import lngeom
     from lngeom.rounding import rounded
 
-    if not (math.isfinite(ratio) and ratio >= 0) or d < 2:
-        msg = f"--d {d} --ratio {ratio:g}: a row of deviation 1 takes d >= 2 and a finite ratio |μ|/σ >= 0"
+    if not (math.isfinite(ratio) and ratio >= 0) or not 2 <= d <= 2**24:
+        msg = f"--d {d} --ratio {ratio:g}: a row of deviation 1 takes d from 2 to 2^24 and a finite ratio |μ|/σ >= 0"
         raise lngeom.errors.InputError(msg)
     normal = numpy.array([NormalDist().inv_cdf((i + 0.5) / d) for i in range(d)])
     x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)

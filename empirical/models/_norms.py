@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
 import lngeom
-from lngeom.errors import InputError
+from lngeom.cli import out_of_memory
+from lngeom.errors import InputError, LngeomError
 
-from ..support import Rows
+from ..support import ModelError, Rows
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from ._sites import Kind, NormSite
 from ._watching import watching
@@ -129,6 +130,16 @@ def call(model: nn.Module, batch: object) -> object:
     return model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
 
 
+def _blame(model: nn.Module, batch: object) -> None:
+    """Say in one line what a model raises on an input by itself, with nobody watching."""
+    try:
+        with evaluating(model), torch.no_grad():
+            call(model, batch)
+    except Exception as alone:  # it is the user's, and raises what it likes
+        raises = f"{type(alone).__name__}: {' '.join(str(alone).split())[:160]}"
+        raise ModelError(f"{type(model).__name__}: a pass raises {raises}; give an input that it takes") from None
+
+
 def norms(model: nn.Module, batch: object = None) -> Norms:
     """Find the norm layers of a model by what they compute, whatever they are called.
 
@@ -151,6 +162,8 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
     norm1 layernorm 1e-05 weight bias 1
     norm2 layernorm 1e-05 weight bias 1
     """
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise ModelError(f"{type(model).__name__}: weights on the device meta have no numbers; load it on a device")
     known: Readings = {}
     modules = dict(model.named_modules())
     widths = {path: width for path, module in modules.items() if (width := _width(module)) is not None}
@@ -268,8 +281,13 @@ class _Pass(TorchFunctionMode):
         """Watch one pass in evaluation mode; the model is left as it was."""
         paths = [path for path, _ in model.named_modules()]
         watched = watching(model, paths, self._leave, lambda path, *_: self._inside.append(path))
-        with watched, evaluating(model), torch.no_grad(), self:
-            call(model, batch)
+        try:
+            with watched, evaluating(model), torch.no_grad(), self:
+                call(model, batch)
+        except Exception as error:
+            if not isinstance(error, LngeomError) and not out_of_memory(error):
+                _blame(model, batch)
+            raise
         self._last.clear()
 
     def __torch_function__(
@@ -302,7 +320,7 @@ class _Pass(TorchFunctionMode):
             twin = next((other for other, last in self._last if last is x), None)
             self.twins |= {} if twin is None else {path: twin}
             self._last = [*self._last[-3:], (path, x)]
-        if z.shape == x.shape and x.ndim:
+        if z.shape == x.shape and x.ndim and x.numel():
             # The first few, whichever axis they lie along.
             along = (slice(None) if size == self._widths[path] else slice(_SEEN) for size in x.shape[:-1])
             few = (*along, slice(None))

@@ -163,6 +163,7 @@ def lock(directory: Path, *, beside: bool = False) -> filelock.BaseFileLock:
     """Hold a directory for this process, by a file in it or beside it; the hold ends with the process, however."""
     import filelock
 
+    directory = directory.resolve()  # a path like "." has no name
     hold = filelock.FileLock(directory.with_name(f".{directory.name}.lock") if beside else directory / ".lock")
     try:
         hold.acquire(timeout=0)

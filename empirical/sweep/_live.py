@@ -71,8 +71,8 @@ def measure(
     device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     source = iter(batches)
     first = next(source, None)
-    if first is None or not any(True for _ in _tensors(first)):
-        what = "there is none" if first is None else "no tensor in the first of them"
+    if first is None or not any(tensor.numel() for tensor in _tensors(first)):
+        what = "there is none" if first is None else "no number in the first of them"
         raise RunError(f"batches: {what}; give inputs of the model, one forward pass each")
     run = RunDirectory(Path(output))
     with evaluating(model):

@@ -53,7 +53,7 @@ _NAMES = {numpy.dtype(name): name for name in (*_RANGES, "float16")}
 """NumPy takes some 10 µs to write the name of a dtype."""
 
 _HALF_PRECISION = ("float16", "bfloat16")
-_TORCH_DTYPES = (*_RANGES, *_HALF_PRECISION, "bool", "uint8", "int8", "int16", "int32", "int64")
+_TORCH_DTYPES = (*_RANGES, *_HALF_PRECISION, "uint8", "int8", "int16", "int32", "int64")
 
 
 def namespace(*values: object) -> ModuleType:
@@ -89,7 +89,7 @@ def dtype_name(x: Array) -> str:
 
 def check_kind(name: str, x: Array) -> None:
     """Raise for NumPy's arrays that compute otherwise, and for tensors without all of their real numbers."""
-    if isinstance(x, numpy.ndarray) and x.dtype.kind not in "biuf" and not hasattr(x, "computes_as_its_base"):
+    if isinstance(x, numpy.ndarray) and x.dtype.kind not in "iuf" and not hasattr(x, "computes_as_its_base"):
         raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
     if isinstance(x, numpy.ndarray) and not plain:
@@ -101,8 +101,9 @@ def check_kind(name: str, x: Array) -> None:
         if "complex" in str(getattr(x, "dtype", "")):
             raise InputError(f"{name} has dtype {dtype_name(x)}: the formulas need real numbers; convert it first")
         return
-    if str(x.layout) != "torch.strided":
-        msg = f"{name} has the layout {x.layout}: the formulas need every component; convert it with x.to_dense()"
+    if str(x.layout) != "torch.strided" or x.is_nested:
+        layout = "torch.nested" if x.is_nested else x.layout
+        msg = f"{name} has the layout {layout}: the formulas need every component; convert it with x.to_dense()"
         raise InputError(msg)
     if x.device.type == "meta":
         raise InputError(f"{name} is on the device meta, without numbers: load it on a device first")

@@ -84,13 +84,14 @@ def _seen(value: object) -> str:
 
 
 def _check_array(name: str, value: Array) -> None:
-    if isinstance(value, int | float) and not hasattr(value, "shape"):
-        if name not in _NUMBERS or isinstance(value, bool):
+    if isinstance(value, int | float | complex) and not hasattr(value, "shape"):
+        if name not in _NUMBERS or isinstance(value, bool | complex):
             raise InputError(f"{name} is {value!r:.40}: give an array, of shape (..., d) where it holds vectors")
         if isinstance(value, int) and abs(value) >= 2**1024:
             raise InputError(f"{name} is {value!r:.40}: it does not fit in float64; give an array")
         return
-    if isinstance(value, type) or type(value) in (list, tuple, str, bytes) or not hasattr(value, "__add__"):
+    sequence = type(value) in (tuple, str, bytes) or hasattr(value, "append")  # a term of the kernel is a tuple
+    if isinstance(value, type) or sequence or not hasattr(value, "__add__"):
         msg = (
             f"got {type(value).__name__}: expected arrays of one library that implements the array-API standard, for "
             f"example as {name}; convert lists with numpy.asarray(x, dtype=float)"

@@ -13,7 +13,10 @@ _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
 _NODES = {"v": "NVec", "s": "NSca", "d": "NDim", "q": "NRat", "+": "NAdd", "*": "NMul", "^": "NPow", "S": "NSum"}
 _NODES |= {"inv": "NInv", "sqrt": "NSqrt"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
-_TAKEN = re.compile(r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with")
+_TAKEN = re.compile(
+    r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|ord0|conj|rcfType|\w+__\w+|IF|Prop|SProp|Set|Type|as|at|cofix|else|end|"
+    "exists|exists2|fix|for|forall|fun|if|in|is|let|match|of|return|then|using|where|with"
+)
 _ORDINAL = "'I_n.+1"
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
 

@@ -168,7 +168,7 @@ def _page(evidence: Evidence, *, verbose: bool) -> str:
         "",
         f"  {theorem.statement}",
         "",
-        "As the library computes it, which is what is proved",
+        f"As the library computes it{', which is what is proved' * (evidence.status != 'failed')}",
         *(f"  {line}" for line in evidence.proved),
         "",
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
@@ -176,7 +176,7 @@ def _page(evidence: Evidence, *, verbose: bool) -> str:
         f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats; "
         f"{evidence.arrays} numbers of arrays are those of floats",
         "",
-        "Hypotheses" if theorem.hypotheses else "Hypotheses   none: true for every d and all values",
+        "Hypotheses" if theorem.hypotheses else "Hypotheses   none: of every d and all values",
     ]
     for hypothesis in theorem.hypotheses:
         without = evidence.hypotheses.get(hypothesis, "not shown to be necessary")

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+from array import array
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -51,6 +52,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
     (lambda: batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
     (lambda: batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
+    (lambda: IsotropicAngle(np.eye(2)), r"d is array.* an integer"),  # type: ignore[arg-type]
     (lambda: lg.rms_norm(X, np.ma.masked_less(V, 2), eps=0.1), r"gain is a MaskedArray: .* x.filled\(\)"),
     (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
     # words, flags and numbers
@@ -147,6 +149,9 @@ ODD: dict[str, Callable[[np.ndarray], Any]] = {
     "complex": lambda a: a + 0j,
     "matrix": lambda a: a.view(np.matrix),
     "sparse": lambda a: torch.tensor(a).to_sparse(),
+    "nested": lambda a: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "booleans": lambda a: torch.tensor(a) > 0,
+    "array": lambda a: array("d", a.ravel().tolist()),
     "masked": lambda a: np.ma.masked_less(a, 0),
     "meta": lambda a: torch.empty(a.shape, device="meta"),
     "float8": lambda a: torch.tensor(a).to(torch.float8_e4m3fn),
@@ -157,6 +162,7 @@ ODD: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_reads_its_arrays(name: str, odd: str) -> None:

@@ -73,7 +73,7 @@ def test_certificate_refuses_wrong_folds(wrong: str) -> None:
 
 
 def test_the_bound_of_a_folded_bias_has_the_derived_constants() -> None:
-    """One rounding u of value and error, and twice the error of float64, (n + 2)u Σ|w||β| for n inputs."""
+    """Half a last place, 4u of a number from 4 to 8, and twice the error of float64, (n + 2)u Σ|w||β| for n inputs."""
     n, u = 6, 2.0**-53
     weight, beta = np.ones((1, n)), np.ones(n)
     folded, bias = fold_affine(weight, norm_bias=beta)
@@ -81,7 +81,7 @@ def test_the_bound_of_a_folded_bias_has_the_derived_constants() -> None:
     error = (n + 2) * u * n
     certificate = certify_fold(weight, None, folded, bias + 32 * u, norm_bias=beta)
     # The sum is n exactly and the change a multiple of its last place; what is left are a few roundings of a quotient.
-    assert abs(certificate.worst * (u * (n + error) + 2 * error) / (32 * u) - 1) < 16 * u
+    assert abs(certificate.worst * (4 * u + 2 * error) / (32 * u) - 1) < 16 * u
 
 
 def test_certificate_refuses_wrong_centring() -> None:
@@ -105,12 +105,15 @@ def test_a_certificate_allows_one_rounding_wherever_a_number_lies(dtype: Any) ->
         gain = np.asarray([rng.uniform(0.5, 1.5)], dtype)
         folded, _ = fold_affine(weight, gain=gain)
         (true,) = (exact(weight) * exact(gain))[0]
-        half = (Fraction(float(info.eps)) * abs(true) + Fraction(float(info.smallest_subnormal))) / 2
+        # Of the binade of the number, or the smallest normal one; float32 may round before a half format does.
+        binade = max(math.frexp(float(abs(true)))[1] - 1, info.minexp)
+        half = Fraction(float(info.eps)) * Fraction(2) ** binade / 2
+        half *= 1 if dtype is np.float32 else 1 + Fraction(2) ** (info.nmant - 23)
         above, below = (np.nextafter(folded, dtype(to)) for to in (np.inf, -np.inf))
         for stored in (folded, above, below, np.nextafter(above, dtype(np.inf)), 0 * folded):
             verdicts.append(abs(exact(stored)[0, 0] - true) <= half)
             assert certify_fold(weight, None, stored, None, gain=gain).exact is verdicts[-1]
-    assert verdicts.count(True) > len(verdicts) / 5
+    assert verdicts.count(True) >= len(verdicts) / 5
     assert verdicts.count(False) > len(verdicts) / 5
 
 

@@ -79,6 +79,13 @@ def test_numbers_between_out_of_range_sums(array: Any) -> None:
     batch = array(np.asarray([[1e20, -1e20], [3.6e15, -3.6e15]], np.float32))
     near(lg.epsilon.matching_eps(batch, eps=1.0), [5e-21, 0.5 / 3.6e15], "float32")
     assert not bool(lg.epsilon.matching_eps(batch, eps=0.0).any())
+    large, pair = lg.norms.scale(array(np.array([3e38, 0], np.float32)), eps=2e38), np.array([1, -1], np.float32)
+    near(large, [5e38**0.5, 2e38**0.5], "float32")
+    for eps, beside in ((1e-45, np.float32(3e-42)), (1e-60, np.float32(0))):  # no numbers of float32
+        near(lg.norms.scale(array(np.array([beside])), eps=eps), [(float(beside) + eps) ** 0.5], "float32")
+        near(lg.fibers.invert(array(pair * np.float32(0.6)), eps=eps), 0.75 * eps**0.5 * pair, "float32")
+        huge = lg.epsilon.matching_eps(array(pair * np.float32(2.0**127)), eps=eps, placement="outside")
+        near(huge, 2.0**128 * eps, "float32")
 
 
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])

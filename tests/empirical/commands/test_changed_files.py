@@ -207,6 +207,7 @@ LINES: dict[str, tuple[str, str]] = {
     "no process": ("prove angles --jobs 0", "is not a whole number from 1"),
     "a seed of 65 bits": ("doctor MODEL MODEL --seed 18446744073709551616", "is not a whole number from 0, below 2"),
     "tokens of 65 bits": ("sweep MODEL --tokens 18446744073709551616", "is not a whole number from 1"),
+    "a row of a terabyte": ("tolerance --d 1000000000000", r"takes d from 2 to 2\^24"),
     "a table that is a folder": ("norms MODEL --csv /", "/: Is a directory"),
     "a table without a name": ("norms MODEL --csv=", "Is a directory"),
     "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),

@@ -1,6 +1,7 @@
 """Models of no table: sites found, every column equal to the float64 recomputation, the whole run in memory."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,13 @@ def test_a_function_is_measured_from_the_command_line(
     assert {row["d_cos2_change_2"] for row in json.loads(capsys.readouterr().out)} == {0}
     assert main(["sweep", "mine:by_hand", "--tokens", "5"]) == 2
     assert main(["sweep", "mine:none"]) == 2
+    odd = {"meta": "m.to('meta'), b", "empty": "m, [b[0][:0]]", "whole": "m, [b[0].long()]", "words": "m, ['x']"}
+    with (tmp_path / "mine.py").open("a") as file:
+        file.writelines(f"def {name}():\n    m, b = by_hand()\n    return {pair}\n" for name, pair in odd.items())
+    monkeypatch.delitem(sys.modules, "mine")
+    assert [main([command, f"mine:{name}"]) for command in ("sweep", "norms") for name in odd] == [2] * 5 + [0, 2, 2]
     errors = capsys.readouterr().err
+    assert errors.count("a pass raises") == 3
     assert "--tokens: has no meaning for mine:by_hand" in errors
     assert "give MODULE:FUNCTION of a module in this folder" in errors
 
