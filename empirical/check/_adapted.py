@@ -3,6 +3,7 @@
 import ast
 import builtins
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,23 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
     ]
     norm.__signature__ = inspect.Signature([inspect.Parameter("x", both), *listed])  # pyright: ignore
     return norm
+
+
+def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
+    """What a call gives for the rows of x laid along another axis of an array of so many, as rows again."""
+    n, d, sizes = math.prod(x.shape[:-1]), x.shape[-1], (3, 2)[: axes - 2]
+    whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # rows again where they do not fill the other axes
+    array = x.reshape(n, d)[list(range(n)) + [0] * (whole - n)].reshape(-1, *sizes, d)
+    order = range(axes - 1, axis % axes, -1)
+    for k in order:
+        array = array.swapaxes(k, k - 1)
+    array = array.contiguous() if hasattr(array, "contiguous") else array.copy()
+    output = call(array)
+    if getattr(output, "shape", None) != array.shape:
+        raise TypeError(f"it gives no array of the shape {tuple(array.shape)} of its input")
+    for k in reversed(order):
+        output = output.swapaxes(k, k - 1)
+    return output.reshape(whole, d)[:n].reshape(x.shape)
 
 
 def called(module: str, text: str) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from lngeom.rounding import REAL, Arithmetic, Definition, Sample, candidates, ro
 from ..proving import Proof
 from ._contract import Contract
 from ._kernel import Kernel, Manner
+from ._stated import Stated
 from ._trial import Trial
 
 
@@ -49,6 +50,8 @@ class Claim:
         bound = self.kernel.at(d)
         gain, bias = (None if p is None else p.astype(REAL) for p in (bound.gain, bound.bias))
         gain = gain if gain is None else gain + self.meant.offset
+        if self.meant.stated is not None:
+            return Stated(False, gain, bias, self.eps, function=self.meant.stated)
         base = Definition(self.centered, gain, bias, self.eps, self.meant.placement)
         known = candidates(base, d, self.kernel.dtype, eps=self.measured) if self.variant else ()
         return next((make() for name, _, make in known if name == self.variant), base)

@@ -1,13 +1,17 @@
 """Which definition is meant: where families of models differ, what is right for one is wrong for another."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from lngeom.errors import InputError
 from lngeom.norms import Placement
 from lngeom.rounding import FORMATS
+
+from ..tracing import by_roles
+from ._target import resolve
 
 
 @dataclass(frozen=True)
@@ -23,14 +27,16 @@ class Contract:
         cast: Whether the normalized value is rounded to a half format before the gain.
         sum: Whether a fused kernel normalizes the sum of input and residual after or before it is rounded to the
             dtype; None where both are right.
+        stated: The definition itself as a function of x, gain, bias and ε, where it is neither kind; that is its name.
     """
 
-    kind: Literal["layernorm", "rmsnorm"] | None = None
+    kind: str | None = None
     eps: float | None = None
     placement: Placement = "inside"
     offset: float = 0.0
     cast: bool = False
     sum: Literal["rounded", "unrounded"] | None = "rounded"
+    stated: Callable[..., Any] | None = None
 
     def default_eps(self, kind: str, dtype: str) -> float:
         """ε of a kernel that states none."""
@@ -49,17 +55,20 @@ CONTRACTS = {
 
 
 def contract(name: str | None) -> Contract:
-    """The contract of a family, or that of a JSON file with some of its fields.
+    """The contract of a family, of a function FILE.py:NAME, or that of a JSON file with some of its fields.
 
     Raises:
-        InputError: There is neither, or the file has other fields.
+        InputError: There is none of them, or the file has other fields.
     """
     if name is None:
         return ANY
+    if ":" in name:
+        return Contract(name, 0.0, stated=by_roles(resolve(name)))
     if name in CONTRACTS:
         return CONTRACTS[name]
     try:
         return Contract(**json.loads(Path(name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         known = ", ".join(CONTRACTS)
-        raise InputError(f"{name!r} is neither one of {known} nor a JSON file of a contract: {error}") from error
+        msg = f"{name!r} is neither one of {known} nor FILE.py:NAME nor a JSON file of a contract: {error}"
+        raise InputError(msg) from error

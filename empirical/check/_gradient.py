@@ -21,7 +21,7 @@ from ._inputs import Inputs
 from ._kernel import UNREGISTERED, Kernel
 from ._limits import limited
 from ._name import Named
-from ._pattern import summed
+from ._pattern import places, summed
 from ._pulled import instead, pulled
 from ._shrink import smallest_input
 from ._trial import Outputs, Shown
@@ -101,15 +101,20 @@ class GradientTrial(Outputs):
         return self.label.startswith(_ONE_SIGN) and abs(self.got[self.worst]) < abs(self.right[self.worst])
 
     def kept(self, dtype: str, *, whole: bool) -> bool:
-        """Whether it is a derivative by x of `dtype` from the mean and root of the work, `whole` or rounded to it."""
+        """Whether it is a derivative of `dtype` from the mean and root of the work, `whole` or rounded to it."""
         work = self.arithmetic.work
         passed = Gradients.of(self.x, self.base, replace(self.arithmetic, storage=work))
         if not whole:
             mean, unit = abs(self.base.exact(passed.sample)[0]), FORMATS[dtype].roundoff
             low, high = (rounded(end, dtype).astype(REAL) for end in (passed.low, passed.high))
             passed = replace(passed, low=low, high=high, alpha=passed.alpha + passed.sample.number(unit) * mean)
-        ends = (rounded(end, dtype) for end in passed.of_input(self.cotangent))
-        low, high = (np.asarray(end, dtype=float) for end in ends)
+        low, high = self._of(passed)(self.cotangent)
+        if not whole and self.name == "gain":  # its terms have one sum: what rounded statistics give is a number
+            (m, v, _), error = self.base.exact(passed.sample), (high - low) / 2
+            r = rounded(self.base.reciprocal(v, passed.sample), dtype)
+            value = (self.cotangent * (self.x - self.base.centered * rounded(m, dtype)) * r).sum(0, keepdims=True)
+            low, high = value - error, value + error
+        low, high = (np.asarray(rounded(end, dtype), dtype=float) for end in (low, high))
         return bool(((low <= self.got) & (self.got <= high) | ~np.isfinite(self.bound)).all())
 
     def takes(self, values: np.ndarray) -> bool:
@@ -137,8 +142,8 @@ def differentiated(named: Named) -> Named:
                     "no gradient: the output on contiguous rows is detached from them, that on a transposed array not"
                 )
                 return replace(named, verdict="bug", cause=cause)
-        note = "the backward pass is not examined: the output has no gradient, so there are no derivatives"
-        return replace(named, notes=(*named.notes, note))
+        cause = "no gradient: the output is detached from x, gain and bias, so that there are no derivatives to check"
+        return replace(named, verdict="bug", cause=f"{named.cause}; beyond that {cause}" if named.cause else cause)
 
 
 def _examined(named: Named) -> Named:
@@ -146,7 +151,7 @@ def _examined(named: Named) -> Named:
     claim = inputs.claim
     inputs = inputs._replace(claim=replace(claim, variant=(named.cause or "") * (named.verdict == "variant")))
     claim, meant = inputs.claim, inputs.claim.base(claim.kernel.d)
-    if meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
+    if claim.meant.stated or meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
         return _unbounded(named, inputs)
     verdict, cause, trials = _judged(inputs)
     if verdict == "rounding" and claim.kernel.framework.name == "torch":
@@ -216,11 +221,26 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
             known = "d/dgain, " * (len(names) > 1) + f"in the place of the normalized value {used}"
     cause += f": {known}" if known else ""
     where = {trial.label for trial in wrong}
-    cause += f", only for {where.pop()}" if len(where) == 1 else ""
+    if where <= _STRIDED and len(where) > 1:
+        cause += f": strides of the cotangent ignored, wrong only for {' and '.join(sorted(where))}"
+    else:
+        cause += f", only for {where.pop()}" if len(where) == 1 else _by_position(inputs.claim, wrong)
     if beyond:
         how = "NaN where the gain is 0" if all(np.isnan(trial.got).any() for trial in beyond) else f"for {ODD_GAINS}"
         cause += f"; beyond that {', '.join(f'd/d{trial.name}' for trial in beyond)} {how}"
     return "bug", cause, [*proved, *wrong]
+
+
+def _by_position(claim: Claim, wrong: list[GradientTrial]) -> str:
+    """In which rows of a batch d/dx is wrong, where that is a matter of their place and not of what they hold."""
+    trial = max((trial for trial in wrong if trial.name == "x"), key=lambda trial: len(trial.x), default=None)
+    if trial is None or trial.wrong.all() or claim.kernel.form.filed:
+        return ""
+    if (_gradient_at(claim, trial.x[::-1], trial.label)[0].wrong != trial.wrong).any():
+        return ""
+    zero = "" if trial.got[trial.wrong].any() else "zero "
+    rows = places(trial.wrong).replace("component", "row")
+    return f", {zero}only in {rows} of a batch of {len(trial.x)}"
 
 
 def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
@@ -256,12 +276,12 @@ def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> 
 
 def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:
     """A note if derivatives show a mean and a root that a half format held, which the bounds excuse."""
-    told = [trial for trial in trials if trial.name == "x" and trial.label == "ordinary rows"]
-    if FORMATS[dtype].bits >= 24 or all(trial.kept(dtype, whole=True) for trial in told):
-        return None
-    if not all(trial.kept(dtype, whole=False) for trial in told):
-        return None
-    return f"statistics kept in {dtype} for the backward pass: one error for the whole row"
+    for name, where in (("x", "the backward pass: one error for the whole row"), ("gain", "d/dgain")):
+        told = [trial for trial in trials if trial.name == name and trial.label == "ordinary rows"]
+        kept = {whole: all(trial.kept(dtype, whole=whole) for trial in told) for whole in (True, False)}
+        if FORMATS[dtype].bits < 24 and kept[False] and not kept[True]:
+            return f"statistics kept in {dtype} for {where}"
+    return None
 
 
 def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
@@ -274,6 +294,8 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 
 _TRANSPOSED = "a transposed cotangent"
+_EXPANDED = "one cotangent expanded to all components"
+_STRIDED = {_TRANSPOSED, _EXPANDED}
 _ONE_SIGN = _OF_GAIN, _OF_BIAS = "gain terms", "bias terms"
 
 
@@ -304,7 +326,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     for label, rows in groups.items():
         yield from _gradient_at(claim, rows, label)
     ordinary = groups["ordinary rows"]
-    yield from _gradient_at(claim, ordinary, "one cotangent expanded to all components", ())
+    yield from _gradient_at(claim, ordinary, _EXPANDED, ())
     others = [("batches of shape (2, n, d)", ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
     others += [("a batch of one row", ordinary[:1], (-1,))]
     summed = 4 if kernel.several else main
@@ -374,5 +396,5 @@ def _by_torch(
         raise ValueError("the cotangent is overwritten in place")
     # The forward pass is within rounding of one that reads all of them.
     if missing := [name for name, gradient in zip(asked, gradients, strict=True) if gradient is None]:
-        raise _Missing(f"d/d{missing[0]}: no gradient")
+        raise _Missing(f"{', '.join(f'd/d{name}' for name in missing)}: no gradient")
     return gradients

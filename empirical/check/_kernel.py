@@ -3,6 +3,7 @@
 import copy
 import functools
 import importlib
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ import numpy as np
 from lngeom.errors import InputError
 
 from ..tracing import Framework, FrameworkArray, given_roles, is_size, made, parameters, role, stated_eps
+from ._adapted import along
 from ._filed import Filed
 from ._limits import limited, watched
 from ._options import CheckOptions
@@ -63,6 +65,7 @@ class Form:
         factory: Whether it makes the norm of a dimension instead of being one.
         size: A dimension that it takes.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
+        axes: How many its arrays have, along one of which it normalizes; 0 where it is the last one of any number.
     """
 
     given: object
@@ -71,6 +74,7 @@ class Form:
     factory: bool
     size: int
     interpreted: bool = False
+    axes: int = 0
 
     @property
     def filed(self) -> bool:
@@ -148,7 +152,8 @@ class Kernel:
         d = int(x.shape[-1])
         bound = self.at(d)
         eps = bound.eps if self.asked.eps is None else self.asked.eps
-        values: dict[str, object] = {"gain": None, "bias": None, "eps": eps, "shape": (d,), "d": d, "axis": -1}
+        values: dict[str, object] = {"gain": None, "bias": None, "eps": eps, "shape": (d,), "d": d}
+        values["axis"] = -1 if self.asked.axis is None else self.asked.axis
         values |= self.arrays(d) if arrays is None else arrays
         positional = [values[purpose] for purpose, keyword in bound.roles.items() if keyword is None]
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
@@ -156,12 +161,16 @@ class Kernel:
             warnings.simplefilter("ignore")
             what = f"a call with x of shape {tuple(x.shape)}"
             with limited(what, self.asked.seconds, ones(self, tuple(x.shape)) if watched() else ""):
+                if self.form.axes:
+                    call = lambda moved: _first(bound.function(moved, *positional, **keywords))  # noqa: E731
+                    return along(call, x, self.asked.axis or 0, self.form.axes)
+                if several := _several(bound.function):
+                    return bound.function(x.reshape(*x.shape[:-1], *several)).reshape(*x.shape)
                 return bound.function(x, *positional, **keywords)
 
     def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
         """The first of what :meth:`whole` gives."""
-        output = self.whole(x, arrays)
-        output = output[0] if isinstance(output, tuple | list) else output
+        output = _first(self.whole(x, arrays))
         if output is None:
             raise TypeError("it returns nothing")
         if (dtype := str(getattr(output, "dtype", ""))).rpartition(".")[2].startswith(("int", "uint", "float8")):
@@ -230,7 +239,7 @@ class Kernel:
         row, still = self.array(np.linspace(-1, 2, d)[None]), dict(_unlisted(function, d))
         still = {what: value for what, value in still.items() if bool(_moved(function, row, value).any())}
         for name, parameter in (*named, *still.items()):
-            if tuple(parameter.shape) != (d,):
+            if tuple(parameter.shape) not in ((d,), _several(function)):
                 continue
             said, own_data = re.search("(bias|beta)|weight|gamma|gain|scale", name), hasattr(parameter, "detach")
             added = said[1] if said else own_data and (abs(_moved(function, row, parameter) - 1) < 0.01).all()
@@ -238,7 +247,7 @@ class Kernel:
             drawn = (rng.integers(72, 250, d) if purpose == "gain" else rng.integers(-120, 121, d)) / 128
             drawn = self._gain(drawn) if purpose == "gain" else self._bias(drawn)
             if own_data:
-                parameter.data.copy_(self.array(drawn))
+                parameter.data.copy_(self.array(drawn).reshape(*parameter.shape))
                 leaves |= {purpose: parameter} if name not in still else {}
             elif hasattr(parameter, "assign"):
                 parameter.assign(drawn)
@@ -246,6 +255,16 @@ class Kernel:
                 drawn = self.framework.read(parameter)
             own[purpose] = drawn
         return Bound(function, {}, stated_eps(function), own.get("gain"), own.get("bias"), True, leaves, tuple(still))
+
+
+def _first(output: Any) -> Any:
+    return output[0] if isinstance(output, tuple | list) else output
+
+
+def _several(module: object) -> tuple[int, ...]:
+    """The axes that a module of PyTorch normalizes at once; none where it is one."""
+    shape = getattr(module, "normalized_shape", ())
+    return tuple(shape) if isinstance(shape, tuple) and len(shape) > 1 else ()
 
 
 def _moved(module: Any, x: Any, value: Any) -> Any:
@@ -267,6 +286,8 @@ def _unlisted(module: Any, d: int) -> Iterator[tuple[str, Any]]:
 
 def own_size(target: object) -> int | None:
     """The dimension of a module that exists."""
+    if several := _several(target):
+        return math.prod(several)
     values = [] if isinstance(target, type) else [value for _, value in _named_parameters(target)]
     kept = {} if isinstance(target, type) else getattr(target, "__dict__", {})
     values += [getattr(target, "gain", None), *(kept[name] for name in kept if role(name) in ("gain", "bias"))]

@@ -17,7 +17,7 @@ from ._kernel import UNREGISTERED
 from ._left import WITHOUT
 from ._pattern import of_other_axes, of_other_rows, of_residual, patterned, places
 from ._trial import Shown, Trial
-from ._trials import MANNERS, Tried
+from ._trials import MANNERS, OTHER, UNSTEADY, Tried, steady
 
 BEGINNINGS = (
     "memory that begins one element later",
@@ -97,7 +97,8 @@ def _noted(tried: Tried, verdict: str) -> Iterator[str]:
     if claim.default:
         yield f"no eps is given, stated or seen: the default, {float(claim.eps):.3g}, is meant"
     if verdict == "rounding":
-        cases = [trial.case() for trial in trials if trial.d <= HUGE] if kernel.asked.undetectable else []
+        listed = kernel.asked.undetectable and not claim.meant.stated
+        cases = [trial.case() for trial in trials if trial.d <= HUGE] if listed else []
         names = ", ".join(indistinct(cases, kernel.dtype) if cases else ())
         if names:
             yield f"undetectable by these inputs, within rounding: {names}"
@@ -112,7 +113,12 @@ def _elsewhere(tried: Tried) -> str | None:
     """What is normalized instead of each row: other rows, other axes, other memory, the input without its residual."""
     trials = tried.trials
     with np.errstate(all="ignore"):
-        if (rows := _left_out(tried) or of_other_rows(trials[0])) is not None:
+        failing = next(trial for trial in trials if trial.wrong.any())
+        with contextlib.suppress(Exception):  # rows of a batch of three axes may be refused as one of two
+            if not steady(tried.inputs.claim, failing.x, 64 * failing.d):
+                return UNSTEADY
+        usual = tried.inputs.claim.meant.stated is None
+        if (rows := _left_out(tried) or (of_other_rows(trials[0]) if usual else None)) is not None:
             return rows
         if _rows_mix(tried):
             return "the output of a row depends on the other rows of its batch"
@@ -147,8 +153,13 @@ def _explained(tried: Tried) -> tuple[str, str]:
     dtype, measured = claim.kernel.dtype, claim.measured
     if (elsewhere := _elsewhere(tried)) is not None:
         return "bug", elsewhere
+    if claim.meant.stated is not None:
+        return "bug", f"not {claim.kind}: {_told(trials, trials)}"
     # The failing ones first, so that a wrong explanation is given up early.
     whole = sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
+    # A gain of a wider dtype is not rounded as one of the kernel's own.
+    own = [trial for trial in whole if not trial.label.startswith(OTHER)]
+    whole = own if any(trial.wrong.any() for trial in own) else whole
     # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
     several = [trial for trial in whole if trial.d > 1]
     chosen = several if any(trial.wrong.any() for trial in several) else whole
@@ -170,6 +181,11 @@ def _explained(tried: Tried) -> tuple[str, str]:
     if cause is not None:
         lost = _lost(trials, cause) or (_overflown(trials) if cause.startswith("approximate") else None)
         return ("bug", f"{lost}; {cause}") if lost else (verdict, cause)
+    bad = _bad_dimensions(trials)
+    if any(trial.d not in bad for trial in trials):  # another way in some dimensions, with a mistake of its own
+        verdict, cause = diagnose([trial.case() for trial in whole if trial.d in bad], dtype, eps=measured)
+        if cause is not None and not cause.startswith(VAGUE):
+            return "bug", "; ".join(filter(None, (cause, _dimensions(trials))))
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
     least = 16 * float(claim.arithmetic.work.tiny)
@@ -213,6 +229,8 @@ def _cast_with_gain(claim: Claim, trials: list[Trial]) -> tuple[str, str] | None
         for trial in trials
         if trial.base.gain is not None
     ]
+    if not any(trial.wrong.any() for trial in rounded_gain):  # the gain alone explains it, under its own name
+        return None
     verdict, cause = diagnose([trial.case() for trial in rounded_gain], dtype, eps=claim.measured)
     if cause is None or not cause.startswith("normalized value cast"):
         return None
@@ -234,7 +252,8 @@ def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, 
     again = []
     for trial in trials:
         made = {name: make for name, _, make in candidates(trial.base, trial.d, dtype, eps=measured)}
-        if cause in made:  # a divisor d − 1 is none at d = 1
+        # A divisor d − 1 is none at d = 1; a gain of another dtype may not be rounded.
+        if cause in made and (trial.wrong.any() or not trial.label.startswith(OTHER)):
             again.append(trial.against(made[cause]()))
     return again if any(trial.wrong.any() for trial in again) else []
 

@@ -16,6 +16,7 @@ class CheckOptions:
         eps: By default the module's own, the default of the parameter, or what is measured.
         dtype: ``float64``, ``float32``, ``bfloat16`` or ``float16``.
         d: By default that of the module; a kernel that takes any is tried at many.
+        axis: Along which the kernel normalizes arrays of four, three or two axes; by default the last one, of rows.
         device: By default the framework's.
         backward: Check the derivatives of a PyTorch or JAX kernel as well.
         name: What to call it in messages.
@@ -31,6 +32,7 @@ class CheckOptions:
     eps: float | None = None
     dtype: str = "float32"
     d: int | None = None
+    axis: int | None = None
     device: str | None = None
     backward: bool = False
     name: str | None = None
@@ -44,6 +46,8 @@ class CheckOptions:
             raise InputError(f"dtype is {self.dtype!r}: the formats are {', '.join(FORMATS)}")
         if self.d is not None and self.d < 1:
             raise InputError(f"d is {self.d}: rows have at least one component")
+        if self.axis is not None and not -4 <= self.axis < 4:
+            raise InputError(f"axis is {self.axis}: arrays of four, three and two axes are tried; give one of -4 to 3")
         if not 0 < self.seconds < math.inf:
             raise InputError(f"seconds is {self.seconds}: the processor time of one call must be above 0")
         if self.kind not in (None, "layernorm", "rmsnorm"):

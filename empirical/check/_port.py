@@ -133,8 +133,9 @@ def _sequences(both: _Pair, drawn: Drawn) -> list[Tensor]:
     """Token ids of several lengths that reach every changed row of an embedding and exceed every changed length."""
     generator, lengths, extra = torch.Generator().manual_seed(drawn.seed), {1, 2, drawn.tokens}, list[int]()
     for key, pair in both.config.items():
-        if key != "vocab_size" and all(type(value) is int and value > 1 for value in pair):
-            lengths.add(min(pair) + 1)
+        sizes = [value for value in pair if type(value) is int and value > 1]
+        if key != "vocab_size" and sizes and len(sizes) + pair.count(None) == 2:  # None: a window that is switched off
+            lengths.add(min(sizes) + 1)
     others, changed = both.port.state_dict(), {each.name for each in both.weights if each.state == "changed"}
     for path, module in both.source.named_modules():
         other = others.get(f"{path}.weight") if f"{path}.weight" in changed else None

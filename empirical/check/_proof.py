@@ -5,12 +5,12 @@ import contextlib
 import numpy as np
 
 from lngeom.errors import InputError
-from lngeom.rounding import FORMATS, rounded
+from lngeom.rounding import FORMATS, Sample, rounded
 
 from ..models import behaviour, probes
 from ..proving import Proof, prove_target
 from ._claim import Claim
-from ._contract import contract
+from ._contract import Contract, contract
 from ._kernel import Kernel
 from ._limits import Endless, limited
 
@@ -22,10 +22,18 @@ def claimed(kernel: Kernel) -> Claim:
         InputError: Nothing shows them.
     """
     asked, meant = kernel.asked, contract(kernel.asked.spec)
-    proof = _proof(kernel)
+    proof = _proof(kernel, meant)
     if proof.affine is not None:
         named = {proof.affine.gain: "gain", proof.affine.bias: "bias"}
         kernel = kernel.like(purposes={name: what for name, what in named.items() if name})
+    if meant.stated is not None:
+        claim = Claim(kernel, str(meant.kind), kernel.eps or proof.eps or 0.0, meant, proof, ())
+        try:
+            claim.base(kernel.d).output(Sample(np.linspace(-1.0, 2.0, kernel.d)[None]))
+        except Exception as error:  # whatever a function raises that is no definition on rows
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"{meant.kind} has no value at a row of d = {kernel.d}: {reason:.150}") from error
+        return claim
     wanted = asked.kind or meant.kind
     kind, eps, measured = _known(kernel, wanted, proof) or _inferred(kernel, wanted)
     default = not eps and kernel.eps is None
@@ -33,7 +41,7 @@ def claimed(kernel: Kernel) -> Claim:
     return Claim(kernel, kind, eps, meant, proof, measured, default=default)
 
 
-def _proof(kernel: Kernel) -> Proof:
+def _proof(kernel: Kernel, meant: Contract) -> Proof:
     """The proof of what the target computes in exact arithmetic, if tracing it ends."""
     asked = kernel.asked
     if kernel.form.filed:
@@ -41,6 +49,7 @@ def _proof(kernel: Kernel) -> Proof:
     try:
         with limited("its trace", asked.seconds):
             options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
+            options["stated"] = (meant.kind, meant.stated) if meant.stated else None
             return prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
     except (Endless, RuntimeError) as error:
         return Proof("not traced", str(error))

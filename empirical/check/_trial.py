@@ -7,6 +7,8 @@ import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
 
+from ._stated import Stated
+
 
 class Shown(NamedTuple):
     """The component of an input at which a kernel is wrong.
@@ -77,8 +79,10 @@ class Trial(Outputs):
         return Trial(self.label, self.x, self.got, base, self.arithmetic, ratio)
 
     def certain(self) -> bool:
-        """Whether the worst row is wrong in exact arithmetic too."""
+        """Whether the worst row is wrong in exact arithmetic too; the bounds of a stated definition hold in floats."""
         row, _ = self.worst
+        if isinstance(self.base, Stated):
+            return bool(self.wrong[row])
         return certainly_outside(self.x[row], self.got[row], self.base, self.arithmetic)
 
     def shown(self) -> Shown:

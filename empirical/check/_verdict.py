@@ -15,7 +15,7 @@ def verdict(named: Named) -> Finding:
     tried, claim = named.tried, named.tried.inputs.claim
     asked = claim.kernel.asked
     if not tried.trials:
-        return nothing_computed(replace(asked, kind=claim.kind, eps=claim.eps), str(named.cause))
+        return replace(nothing_computed(asked, str(named.cause)), kind=claim.kind, eps=claim.eps)
     worst = max(tried.trials, key=lambda trial: trial.largest)
     shown, refuted = (named.shown, tried.refuted or claim) if named.shown is not None else (worst.shown(), claim)
     of_derivative = shown.cotangent is not None
@@ -23,7 +23,9 @@ def verdict(named: Named) -> Finding:
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
     contiguous = shown.label not in (*STRIDES, *BEGINNINGS)
-    script = reproducer(refuted.kernel, refuted.base(d), shown) if by_outputs and contiguous else ""
+    known = claim.meant.stated is None
+    usual = known and contiguous and not claim.kernel.form.axes
+    script = reproducer(refuted.kernel, refuted.base(d), shown) if by_outputs and usual else ""
     if named.cause == LEAK:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))
@@ -41,7 +43,7 @@ def verdict(named: Named) -> Finding:
         right,
         off,
         named.notes,
-        exact=by_outputs or of_derivative,
+        exact=(by_outputs and known) or of_derivative,
         gradient_ratio=named.ratio,
         proof=claim.proof,
         left=tried.left,

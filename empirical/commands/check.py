@@ -31,6 +31,7 @@ class Options:
     eps: float | None = option(None, "default: the kernel's own, or else the measured value")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
     d: int | None = option(None, "dimension; default: the kernel's own, or many", type=int)
+    axis: int | None = option(None, "along which it normalizes, 1 of images (N, C, H, W); default: the last", type=int)
     device: str | None = option(None, "for example cuda; default: the framework's")
     seconds: float = option(60.0, "processor time that one call may take")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
@@ -49,7 +50,7 @@ class Options:
     proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
-    spec: str | None = option(None, "the definition that is right: torch, llama, gemma, onnx, or a JSON file")
+    spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME or a JSON file")
     call: str | None = option(
         None, 'how KERNEL, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str
     )
@@ -66,7 +67,7 @@ class Options:
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
-_ASKED = ("kind", "eps", "dtype", "d", "device", "backward", "spec", "seconds", "undetectable")
+_ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds", "undetectable")
 
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:

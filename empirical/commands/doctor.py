@@ -25,6 +25,7 @@ class Options:
     port: str = argument("PORT", "directory, .gguf or .onnx file that should be the same model")
     tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
     seed: int = option(0, "of the token ids", type=seed)
+    allow_pickle: bool = option(False, "load pickled weights, which can run code")
     json: str | None = json_option("verdict, reason, evidence and what was not examined")
 
 
@@ -34,10 +35,10 @@ def run(options: Options) -> int:
     from ..models import find_model, load_network, longest_sequence, reads_text_alone, refuse_nan_weights
     from ..support import ModelError
 
-    source = load_network(find_model(options.source))
-    refuse_nan_weights(source)
     onnx = Path(options.port).suffix == ".onnx"
-    networks = {options.source: source} | ({} if onnx else {options.port: load_network(find_model(options.port))})
+    names = [options.source, *([] if onnx else [options.port])]
+    networks = {each: load_network(find_model(each), allow_pickle=options.allow_pickle) for each in names}
+    refuse_nan_weights(source := networks[options.source])
     for network in networks.values():
         if not reads_text_alone(network):
             msg = f"{type(network).__name__} reads more than a text; lngeom check examines its norms by themselves"

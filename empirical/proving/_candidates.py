@@ -7,7 +7,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,8 +182,8 @@ def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = 
     return value
 
 
-def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]:
-    """The definitions with these names that have a value in floats, those of a norm without a change first."""
+def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate | None = None) -> list[Candidate]:
+    """The definitions with these names that have a value in floats, the `stated` one or those of a norm first."""
     candidates: list[Candidate] = []
     gains, biases = list(_gains(names)), list(_biases(names))
     epsilons = [*names.scalars, ""]
@@ -200,6 +200,9 @@ def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]
                     affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
                     candidates.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
     candidates += [candidate for candidate in _others(names) if _agree(candidate.value(ground), output)]
+    if stated is not None:
+        own = [stated] if _agree(stated.value(ground), output) else []
+        return [*own, *(replace(candidate, exact=False) for candidate in candidates)]
     return sorted(candidates, key=lambda candidate: not candidate.exact)
 
 
@@ -246,9 +249,10 @@ def _parts(*names: str | None) -> tuple[Part, Part, Part]:
     return argument, gain, bias
 
 
-def reference(names: Names, kind: str, gain: str | None, bias: str | None, eps: str | None) -> Candidate:
-    """The definition expected of a norm of this kind with these parameters."""
-    function, name = (lg.rms_norm, "RMSNorm") if kind == "rmsnorm" else (lg.layer_norm, "LayerNorm")
+def reference(
+    names: Names, name: str, function: Core, gain: str | None, bias: str | None, eps: str | None, kind: str = "other"
+) -> Candidate:
+    """The definition expected of a norm of this name and function with these parameters."""
     shown = names.scalars.get(eps, "0") if eps else "0"
     text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
     return Candidate(text, _composed(function, _parts("x", gain, bias), eps or ""), kind, True, eps or "")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import lngeom as lg
 from lngeom import kernel
 from lngeom.checker import digest
 from lngeom.kernel import ProofCertificate, ProofError, Proved, Table, Term
@@ -181,6 +182,7 @@ def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
 def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tuple[Candidate, Proved] | None:
     """The definition that the output is, with the proof; of one component, where many are the same, a known one."""
     names, lemmas = path.names, _absolutes(path, facts)
+    stated = _expected(path, "") if path.program.stated else None
     for (size, alone), scale in itertools.product(path.sizes(), path.scales):
         rng = np.random.default_rng(size)
         values = drawn(path, size, rng, scale) | {"x": np.random.default_rng(3).normal(size=size)}
@@ -188,7 +190,7 @@ def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tupl
         try:
             with np.errstate(all="ignore"):
                 output = path.again(ground)[1].value
-                candidates = known if path.single and known else matching(names, ground, output)
+                candidates = known if path.single and known else matching(names, ground, output, stated)
         except Refusal:  # this dimension takes another branch
             continue
         assumed = [kernel.assume(kernel.equal(kernel.d, size))] if alone else []
@@ -202,16 +204,19 @@ def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tupl
 
 
 def _expected(path: Path, kind: str) -> Candidate:
-    """The definition that its name and its parameters speak of."""
+    """The definition that is stated, or that its name and its parameters speak of."""
     names = path.names
     roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.vectors)}
     gain, bias = roles.get("gain"), roles.get("bias")
     settings = (name for name in path.program.literals.values if role(name) == "eps")
     eps = next(settings, next(iter(names.scalars), None))
+    if path.program.stated:
+        return reference(names, *path.program.stated, gain, bias, eps)
     if kind not in ("layernorm", "rmsnorm"):
         named = path.program.name.lower()
         kind = "rmsnorm" if "rms" in named or (bias is None and "layer" not in named) else "layernorm"
-    return reference(names, kind, gain, bias, eps)
+    name, function = ("RMSNorm", lg.rms_norm) if kind == "rmsnorm" else ("LayerNorm", lg.layer_norm)
+    return reference(names, name, function, gain, bias, eps, kind)
 
 
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
@@ -254,10 +259,10 @@ _FRONTS: dict[str, Callable[[], Front]] = {
 }
 
 
-def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proof:
+def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, **options: Any) -> Proof:
     """Proves the formula of a framework's function, module or class; not traced where nothing traces the framework.
 
-    Options are those of :func:`prove`.
+    Options are those of :func:`prove`; a `stated` definition, its name and function, is the one that is meant.
     """
     if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
         return Proof("not traced", "what a compiler made of it is not what is written")
@@ -268,5 +273,5 @@ def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proo
         return Proof("not traced", f"code on arrays of {framework} is not traced")
     front = front or _FRONTS[framework]()
     made = program(target, name.rpartition(":")[2], front)
-    made.size = made.size or getattr(front, "size", None)
+    made.size, made.stated = made.size or getattr(front, "size", None), stated
     return prove(made, **options)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._program import LAYOUTS as LAYOUTS, Program, program
     from ._roles import (
         REQUIRED as REQUIRED,
+        by_roles as by_roles,
         given_roles as given_roles,
         is_size as is_size,
         is_switch as is_switch,

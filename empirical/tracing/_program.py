@@ -46,6 +46,7 @@ class Program:
         literals: Its constants and settings by name.
         size: The only dimension it was made for, or None.
         literal: Whether its settings are the numbers that they are, instead of arbitrary ones.
+        stated: Name and function of the definition that it should be, where it is no usual one.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Program:
     literals: Literals = field(default_factory=Literals)
     size: int | None = None
     literal: bool = False
+    stated: tuple[str, Callable[..., Any]] | None = None
 
     @property
     def concrete(self) -> bool:

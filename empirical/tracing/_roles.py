@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lngeom.errors import InputError
+
 _NAMES = {
     "gain": ("gain", "weight", "weights", "w", "gamma", "g", "scale", "gains", "wt"),
     "bias": ("bias", "b", "beta", "offset", "shift", "biases"),
@@ -21,6 +23,19 @@ def role(name: str) -> str | None:
     """The role of a parameter by its name: ``gain``, ``bias``, ``eps``, ``shape``, ``d``, ``axis`` or unknown."""
     plain = name.lower().strip("_")
     return next((role for role, names in _NAMES.items() if plain in names), None)
+
+
+def by_roles(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A stated definition f(x, ...) as a function of x, gain (None is 1), bias (None is 0) and ε."""
+    names = list(parameters(function))[1:]
+    if odd := next((name for name in names if role(name) not in _BY_PLACE), None):
+        raise InputError(f"the stated definition has a parameter {odd!r}: name its parameters x, gain, bias and eps")
+
+    def stated(x: Any, gain: Any = None, bias: Any = None, *, eps: Any = 0.0) -> Any:
+        values = {"gain": 1 if gain is None else gain, "bias": 0 if bias is None else bias, "eps": eps}
+        return function(x, **{name: values[str(role(name))] for name in names})
+
+    return stated
 
 
 def is_size(name: str | None) -> bool:

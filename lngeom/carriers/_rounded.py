@@ -102,9 +102,11 @@ class Rounded:
         return len(self.value)
 
     def __getitem__(self, index: object) -> Rounded:
-        if index != (..., 0):
+        part = index[-1] if isinstance(index, tuple) and index[:-1] == (...,) else index
+        if not isinstance(part, slice) and part != 0:
             raise IndexError(index)
-        return Rounded(self.value[:1], self.error[:1])
+        part = part if isinstance(part, slice) else slice(1)
+        return Rounded(self.value[part], self.error[part])
 
     def __neg__(self) -> Rounded:
         return Rounded(-self.value, self.error)

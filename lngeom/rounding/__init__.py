@@ -3,7 +3,7 @@
 from ._certainty import certainly_outside
 from ._definition import Definition, rounded as rounded
 from ._difference import Case, Explanation, diagnose, explain_difference, indistinct
-from ._family import REAL as REAL, Arithmetic, Sample, Spread as Spread
+from ._family import REAL as REAL, Arithmetic, Family as Family, Sample, Spread as Spread
 from ._formats import FORMATS as FORMATS
 from ._gradients import Gradients
 from ._mistakes import candidates as candidates

@@ -237,6 +237,7 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
     factor = p / right
     u = max(2.0 ** -(plain.storage.bits - 1), 2.0**-17)
     off, wrong = abs(factor - 1).max(), abs(factor - 1) > 16 * u
+    eps, threshold = cases[0].base.eps, v[wrong].max(initial=0)
     digits = -numpy.log10(max(off, 2.0**-64))
     approximate = f"approximate reciprocal square root (off by up to {off:.2g}, {digits:.1f} digits left)"
     for times, power in (("sqrt(d)", 0.5), ("1/sqrt(d)", -0.5), ("d", 1), ("1/d", -1)):
@@ -246,7 +247,8 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
         return "bug", f"output multiplied by {numpy.median(factor):.6g}"
     if not wrong.any():  # in a half format narrow arithmetic does as much
         return ("unstable", approximate) if plain.storage.bits >= 24 else None
-    eps, threshold = cases[0].base.eps, v[wrong].max()
+    if padding := _filled(p, v + eps, d, u * (32 + 1 / factor)):
+        return "bug", padding
     if wrong.sum() > 1 and numpy.ptp(p[wrong]) < 32 * u * p[wrong].max():
         for side, clamped in (("below", v[~wrong] >= threshold), ("above", v[~wrong] <= v[wrong].min())):
             if clamped.all():
@@ -257,6 +259,20 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
         return "unstable", approximate
     where = f" where the variance is below {threshold:.3g}" if (v[~wrong] > threshold).all() else ""
     return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
+
+
+def _filled(p: Reals, square: Reals, d: Reals, unit: Reals) -> str | None:
+    """The padding, if a fixed number for each component up to a multiple was added to the sum of squares."""
+    more, error = d * (1 / p**2 - square), d * unit * (1 / p**2 + square)
+    for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
+        count = -d % block
+        if not count.any() or (abs(more) > error)[count == 0].any():
+            continue
+        low, high = ((more + k * error)[count > 0] / count[count > 0] for k in (-1, 1))
+        if 0 < low.max() <= high.min():
+            filled = f"filled with {numpy.sqrt(high.min()):.3g}"
+            return f"padding to a multiple of {block}, {filled}, counted in the statistics"
+    return None
 
 
 def _narrow_scale(p: Reals, eps: float, d: Reals, plain: Arithmetic) -> str | None:

@@ -153,7 +153,8 @@ _VARIANTS = (
           "variant"),
     Change("statistics", "mean not subtracted (RMSNorm)", lambda at: {"centered": False}, "layer", "variant"),
     Change("statistics", "mean subtracted (LayerNorm)", lambda at: {"centered": True}, "rms", "variant"),
-    _by("eps", "eps multiplied by max|x|^2", lambda v, e, s: scale(v + e * s.largest**2, eps=0), "eps seen", "variant"),
+    _by("eps", "eps multiplied by max|x|^2", lambda v, e, s: scale(v + e * s.largest**2, eps=0), "eps seen d>1",
+        "variant"),
 )
 
 _EPS = (
@@ -181,6 +182,8 @@ _SCALE = (
         lambda v, e, s: scale(scale(v, eps=0), eps=e)),
     _by("scale", "not divided by the root", lambda v, e, s: numpy.ones_like(v)),
     _by("scale", "multiplied by the root instead of divided", lambda v, e, s: 1 / scale(v, eps=e)),
+    _by("scale", "multiplied by the variance instead of divided by its root", lambda v, e, s: 1 / (v + e)),
+    _by("scale", "normalized value multiplied by the variance", lambda v, e, s: scale(v, eps=e) / v),
     _by("scale", "divided by the norm, factor sqrt(d) missing", lambda v, e, s: scale(v * s.d, eps=e)),
     _by("scale", "divided by the norm, factor sqrt(d) and eps missing", lambda v, e, s: scale(v * s.d, eps=0)),
     _by("scale", "divided by d once too often", lambda v, e, s: scale(v / s.d, eps=e), "d>1"),

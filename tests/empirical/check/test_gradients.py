@@ -24,6 +24,10 @@ def centred_last(h: Any, y: Any, g: Any, n: Any, r: Any) -> Any:
     return pulled - mean(pulled)
 
 
+def _fourth(h: Any) -> Any:
+    return (torch.arange(h[..., 0].numel()).reshape(h.shape[:-1]) % 4 == 0)[..., None]
+
+
 CORRECT: dict[str, Any] = {
     "plain": kernel(plain),
     "centred last": kernel(centred_last),
@@ -43,6 +47,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "mean of the cotangent subtracted twice": (
         kernel(lambda h, y, g, n, r: plain(h, y, g, n, r) - r * mean(h)),
+        "d/dx",
+    ),
+    "zero only in rows 1 to 3 of each 4": (kernel(lambda h, y, g, n, r: plain(h * _fourth(h), y, g, n, r)), "d/dx"),
+    "strides of the cotangent ignored": (
+        kernel(lambda h, y, g, n, r: plain(h if y.is_contiguous() else 2 * h, y, g, n, r)),
         "d/dx",
     ),
     "divided by the root three times": (kernel(lambda h, y, g, n, r: plain(h, y, g, n, r**3)), "d/dx"),
@@ -143,13 +152,13 @@ def test_every_way_back_is_examined(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["automatic", "fused"])
-def test_an_output_without_a_gradient_is_not_accused(name: str) -> None:
+def test_an_output_without_a_gradient_is_accused_where_the_backward_pass_is_asked_for(name: str) -> None:
     def detached(x: Any, gain: Any, bias: Any) -> Any:
         return CORRECT[name](x, gain, bias).detach()
 
     finding = check(detached, kind="layernorm", eps=EPS, d=8, backward=True)
-    assert finding.verdict == "rounding", finding
-    assert "note: the backward pass is not examined: the output has no gradient" in str(finding)
+    assert (finding.cause or "").startswith("no gradient: the output is detached from x, gain and bias")
+    assert check(detached, kind="layernorm", eps=EPS, d=8).verdict == "rounding"
 
 
 class Few(torch.autograd.Function):
@@ -178,6 +187,20 @@ class Few(torch.autograd.Function):
 def test_batches_of_one_row_and_of_an_odd_number_are_tried(block: int, told: str) -> None:
     target = lambda x, weight: Few.apply(x.reshape(-1, x.shape[-1]), weight, block).reshape(x.shape)  # noqa: E731
     assert told in str(check(target, kind="rmsnorm", eps=EPS, d=16, backward=True))
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_statistics_of_a_half_format_are_noted_where_the_gradient_of_the_gain_alone_shows_them(short: bool) -> None:
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        wide = x.float()
+        m, r = mean(wide), torch.rsqrt(mean((wide - mean(wide)) ** 2) + EPS)
+        used = (wide - (m.to(x.dtype) if short else m)) * (r.to(x.dtype).float() if short else r)
+        moved = (gain.float() - gain.detach().float()) * used.detach()
+        return ((wide - m) * r * gain.detach().float() + bias.float() + moved).to(x.dtype)
+
+    finding = check(norm, kind="layernorm", eps=EPS, d=16, dtype="bfloat16", backward=True)
+    assert finding.verdict == "rounding", finding
+    assert ("statistics kept in bfloat16 for d/dgain" in finding.notes) == short
 
 
 def test_a_gradient_that_only_some_layouts_have_is_missed() -> None:

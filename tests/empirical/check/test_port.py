@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig
+from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig
 
 from empirical.check import compare_weights
 from lngeom.cli import main
@@ -19,11 +19,13 @@ SIZES: dict[str, Any] = {
     "vocab_size": 48, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
     "head_dim": 16, "max_position_embeddings": 64, "num_key_value_heads": 2, "pad_token_id": 0, "eos_token_id": 0,
 }  # fmt: skip
+WINDOW: dict[str, Any] = {"max_position_embeddings": 128, "sliding_window": 80}
 CONFIGS: dict[str, Callable[..., Any]] = {
     "gpt2": lambda **more: GPT2Config(vocab_size=48, n_embd=32, n_layer=2, n_head=2, n_positions=64, **more),
     "llama": lambda **more: LlamaConfig(**SIZES | more),
     "neox": lambda **more: GPTNeoXConfig(**SIZES | more),
     "gemma": lambda **more: GemmaConfig(**SIZES | more),
+    "mistral": lambda **more: MistralConfig(**SIZES | WINDOW | more),
 }
 GAIN, DOWN = "model.layers.0.input_layernorm.weight", "model.layers.1.mlp.down_proj.weight"
 QUERY, OTHER = "model.layers.1.self_attn.q_proj.weight", GAIN.replace("input", "post_attention")
@@ -83,6 +85,7 @@ CHANGED: dict[str, tuple[str, Any, str]] = {
     "activation": ("gpt2", {"activation_function": "gelu"}, "h.0.mlp.act, .*activation_function = gelu, not"),
     "no bias": ("llama", ("llama", {"attention_bias": True}), "0.self_attn.q_proj, .*bias missing in the source"),
     "vocabulary": ("llama", ("llama", {"vocab_size": 56}), "vocab_size = 56, not 48"),
+    "window": ("mistral", {"sliding_window": None}, "sliding_window = None, not 80"),
     "as Llama": ("gemma", ("llama", {"hidden_act": "gelu_pytorch_tanh"}), r"gain w for 1 \+ w"),
 }  # fmt: skip
 SAME: dict[str, tuple[str, Any, str]] = {

@@ -77,8 +77,15 @@ def test_squares_that_float16_cannot_hold_are_named() -> None:
     assert cause.startswith("the sum of the squares is kept in float16: beyond 65504 it is infinite, and outputs are 0")
 
 
-@pytest.mark.parametrize("before", [True, False])
-def test_a_cast_before_a_gain_that_is_rounded_itself_is_named(before: bool) -> None:
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (True, "1 + weight rounded to bfloat16, and normalized value cast to bfloat16 before the gain"),
+        (False, None),
+        (None, "gain rounded to bfloat16 (1 + gain formed in it)"),
+    ],
+)
+def test_a_gain_that_is_rounded_itself_is_named(before: bool | None, told: str | None) -> None:
     class Norm(torch.nn.Module):
         def __init__(self, d: int) -> None:
             super().__init__()
@@ -86,11 +93,36 @@ def test_a_cast_before_a_gain_that_is_rounded_itself_is_named(before: bool) -> N
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             y = functional.rms_norm(x.float(), x.shape[-1:], eps=EPS)
-            return y.to(x.dtype) * (1 + self.weight) if before else (y * (1 + self.weight.float())).to(x.dtype)
+            if before:
+                return y.to(x.dtype) * (1 + self.weight)
+            return (y * (1 + self.weight.float() if before is False else (1 + self.weight).float())).to(x.dtype)
 
     finding = check(Norm, kind="rmsnorm", eps=EPS, spec="gemma", dtype="bfloat16")
-    told = "1 + weight rounded to bfloat16, and normalized value cast to bfloat16 before the gain"
-    assert finding.cause == (told if before else None), finding
+    assert finding.cause == told, finding
+
+
+def _beyond_the_end(x: Any, w: Any) -> Any:
+    y = functional.rms_norm(x, x.shape[-1:], w, EPS)
+    w[: -x.shape[-1] % 8] = 0
+    return y
+
+
+def _at_random(x: Any, w: Any) -> Any:
+    return functional.rms_norm(x, x.shape[-1:], w, EPS) * (1 + (torch.rand(x.shape[:-1]) < 0.05)[..., None])
+
+
+OF_CALLS: dict[str, tuple[Any, str]] = {
+    "writes": (_beyond_the_end, "^gain overwritten in place, at d = 1$"),
+    "random": (_at_random, "^two calls in a row differ"),
+    "ones": (lambda x, w: x * (mean(x * x) + -x.shape[-1] % 16 / x.shape[-1] + EPS).rsqrt() * w, "16, filled with 1,"),
+    "one way": (lambda x, w: functional.rms_norm(x, x.shape[-1:], w, EPS * (x.shape[-1] > 1)), "^eps missing.*d < 2$"),
+}
+
+
+@pytest.mark.parametrize("name", OF_CALLS)
+def test_what_a_call_does_at_times_or_in_some_dimensions_is_named(name: str) -> None:
+    norm, told = OF_CALLS[name]
+    assert re.search(told, check(norm, kind="rmsnorm", eps=EPS).cause or "")
 
 
 @pytest.mark.parametrize("how", ["", "buffer", "plain"])
