@@ -327,7 +327,10 @@ class Arr:
             before = sum(len(dim) for dim in dims[:place] if dim)
             after = sum(len(dim) for dim in dims[place + 1 :] if dim)
             dims[place] = flat[before : len(flat) - after]
-        axes = [dim or () for dim in dims]
+        axes, left = [dim or () for dim in dims], iter(flat)
+        ordered = [tuple(itertools.islice(left, len(dim))) for dim in axes]
+        if [sorted(dim) for dim in ordered] == [sorted(dim) for dim in axes]:  # a size has no order
+            axes = ordered
         if tuple(itertools.chain(*axes)) != flat:
             self.trace.refuse(f"the axes {self.axes} become {tuple(axes)}")
         return self.view(axes)

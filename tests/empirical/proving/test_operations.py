@@ -36,6 +36,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + x.permute(0, 2, 1).transpose(1, 2) + x.swapaxes(0, 1).swapdims(0, 1) + x.mT.mT + x[:, None].squeeze(1)
     + x.unsqueeze(-1)[..., 0] + x.detach() + x.data + x.flatten(0, 1).reshape(x.shape)
     + x.movedim(-1, 0).moveaxis(0, -1)
+    + x.reshape(x.shape[1] * x.shape[0], x.shape[2]).view(x.shape)
     + w.expand(x.shape) + w.expand_as(x) + w.broadcast_to(x.shape) + w.t(),
     "parts": lambda x, w: _halves(x, w)
     + x[..., :3].sum(**S) - x[..., 3:].sum(**S) * x[..., :1] + x[..., 0, None] * x[..., -1:] + x[..., :-2].sum(**S)
