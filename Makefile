@@ -2,21 +2,27 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.complete
+MEASURING := .venv/.measuring
 WORKERS ?= auto
 
 .PHONY: setup sweep test lowest verify lint docs linkcheck attack gauge bench bench-gpu clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt requirements-data.txt
+# What `make sweep` needs. Modules are compiled when they are first imported: compiling all is most of the time of installing.
+$(MEASURING): pyproject.toml constraints.txt requirements-data.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "lngeom needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run: make PYTHON=/path/to/python3.11 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[proofs,empirical,data]'
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-data.txt
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[empirical]'
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes --requirement requirements-data.txt
 	touch $@
 
-sweep: $(STAMP)
+$(STAMP): $(MEASURING)
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --group dev --editable '.[proofs,empirical,data]'
+	touch $@
+
+sweep: $(MEASURING)
 	$(BIN)/lngeom sweep
 
 # The site and what stands on it is tested by `make docs`.

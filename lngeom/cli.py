@@ -151,7 +151,8 @@ def command_parser(name: str, module: ModuleType) -> _Parser:
         prog=f"lngeom {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_options(parser, module.Options)
-    parser.add_argument("-q", "--quiet", action=_Quiet, nargs=0, help="print nothing but errors, and JSON if asked for")
+    asked = ", and JSON if asked for" if "--json" in parser.format_usage() else ""
+    parser.add_argument("-q", "--quiet", action=_Quiet, nargs=0, help=f"print nothing but errors{asked}")
     return parser
 
 
@@ -198,8 +199,8 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory is full, and nothing about the code that ran."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(out_of_memory, error.exceptions))
-    known = isinstance(error, RuntimeError | ImportError | OSError) and _FULL.search(str(error))
-    return isinstance(error, MemoryError) or bool(known)
+    says_so = isinstance(error, RuntimeError | ImportError | OSError) and _FULL.search(str(error))
+    return isinstance(error, MemoryError) or bool(says_so)
 
 
 def _explained(error: Exception, extra: str) -> str | None:

@@ -133,17 +133,17 @@ def _read_as(hint: object, default: object) -> dict[str, Any]:
         return {"nargs": "+", **_read_as(get_args(hint)[0], None)}
     if get_origin(hint) is Literal:
         return {"choices": get_args(hint)}
-    known = {int: {"type": count, "metavar": "N"}, float: {"type": float, "metavar": "X"}, Path: {"type": Path}}
-    return known.get(hint, {})
+    readers = {int: {"type": count, "metavar": "N"}, float: {"type": float, "metavar": "X"}, Path: {"type": Path}}
+    return readers.get(hint, {})
 
 
 def read_options(parser: argparse.ArgumentParser, options: type[T], words: Sequence[str]) -> T:
     """The dataclass with what a command line gives."""
     if any(each.metadata.get("settings", {}).get("metavar") == _JSON_FILE for each in fields(options)):
         words = _json_apart(words)
-    given = vars(parser.parse_args(words))
-    known = {each.name: given[each.name] for each in fields(options) if each.name in given}
-    return options(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+    values = vars(parser.parse_args(words))
+    ours = {each.name: values[each.name] for each in fields(options) if each.name in values}
+    return options(**{name: tuple(value) if isinstance(value, list) else value for name, value in ours.items()})
 
 
 def _json_apart(words: Sequence[str]) -> list[str]:

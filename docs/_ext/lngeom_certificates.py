@@ -98,10 +98,10 @@ def as_html(certificate: dict[str, Any]) -> str:
         if step["rule"] == "assume":
             assumed.setdefault(json.dumps(step["conclusion"]), number)
         elif step["hypotheses"]:
-            known = [assumed.get(json.dumps(one)) for one in step["hypotheses"]]
+            places = [assumed.get(json.dumps(one)) for one in step["hypotheses"]]
             hypotheses = ", ".join(
                 f'<a href="#{name}-{at}">({at})</a>' if at else formula(one)
-                for one, at in zip(step["hypotheses"], known, strict=True)
+                for one, at in zip(step["hypotheses"], places, strict=True)
             )
         items.append(
             f'<li id="{name}-{number}"><span class="rule">{html.escape(RULES.get(step["rule"], step["rule"]))}'

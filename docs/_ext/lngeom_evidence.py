@@ -134,23 +134,23 @@ class Evidence(SphinxDirective):
 
     def _neighbours(self, id: str) -> list[str]:
         """The theorems that it uses, and those that rest on it, as the graph has them."""
-        found = items(self.env.app)
-        by = [(name, found[name]) for name in users(found)[id]]
+        nodes_by_name = items(self.env.app)
+        by = [(name, nodes_by_name[name]) for name in users(nodes_by_name)[id]]
         lines = []
         for title, names in (
-            ("Uses", found[id].rests_on),
+            ("Uses", nodes_by_name[id].rests_on),
             ("Used by", [name for name, item in by if item.kind == "theorem"]),
         ):
             linked = ", ".join(f"{{prf:ref}}`{name} <{name}>`" for name in names)
             lines += [f"**{title}** {linked or 'no other theorem'}", ""]
         claims = [(name.removeprefix("claim "), item) for name, item in by if item.kind == "claim"]
         if claims:
-            said = (
+            texts = (
                 f"{{ref}}`claim {claim} <claim-{claim}>`, {worded(item.status)}"
                 + f" (with {', '.join(f'`{one}`' for one in item.columns)})" * bool(item.columns)
                 for claim, item in claims
             )
-            lines += [f"**Claims that rest on it** {'; '.join(said)}", ""]
+            lines += [f"**Claims that rest on it** {'; '.join(texts)}", ""]
         measured = [
             f"{item.title} ({{doc}}`/{item.link.removesuffix('.html')}`)" for _, item in by if item.kind in MEASURED
         ]

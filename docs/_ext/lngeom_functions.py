@@ -38,12 +38,12 @@ def names(function: Callable[..., Any], seen: set[Any]) -> Iterator[str]:
 @cache
 def stated() -> dict[str, list[str]]:
     """Ids of the theorems whose statement calls a function, by its name."""
-    found = defaultdict(list)
+    ids = defaultdict(list)
     for theorem in theorems():
         statement = getattr(theorem, "body", None) or theorem.claim
         for name in set(names(statement, set())):
-            found[name].append(theorem.id)
-    return found
+            ids[name].append(theorem.id)
+    return ids
 
 
 class PublicFunctions(SphinxDirective):

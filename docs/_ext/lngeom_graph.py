@@ -85,9 +85,9 @@ def as_svg(items: dict[str, Item], root: str, statements: dict[str, str]) -> str
     for name, (x, y) in spots.items():
         item = items[name]
         label = {"theorem": name.partition(".")[2], "claim": "", "prediction": name, "page": item.title}[item.kind]
-        said = html.escape(f"{name}: {item.title} ({item.status.replace('_', ' ')})")
+        spoken = html.escape(f"{name}: {item.title} ({item.status.replace('_', ' ')})")
         out.append(
-            f'<a href="{root}{item.link}" data-n="{number[name]}" aria-label="{said}" '
+            f'<a href="{root}{item.link}" data-n="{number[name]}" aria-label="{spoken}" '
             f'class="{item.kind} {item.status.replace(" ", "-")}" '
             f'data-statement="{html.escape(statements.get(name, ""))}">'
             f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{6 if item.kind == "claim" else 5}"/>'
@@ -122,7 +122,7 @@ class TheoremGraph(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Insert both as they are; the script of the site adds choosing and zooming."""
-        found = items(self.env.app)
+        graph = items(self.env.app)
         root = "../" * self.env.docname.count("/")
         theorems = load(self.env.app, "theorems.json")["theorems"]
         statements = {theorem["id"]: theorem["statement"] for theorem in theorems}
@@ -132,8 +132,8 @@ class TheoremGraph(SphinxDirective):
             '<span class="graph-said" aria-live="polite">'
             "Choose a node to see what it rests on; choose it again to go there.</span></div>"
             f'<ul class="graph-legend">{as_legend()}</ul>'
-            f'<div class="graph-view" tabindex="0">{as_svg(found, root, statements)}</div>'
-            f'<div class="graph-card" hidden></div></div>{as_list(found, root)}'
+            f'<div class="graph-view" tabindex="0">{as_svg(graph, root, statements)}</div>'
+            f'<div class="graph-card" hidden></div></div>{as_list(graph, root)}'
         )
         return [nodes.raw("", text, format="html")]
 

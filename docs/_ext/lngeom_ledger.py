@@ -43,8 +43,8 @@ class Ledger(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         claims = [c for c in load(self.env.app, "claims.json") if c["document"] == self.arguments[0]]
         if not claims:
-            known = sorted({c["document"] for c in load(self.env.app, "claims.json")})
-            raise self.error(f"no claims of {self.arguments[0]!r}; documents: {', '.join(known)}")
+            documents = sorted({c["document"] for c in load(self.env.app, "claims.json")})
+            raise self.error(f"no claims of {self.arguments[0]!r}; documents: {', '.join(documents)}")
         return self.parse_text_to_nodes("\n".join(map(self._text, claims)), allow_section_headings=True)
 
     def _text(self, claim: dict[str, Any]) -> str:

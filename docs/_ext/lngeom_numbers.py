@@ -34,9 +34,9 @@ def numbers() -> dict[str, Any]:
 
 def records() -> dict[str, int]:
     """Theorems, and claims by verdict."""
-    found = Counter(theorem.kind for theorem in theorems())
+    kinds = Counter(theorem.kind for theorem in theorems())
     verdicts = Counter(claim.verdict for claim in claims() if claim.is_distinct)
-    return {**found, **verdicts, "claims": verdicts.total()}
+    return {**kinds, **verdicts, "claims": verdicts.total()}
 
 
 def lines_of_code(path: Path) -> int:

@@ -44,7 +44,7 @@ def _draw_scaling(d: Scene, e: Scene, f: Scene) -> None:
 
 def steps() -> Figure:
     """The six steps of LayerNorm on one vector of three components."""
-    figure = Figure(figsize=(12, 7.4), layout="constrained")
+    figure = Figure(figsize=(8, 10.2), layout="constrained")
     titles = (
         r"(a) a vector $x$ and the uniform vector $\mathbf{1}$",
         r"(b) its mean vector $\mu\mathbf{1}$, the part along $\mathbf{1}$",
@@ -55,7 +55,7 @@ def steps() -> Figure:
     )
     scenes = []
     for k, title in enumerate(titles):
-        scene = Scene(figure, (2, 3, k + 1), 1.6, center=0.28 * ONE, zoom=1.6)
+        scene = Scene(figure, (3, 2, k + 1), 1.6, center=0.28 * ONE, zoom=1.6)
         scene.axes.set_title(title)
         scene.coordinates()
         scene.floor()
@@ -65,7 +65,7 @@ def steps() -> Figure:
     _draw_projection(*scenes[:3])
     _draw_scaling(*scenes[3:])
     figure.suptitle(
-        f"LayerNorm of $x$ = {components(X)}, seen with $\\mathbf{{1}}$ pointing up; "
+        f"LayerNorm of $x$ = {components(X)}, seen with $\\mathbf{{1}}$ pointing up;\n"
         r"the gray disc is the hyperplane $\mathbf{1}^\perp$"
     )
     return figure

@@ -132,7 +132,7 @@ class Finding:
     def __str__(self) -> str:
         lines = [] if self.proof is None else [str(self.proof)]
         if self.proof is not None and self.proof.certificates and self.verdict != "rounding":
-            lines.append("  which says nothing of floats:")
+            lines.append("  in floats, which that proof does not cover:")
         lines += [
             self.headline,
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "

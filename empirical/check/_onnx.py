@@ -111,7 +111,7 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
         return [OnnxNorm(name, nodes, file) for name, nodes in groups.items()]
     except InputError:
         raise
-    except Exception as error:  # a damaged file may ask anything of its nodes
+    except Exception as error:  # a damaged file can fail anywhere
         raise _unreadable(path, error) from None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lngeom.cli import printable
-from lngeom.options import argument, option
+from lngeom.options import argument, json_alone, json_option, option
 
 from ..support import Json
 
@@ -23,16 +23,19 @@ class Rewrite:
     """The model, where it is written, and what the outputs are compared on."""
 
     model: str | None = argument("MODEL", "hub id, local directory or .gguf file", default=None)
-    output: Path | None = option(None, "directory of the new model (default: runs/NAME and the command)", metavar="DIR")
+    output: Path | None = option(
+        None, "directory of the new model (default: runs/NAME-folded, runs/NAME-gauge)", metavar="DIR"
+    )
     verify: Path | None = option(
         None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"
     )
     corpus: str | None = option(None, "what the outputs are compared on, as for lngeom ablate", metavar="TEXT")
-    tokens: int = option(2_048, "of the corpus")
+    tokens: int = option(2_048, "tokens of the corpus")
     sequence_length: int = option(256, "longest sequence")
-    dtype: str | None = option(None, "of the weights (default: that of the checkpoint)")
+    dtype: str | None = option(None, "format of the weights (default: the checkpoint's)")
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
+    json: str | None = json_option("the certificate and its faults")
 
 
 def rewrite(
@@ -44,7 +47,7 @@ def rewrite(
 ) -> int:
     """Write what `change(network, batches of every other document, of the rest)` makes; or verify it.
 
-    What is `borne` is said where it is refused.
+    A refusal ends with what `borne` says, the largest change that would do.
     """
     import torch
 
@@ -55,7 +58,9 @@ def rewrite(
     if options.verify is not None:
         certificate, wrong = verify_fold(options.verify, options.model)
         lines = [f"FAILED  {line}".replace("\n", "?") for line in wrong]
-        print(printable("\n".join(lines or [*summary(certificate), describe_comparison(certificate["compared"])])))
+        lines = lines or [*summary(certificate), describe_comparison(certificate["compared"])]
+        if not json_alone({"faults": wrong, "certificate": certificate}, options.json):
+            print(printable("\n".join(lines)))
         return 1 if wrong else 0
     if options.model is None:
         raise ModelError("no model given: name one, or give --verify DIR")
@@ -74,6 +79,7 @@ def rewrite(
         certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     except Ruined as refusal:
         raise ModelError(f"{refusal}{borne(network, some, others)}") from None
-    print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
-    print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
+    if not json_alone({"faults": [], "certificate": certificate}, options.json):
+        print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
+        print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
     return 0

@@ -27,12 +27,12 @@ class Options:
     targets: tuple[str, ...] = argument(
         "KERNEL", "module:name, an ONNX file, or a model directory of Hugging Face", default=(), nargs="*"
     )
-    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, or else its name")
-    eps: float | None = option(None, "default: the kernel's own, or else the measured value")
+    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: what it computes, or its name)")
+    eps: float | None = option(None, "ε (default: the kernel's own, or else the measured value)")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
-    d: int | None = option(None, "dimension; default: the kernel's own, or many", type=int)
-    axis: int | None = option(None, "along which it normalizes, 1 of images (N, C, H, W); default: the last", type=int)
-    device: str | None = option(None, "for example cuda; default: the framework's")
+    d: int | None = option(None, "dimension (default: the kernel's own, or many)", type=int)
+    axis: int | None = option(None, "along which it normalizes, 1 of images (N, C, H, W) (default: the last)", type=int)
+    device: str | None = option(None, "for example cuda (default: the framework's)")
     seconds: float = option(60.0, "processor time that one call may take")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
     allow: tuple[str, ...] = option(
@@ -62,7 +62,7 @@ class Options:
     )
     junit: Path | None = option(None, "write the verdicts as JUnit's XML", metavar="FILE")
     github: bool = option(False, "print annotations for GitHub's workflows")
-    undetectable: bool = option(False, "list the known mistakes that no input tells from rounding")
+    undetectable: bool = option(False, "list the known mistakes that no input distinguishes from rounding")
     outputs: Path | None = option(None, "judge what a program wrote beside these inputs", metavar="DIR")
     json: str | None = json_option("verdict and evidence", any_name=True)
 

@@ -28,7 +28,7 @@ def run(options: Options) -> int:
     rows = compare_runs(options.runs, options.csv)
     if not json_alone(rows, options.json):
         heads = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
-        shown = [
+        lines = [
             {"norm layer": row["site"], "": "in" if row["side"] == "input" else "out"}
             | {
                 f"{head} {k}": row[f"{name}_{k}"]
@@ -37,5 +37,5 @@ def run(options: Options) -> int:
             }
             for row in rows
         ]
-        print_rows(shown)
+        print_rows(lines)
     return 0

@@ -3,8 +3,8 @@
 SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these or an ONNX file. The verdict is "same
 function" (in float64 both give the same outputs, within the bound of rounding), "same up to the stored format" (they do
 once the source's weights are rounded to that format), "different" (with the first layer whose output differs given the
-same input, and the name of the change), or "not shown to be the same". What was not examined is said. The exit code is
-0 if the verdict begins with "same", else 1.
+same input, and the name of the change), or "not shown to be the same". The last line says what was not examined. The
+exit code is 0 if the verdict begins with "same", else 1.
 
 Example: lngeom doctor models/llama models/llama.gguf
 """
@@ -24,7 +24,7 @@ class Options:
     source: str = argument("SOURCE", "model directory or .gguf file: the reference")
     port: str = argument("PORT", "directory, .gguf or .onnx file that should be the same model")
     tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
-    seed: int = option(0, "of the token ids", type=seed)
+    seed: int = option(0, "seed of the token ids", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     json: str | None = json_option("verdict, reason, evidence and what was not examined")
 

@@ -2,13 +2,13 @@
 
 The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
 same function if a constant is added to what its writers write (--shift), or if its gains are folded into the readers
-and its stream is rotated so that 1 stays (--rotate); an RMSNorm network allows every rotation. Both allow all that is
-written to be multiplied by a number, and ε by its square (--scale). These may be asked for together. DIR gets a
+and its stream is rotated so that 1 stays (--rotate); an RMSNorm network allows every rotation. In both, everything
+written can be multiplied by a number, and ε by its square (--scale). The options can be combined. DIR gets a
 checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before every norm
-in both networks. What --angle and --rotate dominant need is fitted to every other document of the text; the angles
-are told there and on the rest. A network without such a gauge is refused, with the reason, and so is a change that
-costs first guesses: more than twice those that rounding every weight once costs. With --verify, a written checkpoint
-is checked again; the exit code is 1 if something in it is wrong.
+in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
+reported for these documents and for the rest. A network without such a gauge is refused, with the reason. So is a
+change that moves more than twice as many top-1 tokens as rounding every weight once does. With --verify, a written
+checkpoint is checked again; the exit code is 1 if something in it is wrong.
 
 Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 """

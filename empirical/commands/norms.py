@@ -33,8 +33,8 @@ def run(options: Options) -> int:
     if options.csv is not None:
         write_table(options.csv, rows)
     if not json_alone(rows, options.json):
-        shown = [name for name in _FOUND if any(row[name] not in (None, "") for row in rows)]
-        print_rows([{name: row[name] for name in shown} for row in rows])
+        columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in rows)]
+        print_rows([{name: row[name] for name in columns} for row in rows])
     return 0
 
 

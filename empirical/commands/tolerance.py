@@ -24,9 +24,9 @@ Format = Literal["float64", "float32", "bfloat16", "float16"]
 class Options:
     """The rows, what is declared of the kernel, and where the bounds go."""
 
-    kind: Literal["layernorm", "rmsnorm"] = option("layernorm", "default: layernorm")
+    kind: Literal["layernorm", "rmsnorm"] = option("layernorm", "the norm (default: layernorm)")
     eps: float = option(1e-5, "ε")
-    d: tuple[int, ...] = option((64, 1024, 4096), "default: 64 1024 4096", metavar="D")
+    d: tuple[int, ...] = option((64, 1024, 4096), "widths (default: 64 1024 4096)", metavar="D")
     dtype: tuple[Format, ...] = option(("float32", "bfloat16", "float16"), "formats (default: all but float64)")
     ratio: tuple[float, ...] = option((1.0, 1e2, 1e4), "|μ|/σ of the row (default: 1 100 10000)", metavar="R")
     algorithm: Literal["two-pass", "merged", "one-pass"] | None = option(None, "default: two-pass or merged")

@@ -131,11 +131,11 @@ def _in_float64(network: nn.Module, inputs: Inputs) -> Tensor:
 
 
 def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tuple[Json, Inputs]:
-    """The outputs of both networks: the largest difference, divergence, agreeing first guesses.
+    """The outputs of both networks: the largest difference, KL divergence, top-1 agreement.
 
     Returns them, and the inputs at which the difference is largest. There the networks also run in float64, where the
-    rounding of the stored parameters is nearly all that is left. The control of the first guesses is the original,
-    its weights rounded once more.
+    rounding of the stored parameters is nearly all that is left. The control of top-1 is the original, its weights
+    rounded once more.
     """
     dtype, control = next(original.parameters()).dtype, once_rounded(original)
     worst, where = -1.0, {}
@@ -165,7 +165,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
 
 
 def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
-    """That an output moved more than storing explains, or twice the first guesses changed that rounding changes."""
+    """Why outputs are too far apart: beyond what storing explains, or twice the top-1 tokens that rounding moves."""
     gap, limit = compared["difference_in_float64"], compared["limit_in_float64"]
     if not gap <= limit or not math.isfinite(compared["largest_difference"]):
         return [
@@ -184,10 +184,10 @@ def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
 def describe_comparison(compared: Json) -> str:
     """The result of :func:`compare`, in a line."""
     return (
-        f"{compared['outputs']} outputs ({compared['inputs']}): largest difference "
-        f"{compared['largest_difference']:.3g} of {compared['largest_output']:.3g} in {compared['dtype']}; "
-        f"there in float64 {compared['difference_in_float64']:.3g}, refused above {compared['limit_in_float64']:.3g}; "
-        f"KL {compared['kl']:.3g} nats; the same top-1 at {100 * compared['top1']:.2f} %"
+        f"{compared['outputs']} outputs ({compared['inputs']}) of up to {compared['largest_output']:.3g} differ by at "
+        f"most {compared['largest_difference']:.3g} in {compared['dtype']}; at that place by "
+        f"{compared['difference_in_float64']:.3g} in float64 (refused above {compared['limit_in_float64']:.3g}); "
+        f"KL divergence {compared['kl']:.3g} nats; the same top-1 at {100 * compared['top1']:.2f} %"
     )
 
 
@@ -262,17 +262,14 @@ def _fill(draft: Path, folded: Fold, source: ModelSource, certificate: Json, wor
 
 def _certificate_of(directory: Path) -> Json:
     try:
-        known = read_sealed(directory / _CERTIFICATE)
+        certificate = read_sealed(directory / _CERTIFICATE)
     except (OSError, RunError) as error:
         reason = str(error).partition(";")[0]
-        msg = (
-            f"{directory}: has no readable {_CERTIFICATE} ({reason}); give the output directory of lngeom fold or gauge"
-        )
-        raise ModelError(msg) from None
-    if known.get("format") != _FORMAT:
-        msg = f"{directory}: its certificate has format {known.get('format')}, read is {_FORMAT}; fold the model again"
-        raise ModelError(msg)
-    return known
+        advice = "give the output directory of lngeom fold or gauge"
+        raise ModelError(f"{directory}: has no readable {_CERTIFICATE} ({reason}); {advice}") from None
+    if (seen := certificate.get("format")) != _FORMAT:
+        raise ModelError(f"{directory}: its certificate has format {seen}, read is {_FORMAT}; fold the model again")
+    return certificate
 
 
 def load_folded(directory: str | Path) -> nn.Module:
@@ -281,21 +278,21 @@ def load_folded(directory: str | Path) -> nn.Module:
     Raises:
         ModelError: If the directory holds none.
     """
-    known = _certificate_of(Path(directory))
-    entries = [tuple(entry) for entry in known["entries"]]
-    return rms_form(load_network(find_model(str(directory))), known["norms"], known["moved"], entries)
+    certificate = _certificate_of(Path(directory))
+    entries = [tuple(entry) for entry in certificate["entries"]]
+    return rms_form(load_network(find_model(str(directory))), certificate["norms"], certificate["moved"], entries)
 
 
-def _planned(original: nn.Module, known: Json, rotation: np.ndarray | None) -> Fold:
+def _planned(original: nn.Module, certificate: Json, rotation: np.ndarray | None) -> Fold:
     """The change of that kind, as it follows from the original; of the certificate's maps only constants are read."""
-    amounts, factors = _amounts(known, "uniform"), set(_amounts(known, "scaled").values())
+    amounts, factors = _amounts(certificate, "uniform"), set(_amounts(certificate, "scaled").values())
     changes: list[Callable[[Any], Fold]] = []
     if rotation is not None:
         changes.append(lambda network: rotate(network, rotation))
     changes += [lambda network, c=c: scale(network, c) for c in factors]
     if amounts:
         changes.append(lambda network: shift_by(network, find_shifts(network, each=True), amounts))
-    return in_turn(original, changes or [lambda network: fold(network, gains=bool(known["moved"]))])
+    return in_turn(original, changes or [lambda network: fold(network, gains=bool(certificate["moved"]))])
 
 
 def _amounts(certificate: Json, change: str) -> dict[str, float]:
@@ -327,12 +324,12 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[s
     Raises:
         ModelError: If one of the two networks cannot be loaded.
     """
-    known = _certificate_of(directory)
+    certificate = _certificate_of(directory)
     try:
-        return _verified(directory, known, model)
+        return _verified(directory, certificate, model)
     except LngeomError:
         raise
-    except Exception as error:  # a certificate that was made up may ask anything of the two networks
+    except Exception as error:  # an invented certificate can fail anywhere
         reason = " ".join(str(error).split())[:120]
         msg = f"{directory}: its certificate does not fit its networks ({type(error).__name__}: {reason})"
         raise ModelError(f"{msg}; fold the model again") from None

@@ -15,7 +15,7 @@ from ._trace import find_norms, trace
 
 
 def _untied(model: nn.Module) -> Any:
-    """A copy in which each name has a parameter of its own, so that a writer and a reader are told apart."""
+    """A copy in which each name has a parameter of its own, so that writers and readers can be distinguished."""
     apart, seen = copy.deepcopy(model), set[int]()
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if id(parameter) in seen:

@@ -45,7 +45,7 @@ class LoadedModel:
             empty and None for an architecture that is not in the table ``FAMILIES``, until they are discovered.
         revision: Commit on the hub, or hash of the local files.
         random_weights: Whether the weights were drawn at random from the configuration.
-        unused: Weights of the checkpoint that the base model has no place for, those of its head for example.
+        unused: Weights of the checkpoint that the base model does not need, such as those of a head.
     """
 
     source: ModelSource
@@ -79,7 +79,7 @@ def _quiet() -> Iterator[None]:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
-        # The bar of the GGUF reader knows no switch.
+        # The GGUF reader's progress bar cannot be switched off.
         with redirect_stderr(io.StringIO()):
             yield
     finally:
@@ -184,7 +184,7 @@ def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options
     """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
     if source.gguf_file is None:
         options["use_safetensors"] = None if allow_pickle else True
-    # One thread reads the weights: where memory is full another may die while it starts, and is waited for.
+    # One thread reads the weights: out of memory, a second may die while starting, and be waited for forever.
     with mock.patch.dict(os.environ, {"HF_DEACTIVATE_ASYNC_LOAD": "1"}):
         model, report = kind.from_pretrained(
             source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
@@ -215,7 +215,7 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device).item()  # which the device "meta" has not
+        torch.zeros(1, device=device).item()  # fails on "meta", which holds no numbers
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         raise ModelError(f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda") from None
@@ -323,7 +323,7 @@ def _read(
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
-    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it has no place for are
+    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it does not need are
     reported, and are its attribute ``unused_weights``. Raises ModelError.
     """
     with _loading(source):

@@ -1,4 +1,4 @@
-"""Who enters and who leaves modules, told by hooks."""
+"""Hooks that report calls of modules."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +11,7 @@ from torch import nn
 def watching(
     model: nn.Module, paths: Iterable[str], leave: Callable[..., None], enter: Callable[..., None] | None = None
 ) -> Iterator[None]:
-    """Inside a ``with`` block each call of these modules is told, by path, module and arguments, and where it fails.
+    """Inside a ``with`` block, report each call of these modules by path, module and arguments, and where it fails.
 
     ``enter(path, module, args, kwargs)`` before it, ``leave(path, module, args, kwargs, output)`` after it, the output
     None if it failed.

@@ -98,7 +98,7 @@ def refuse_declared(source: ModelSource, config: PretrainedConfig) -> None:
     if not names or not isinstance(blocks, int):
         return
     expected = blocks if blocks > names else 0
-    with contextlib.suppress(Exception):  # what cannot be built is told when it is loaded
+    with contextlib.suppress(Exception):  # loading it later says why it cannot be built
         expected = expected or _size(config)
     if expected > (names if blocks > names else 2 * entries):  # twice for an embedding that is also the head
         what = "blocks" if blocks > names else "numbers"
@@ -162,7 +162,7 @@ class LackingError(ModelError):
 
 
 def unused_weights(source: ModelSource, model: PreTrainedModel, loading: Json) -> tuple[str, ...]:
-    """The weights that the model has no place for, by the report of transformers; refused if any other is lacking."""
+    """The weights that the model does not need, by the report of transformers; refused if any is missing."""
     unused = tuple(sorted({*loading["unexpected_keys"], *_hidden(source, model)}))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
     if missing:
@@ -185,15 +185,15 @@ def stored_otherwise(source: ModelSource, network: Any, planned: nn.Module) -> l
             own = [state[n] for n in (name, prefix + name, name.removeprefix(prefix)) if n in state]
             ignored = not own and any(re.search(p, name) for p in network._keys_to_ignore_on_load_unexpected or ())
             if ignored or name in network.unused_weights:
-                faults.append(f"{name} is in {path.name}, and the network has no place for it")
+                faults.append(f"{name} is in {path.name}, but the network does not use it")
             elif number not in {_NAMES.get(value.dtype, number) for value in own or state.values()}:
                 faults.append(f"{name} is {number} in {path.name}, in another format than follows from the original")
     return faults
 
 
 def unused_line(names: Collection[str]) -> str:
-    """The line about weights that a model has no place for."""
-    return f"weights that the measured part has no place for: {_some(names)}"
+    """The line about weights that the model does not need, such as a head of a base model."""
+    return f"not needed and not loaded: {_some(names)}"
 
 
 def refuse_lost_blocks(network: nn.Module, unused: Collection[str]) -> None:

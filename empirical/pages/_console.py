@@ -133,8 +133,8 @@ def summary(rows: Sequence[Row]) -> list[str]:
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
     ranges = []
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
-        if found := [row[name] for row in before if row.get(name) is not None]:
-            ranges.append(f"{words} from {min(found):.4g} to {max(found):.4g}")
+        if values := [row[name] for row in before if row.get(name) is not None]:
+            ranges.append(f"{words} from {min(values):.4g} to {max(values):.4g}")
     lines = [f"of the function: {', '.join(ranges)}"] if ranges else []
     lines += [f"how this checkpoint is stored, not seen in any output (lngeom gauge): {', '.join(STORED.values())}"]
     for side, words in (("input", "before"), ("output", "after")):

@@ -54,13 +54,13 @@ class _Layers(NamedTuple):
 def _by_role(rows: Iterable[Row], side: str) -> list[tuple[str, _Layers]]:
     """The layers of each role in the blocks, under its name; the norms outside the blocks stand with the first."""
     of_side = [row for row in rows if row["side"] == side and row["bucket"] == "all"]
-    shown = [row for row in of_side if row["tokens"] > 0]
+    measured = [row for row in of_side if row["tokens"] > 0]
     # A role keeps its panel where no token has a direction (gains all zero), so that both sides have as many.
     roles = dict.fromkeys(row["role"] for row in of_side if row["layer"] is not None)
-    single = [row for row in shown if row["layer"] is None]
+    single = [row for row in measured if row["layer"] is None]
     if not roles:
         return [("norm layers outside the blocks", _Layers([], single))]
-    in_blocks = {role: [row for row in shown if row["role"] == role and row["layer"] is not None] for role in roles}
+    in_blocks = {role: [row for row in measured if row["role"] == role and row["layer"] is not None] for role in roles}
     return [(ROLES[role], _Layers(rows, [] if n else single)) for n, (role, rows) in enumerate(in_blocks.items())]
 
 
@@ -115,11 +115,11 @@ def _energies(axes: Axes, layers: _Layers) -> None:
     axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction")
     _link(axes, places, values, rows)
     # A single sequence gives no interval, and a log axis has no 0.
-    known = [row for row in rows if math.isfinite(row["d_cos2_high"] + above_rounding(row["d_cos2"], row["d"]))]
-    below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in known]
-    above = [row["d_cos2_high"] - row["d_cos2"] for row in known]
+    bounded = [row for row in rows if math.isfinite(row["d_cos2_high"] + above_rounding(row["d_cos2"], row["d"]))]
+    below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in bounded]
+    above = [row["d_cos2_high"] - row["d_cos2"] for row in bounded]
     axes.errorbar(
-        [layers.place(row) for row in known], [row["d_cos2"] for row in known], [below, above],
+        [layers.place(row) for row in bounded], [row["d_cos2"] for row in bounded], [below, above],
         fmt="none", color=UNIFORM, capsize=2, elinewidth=1, label="its 95 % interval",
     )  # fmt: skip
 
@@ -168,16 +168,16 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
                 values = [row[column] for row in buckets[bucket]]
                 axes.plot(values, color=color, marker="o", markersize=3, label=name)
             return
-        shown = [row for row in buckets["all"] if row.get(column) is not None and row["norm_mean"]]
+        finite = [row for row in buckets["all"] if row.get(column) is not None and row["norm_mean"]]
         longest = column == "norm_max"
-        values = [row[column] / row["norm_mean"] if longest else row[column] for row in shown]
+        values = [row[column] / row["norm_mean"] if longest else row[column] for row in finite]
         if longest:
             axes.set_yscale("log")
         axes.plot(values, color=UNIFORM, marker="o", markersize=3)
         if column == "rank_among_random":
-            low, high = (np.array([row[f"rank_{end}"] for row in shown], float) for end in ("low", "high"))
-            axes.vlines(range(len(shown)), low, high, color=UNIFORM, linewidth=1, label="95 % interval of a rank")
-        _link(axes, range(len(shown)), values, shown)
+            low, high = (np.array([row[f"rank_{end}"] for row in finite], float) for end in ("low", "high"))
+            axes.vlines(range(len(finite)), low, high, color=UNIFORM, linewidth=1, label="95 % interval of a rank")
+        _link(axes, range(len(finite)), values, finite)
 
     return panels(contents, draw, Layout((4.9, 2.9), 1, "", title, sharey=False))
 

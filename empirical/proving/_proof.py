@@ -153,4 +153,4 @@ def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) ->
 
 def _shown(point: Json) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in point["values"].items())
-    return f"{point['definition']}: d = {point['d']}: {values}; the code gives {point['code']}, it {point['expected']}"
+    return f"{point['definition']}: d = {point['d']}: {values}; code gives {point['code']}, formula {point['expected']}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ArrayWriter:
     """A ``.npy`` file whose length is known last: NumPy leaves room in its header for any number.
 
-    It is written and not mapped: a full disk is then an error that can be told, and not the end of the process.
+    It is written and not mapped: then a full disk raises an error instead of ending the process.
 
     Args:
         stream: An empty file, open for writing in binary.

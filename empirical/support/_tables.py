@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 
 
 _FORMULA = ("=", "+", "@", "'")
-"""What a cell of text is preceded by an apostrophe for: a spreadsheet would run it."""
+"""With one of these in front, a spreadsheet would run a cell of text; an apostrophe before it prevents that."""
 
 
 def _value(text: str, *, is_word: bool) -> str | int | float | None:

@@ -54,7 +54,7 @@ class Sweep:
     sequence_length: int | None = option(None, f"tokens per sequence (default: {DEFAULT_LENGTH})")
     batch_size: int | None = option(None, "sequences per forward pass (default: by device)")
     shard_tokens: int | None = option(None, "tokens between two checkpoints (default: by device)")
-    dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's", choices=DTYPES)
+    dtype: str = option("auto", "(default: float32 on the CPU, else the checkpoint's)", choices=DTYPES)
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     device_map: str | None = option(None, "'auto' spreads a model over several devices (accelerate)", metavar="MAP")
     tensor_parallel: int = option(
@@ -69,7 +69,7 @@ class Sweep:
         f"(default: {DEFAULT_NULL_EVERY}, fewer where less than {LEAST_NULL:,} tokens would be projected)",
         metavar="N",
     )
-    seed: int = option(0, "of the random directions and of these tokens", type=seed)
+    seed: int = option(0, "seed of the random directions and of these tokens", type=seed)
     compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")

@@ -87,7 +87,7 @@ def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
     write_records(run.sequences_path, Origin, origins)
     sealed = run.hashes(*_SEALED)
     if any(recorded.get(entry, digest) != digest for entry, digest in sealed.items()):
-        msg = f"{run.path}: the corpus gives other tokens than when the run was begun; choose another --output"
+        msg = f"{run.path}: the corpus has changed since this run began; choose another --output"
         raise RunError(msg)
     measured = run.tokens().size
     if measured < total:

@@ -88,7 +88,7 @@ def _rows(corpus: Corpus, tokenizer: Any, wanted: Drawing) -> _Rows:
 def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tuple[int, np.ndarray]]:
     """``wanted`` rows and their numbers, at even distances among the first ``ahead``·``wanted``.
 
-    Twice as many are held at most: when so many are there, every other is dropped, and of those to come too.
+    At most twice as many are held: at that point every second row is dropped, and later rows are thinned alike.
     """
     if ahead < 2:
         yield from islice(enumerate(rows), wanted)

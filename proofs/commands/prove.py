@@ -58,8 +58,8 @@ def run(options: Options) -> int:
     """Check the chosen theorems, print the result, and write the evidence; returns the exit code."""
     chosen = list(_chosen(options.ids))
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
-    with tempfile.TemporaryDirectory() as kept:
-        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", kept)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", folder)
         gathered = list(_progress(chosen, options.jobs, options.timeout))
     alone = json_alone({"theorems": [evidence.as_json() for evidence in gathered]}, options.json)
     if not alone:
@@ -68,7 +68,8 @@ def run(options: Options) -> int:
         else:
             show(_table(gathered), piped=_PIPED)
             print(_totals(gathered))
-        print(_replayed(gathered))
+        own = (id for id in options.ids if id.endswith(".py"))
+        print(_replayed(gathered, " ".join(["lngeom verify", *own])))
     if options.certificates is not None:
         from ..certificates import write
 
@@ -90,14 +91,16 @@ def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
         yield from chapter or [find(id)]
 
 
-def _replayed(gathered: list[Evidence]) -> str:
+def _replayed(gathered: list[Evidence], command: str) -> str:
     """Which of the proofs, as they are now, stand in the record of ``lngeom verify``."""
     versions = {evidence.replayed for evidence in gathered if evidence.replayed}
-    missing = [evidence.theorem.id for evidence in gathered if not evidence.replayed]
+    proved = [evidence for evidence in gathered if evidence.status != "failed"]
+    missing = [evidence.theorem.id for evidence in proved if not evidence.replayed]
     if not missing:
-        return f"replayed in Coq {', '.join(versions)} by a checker proved sound there: all {len(gathered)}"
-    shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-    return f"not replayed in Coq as they are now: {len(missing)} of {len(gathered)} ({shown}); `lngeom verify` does it"
+        replayed = f"replayed in Coq {', '.join(versions)} by a checker proved sound there: all {len(proved)}"
+        return replayed if proved else "nothing is proved, so there is nothing to replay in Coq"
+    ids = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+    return f"not replayed in Coq as they are now: {len(missing)} of {len(proved)} ({ids}); run: {command}"
 
 
 def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
@@ -130,7 +133,7 @@ def _table(gathered: list[Evidence]) -> Table:
         refuted = f"{len(evidence.mutants)}/{len(theorem.wrongs)}"
         cells = (
             theorem.id,
-            theorem.statement,
+            theorem.statement or theorem.title,
             str(theorem.source),
             evidence.status,
             f"{evidence.proof_ms:.1f}",
@@ -152,29 +155,28 @@ def _totals(gathered: list[Evidence]) -> str:
             *(fault for evidence in gathered for fault in evidence.faults),
             f"\ntheorems for every d: {kinds['theorem']}; not counted, lemmas of school algebra: {kinds['lemma']}, "
             f"definitions: {kinds['definition']}",
-            f"of all: {counts}; {mutants} wrong variants refuted; the proofs took {seconds:.1f} s",
+            f"of all: {counts}; {mutants} wrong variant{'s' * (mutants != 1)} refuted; the proofs took {seconds:.1f} s",
         ]
     )
 
 
 def _page(evidence: Evidence, *, verbose: bool) -> str:
     """Everything about one theorem, what failed first."""
-    theorem = evidence.theorem
+    theorem, ok = evidence.theorem, evidence.status != "failed"
     lines = [
         *(f"FAULT: {fault}" for fault in dict.fromkeys(evidence.faults)),
         *(f"  {dump}" for dump in evidence.dumps if verbose),
         *([""] if evidence.faults else []),
         f"{theorem.id}: {theorem.title}",
-        "",
-        f"  {theorem.statement}",
-        "",
-        f"As the library computes it{', which is what is proved' * (evidence.status != 'failed')}",
+        *(["", f"  {theorem.statement}"] if theorem.statement else []),
+        *(["", f"As the library computes it{', which is what is proved' * ok}"] if evidence.proved else []),
         *(f"  {line}" for line in evidence.proved),
         "",
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
-        f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms, {evidence.steps} steps confirmed by the "
-        f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats; "
-        f"{evidence.arrays} numbers of arrays are those of floats",
+        f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
+        + f", {evidence.steps} steps confirmed by the checker, true at {evidence.models} exact models, "
+        f"{evidence.measured} times within the error bound in floats; {evidence.arrays} numbers of arrays are those of "
+        "floats" * ok,
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: of every d and all values",
     ]
@@ -182,7 +184,7 @@ def _page(evidence: Evidence, *, verbose: bool) -> str:
         without = evidence.hypotheses.get(hypothesis, "not shown to be necessary")
         kind = "redundant" if isinstance(without, str) else "without it false at"
         lines += [f"  {hypothesis}", f"      {kind}: {without}"]
-    lines += ["", "Certificate", *(f"  {line}" for line in evidence.certificate)]
+    lines += ["", "Certificate", *(f"  {line}" for line in evidence.certificate)] if evidence.certificate else []
     if theorem.last_step:
         cites = f" [{'; '.join(theorem.cites)}]" if theorem.cites else ""
         where = " [proved in Coq]" if evidence.status == "proved in Coq" else ""

@@ -45,10 +45,10 @@ def run(options: Options) -> int:
         folder = options.keep or Path(temporary)
         try:
             if options.files:
-                given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
+                written = [data for file in options.files if file.suffix == ".json" for data in read(file)]
                 stated = (theorem for file in options.files if file.suffix != ".json" for theorem in stated_in(file))
                 with blamed_on(*options.files):
-                    certificates = given + write(stated, folder)
+                    certificates = written + write(stated, folder)
                 build_checker(folder)
                 replay(certificates, folder)
                 audit([data["id"] for data in certificates], folder)

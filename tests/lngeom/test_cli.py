@@ -19,7 +19,7 @@ from lngeom.options import STDOUT, read_options
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 IMPORTED_AS = {"markdown-it-py": "markdown_it"}
-JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "tolerance", "claims", "doctor")
+JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "tolerance", "claims", "doctor", "fold", "gauge")
 ENOUGH = {
     "ablate": ["gpt2"],
     "check": ["builtins:abs"],

@@ -95,7 +95,10 @@ def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.Capt
         encoding="utf-8",
     )
     assert main(["prove", str(stated), "--json", str(file)]) == 1
-    assert capsys.readouterr().out.startswith("FAULT: own.one: false at d = 1: x = (-1); there 1 = -1 is false")
+    printed = capsys.readouterr().out
+    assert printed.startswith("FAULT: own.one: false at d = 1: x = (-1); there 1 = -1 is false")
+    assert "which is what is proved" not in printed
+    assert printed.endswith("nothing is proved, so there is nothing to replay in Coq\n")
     (record,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
     assert record["status"] == "failed"
     assert record["faults"]

@@ -166,7 +166,7 @@ def test_commands_take_a_directory_and_a_corpus_of_any_family(
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16"]
     folded = tmp_path / "folded"
     assert main(["fold", *words, "--gains", "--output", str(folded)]) == 0
-    assert "largest difference" in capsys.readouterr().out
+    assert "differ by at most" in capsys.readouterr().out
     certificate = json.loads((folded / "certificate.json").read_text())
     assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
     stock = type(network).from_pretrained(folded).eval()

@@ -79,7 +79,7 @@ def test_a_run_knows_its_weights(
         stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run_sweep(sweep, console=Console(file=printed, width=200))
-    assert "no place for: lm_head.weight" in printed.getvalue()
+    assert "not needed and not loaded: lm_head.weight" in printed.getvalue()
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["unused_weights"] == ["lm_head.weight"]
     assert len(manifest["weights_sha256"]) == len(manifest["norm_weights_sha256"]) == 64
