@@ -259,7 +259,7 @@ def in_range(
             each = [min(number, float(info.max)) for number in each]
         larger, smaller, plain = (number * one for number in each)
         scaled = xp.where(u > 1, larger, xp.where(u < 1, smaller, plain))
-        eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one + 0 * scaled)
+        eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one + scaled)
     return *compute(x, u), eps, u
 
 

@@ -30,6 +30,7 @@ from ._recorded import (
 from ._rules import *  # noqa: F403
 from ._tactics import *  # noqa: F403
 from ._terms import *  # noqa: F403
+from ._terms import Effort as Effort, ExhaustedError as ExhaustedError
 from ._text import *  # noqa: F403
 from ._text import Text as Text, steps_text as steps_text
 from ._vocabulary import *  # noqa: F403

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from . import _rules as kernel
-from ._monomials import argument, power_of_d
+from ._monomials import argument, divide, power_of_d
 from ._prover import cauchy_schwarz
 from ._rewriting import Equations, reducer, rewrite
 from ._rules import Proved, transport
 from ._signs import Signs
-from ._terms import ONE, Term, d, scalar, vector
+from ._terms import ONE, Effort, Term, d, scalar, sum_of, term, vector
 
 MOST, _NOISE = 3000, 1e-7
 """Summands that a combination is chosen from, and coefficients in floats that count as 0."""
@@ -26,18 +26,22 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     """``t REL 0`` with REL one of > and >=, or None."""
     degree, factors, parts = _grading(t), *_known(t, search, equations, compare)
     powers = [ONE, *(r.conclusion.term for r in factors if r.conclusion.relation == ">")]
-    wanted = sorted({a * b for a, b in itertools.combinations_with_replacement(powers, 2)}, key=lambda m: len(repr(m)))
+    wanted = {a * b for a, b in itertools.combinations_with_replacement(powers, 2)}
+    wanted = sorted(wanted, key=lambda m: (len(repr(m)), m.pairs))
     goals = [(m, sign) for m in wanted if (sign := search.find(m, ">"))]
     reduce = reducer(t, equations, search.facts)
     left = [reduce(t * m) for m, _ in goals]
     degrees = {degree(Term({monomial: c})) for term in left for monomial, c in term}
     tried: dict[Term, Proved] = {}
     none = kernel.constant(1, ">")
-    for a, b in itertools.combinations_with_replacement([none, *factors], 2):
-        for part in [none, *parts]:
-            if len(tried) < MOST and sum(degree(p.conclusion.term) for p in (a, b, part)) in degrees:
-                whole = kernel.multiply(kernel.multiply(a, b), part)
-                tried.setdefault(reduce(whole.conclusion.term), whole)
+    graded = [[(p, degree(p.conclusion.term)) for p in [none, *each]] for each in (factors, parts)]
+    for (a, k), (b, m) in itertools.combinations_with_replacement(graded[0], 2):
+        fit = [part for part, n in graded[1] if k + m + n in degrees]
+        both = kernel.multiply(a, b) if fit else none
+        for part in fit[: MOST - len(tried)]:
+            Effort.products += 1
+            whole = kernel.multiply(both, part)
+            tried.setdefault(reduce(whole.conclusion.term), whole)
     top = max((power_of_d(monomial) for term in left for monomial, _ in term), default=0)
     columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in range(-1, max(2, top + 1) + 1)]
     strict = [relation == whole.conclusion.relation == ">" for _, whole, _ in columns]
@@ -58,6 +62,43 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     if proved.conclusion.relation == relation:
         return proved
     return kernel.weaken(proved, relation) if relation == ">=" else None
+
+
+def square_root(t: Term) -> Term | None:
+    """The vector u with t = S(u²), if its summands can be read off t."""
+    for monomial, c in t:
+        root = kernel.sqrt(term(c))
+        sums = [atom for atom, k in monomial if atom[0] == "S" and k == 1 and all(n % 2 == 0 for _, n in atom[1])]
+        outer = divide(monomial, ((sums[0], 1),)) if sums else None
+        if c <= 0 or outer is None or any(k % 2 for _, k in outer) or len(root.pairs[0][0]):
+            continue
+        within = tuple((atom, k // 2) for atom, k in sums[0][1])
+        half = tuple((atom, k // 2) for atom, k in outer)
+        u = head = root * Term({half: 1}) * Term({within: 1})
+        for other, a in t:
+            for atom, _ in other if other != monomial else ():
+                rest = divide(atom[1], within) if atom[0] == "S" else None
+                outside = divide(divide(other, ((atom, 1),)) or (), half)
+                if rest is not None and outside is not None:
+                    u += Term({rest: 1}) * Term({outside: a}) / (2 * root)
+                    break
+        for candidate in (u, head):
+            if sum_of(candidate * candidate) == t:
+                return candidate
+    return None
+
+
+def inner_products(
+    roots: Sequence[tuple[Term, Term]], search: Signs, equations: Equations, compare: Compare
+) -> Iterator[Proved]:
+    """√a·√b ± u·v >= 0 by Cauchy's inequality, where a and b are the squares of vectors u and v."""
+    for (p, a), (q, b) in itertools.combinations(roots, 2):
+        u, v, sign = square_root(a), square_root(b), search.find(p * q, ">=")
+        if u and v and sign and search.find(a, ">=") and search.find(b, ">="):
+            same = rewrite((p * q) ** 2 - a * b, equations, search.facts)
+            for common in (sum_of(u * v), -sum_of(u * v)):
+                above = transport((p * q) ** 2 - common**2, same, cauchy_schwarz(u, v))
+                yield compare(sign, common, above)
 
 
 def splits(product: Term) -> Iterator[Proved]:
@@ -103,7 +144,8 @@ def _grading(t: Term) -> Callable[[Term], Fraction]:
 def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tuple[list[Proved], list[Proved]]:
     """Factors, which are scalars; and what they are multiplied by."""
     roots = [(Term({((a, 1),): 1}), argument(a)) for a in _atoms(t, "sqrt") if search.find(argument(a), ">=")]
-    free = [scalar(a[1]) for a in _atoms(t, "s")]
+    sides = [s.conclusion.term for s in search.facts if not s.conclusion.term.is_scalar]
+    free = [scalar(name) for name in sorted({a[1] for side in [t, *sides] for a in _atoms(side, "s")})]
     names = {a[1] for _, inside in roots for a in _atoms(inside, "v")} | {a[1] for a in _atoms(t, "v")}
     vectors = [vector(name) for name in sorted(names)]
     signs = [s for s in search.facts if s.conclusion.relation in (">", ">=") and len(s.conclusion.term) <= 6]
@@ -121,6 +163,7 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
             if above and sign:
                 same = rewrite(pq**2 - a * b, equations, search.facts)
                 factors.append(compare(sign, common, transport(pq**2 - common**2, same, above)))
+    factors += inner_products(roots, search, equations, compare)
     for (p, a), (q, b) in itertools.permutations(roots, 2):
         above, sign = search.find(a - b, ">="), search.find(p, ">=")
         if above and sign:
@@ -128,6 +171,7 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
             factors.append(compare(sign, q, transport(p**2 - q**2, squares, above)))
     parts = [kernel.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
     parts += [kernel.square(s) for s in free] + [kernel.square(s - r) for s, r in itertools.combinations(free, 2)]
+    parts += [kernel.square(r + s - 2 * m) for m in free for r, s in itertools.combinations(free, 2) if m not in (r, s)]
     parts += [kernel.total(kernel.square(x)) for x in vectors]
     scales = [ONE, *([r for r, _ in roots] or free)]
     for x, y in itertools.combinations(vectors, 2):
@@ -135,7 +179,10 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
         parts += [kernel.total(kernel.multiply(kernel.square(u), kernel.others(v, 0))) for u, v in ((x, y), (y, x))]
     lines = [s for s in signs if not s.conclusion.term.is_scalar]
     parts += [kernel.total(s) for s in lines]
-    parts += [kernel.total(kernel.multiply(a, b)) for a, b in itertools.combinations_with_replacement(lines, 2)]
+    pairs_of_lines = [kernel.multiply(a, b) for a, b in itertools.combinations_with_replacement(lines, 2)]
+    parts += [kernel.total(both) for both in pairs_of_lines]
+    weighted = itertools.product([*lines, *pairs_of_lines], vectors)
+    parts += [kernel.total(kernel.multiply(line, kernel.square(x))) for line, x in weighted]
     if not t.is_scalar:
         parts += [*lines, *(kernel.square(x) for x in vectors)]
     return factors, parts

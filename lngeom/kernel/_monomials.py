@@ -48,6 +48,7 @@ def argument(atom: tuple) -> Term:
     return Term(atom[1])
 
 
+@functools.lru_cache(1 << 16)
 def _split(monomial: tuple) -> tuple[tuple, tuple]:
     """Scalar and vector part."""
     inner = tuple(power for power in monomial if _is_vector_atom(power[0]))

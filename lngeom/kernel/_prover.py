@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from . import _rules as kernel
 from ._monomials import argument
-from ._rewriting import Equations, reduced, rewrite
+from ._rewriting import Equations, inside_of, reduced, rewrite
 from ._rules import Formula, Proved, transport
 from ._signs import Signs
 from ._terms import ProofError, S, Term, inv, term
@@ -105,13 +105,6 @@ def _divisor(atom: tuple) -> tuple[tuple, Term | None]:
     u, w = argument(atom), inside_of(atom)
     whole = [] if u == w else [inner for monomial, _ in inv(w) for inner, _ in monomial if inner[0] == "inv"]
     return (whole[0], u) if len(whole) == 1 else (atom, None)
-
-
-def inside_of(atom: tuple) -> Term:
-    """The argument of the root in a divisor, or the divisor itself if it is no root."""
-    u = argument(atom)
-    ((monomial, _), *more) = tuple(u)
-    return argument(monomial[0][0]) if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt" else u
 
 
 def _told(left: Term, goal: Formula, unknown: set[Formula]) -> str:

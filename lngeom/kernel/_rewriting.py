@@ -31,29 +31,34 @@ MAX_DEGREE = 64
 MAX_ROUNDS = 8
 
 
-def rewrite(goal: Term, equations: Equations, signs: list[Proved], *, related: bool = True) -> Proved:
-    rules = _closure(goal, equations, signs, related)
+def rewrite(
+    goal: Term, equations: Equations, signs: list[Proved], *, related: bool = True, short: bool = False
+) -> Proved:
+    rules = _closure(goal, equations, signs, related, short)
     left, parts = _reduce(goal, rules)
     if left:
         raise ProofError(f"no proof found: {formula(Formula(left, '='))} is left")
     return _combined(goal, parts, rules)
 
 
-def reduced(goal: Term, equations: Equations, signs: list[Proved]) -> Term:
+def reduced(goal: Term, equations: Equations, signs: list[Proved], *, short: bool = False) -> Term:
     """A term after rewriting by the equations and by the laws of roots and inverses."""
-    return reducer(goal, equations, signs)(goal)
+    return _reduce(goal, _closure(goal, equations, signs, True, short))[0]
 
 
 def reducer(goal: Term, equations: Equations, signs: list[Proved]) -> Callable[[Term], Term]:
     """The same for many terms of the atoms that a goal has."""
     rules = _closure(goal, equations, signs, True)
-    return lambda t: _reduce(t, rules)[0]
+    # Which rule is next depends on a monomial alone, so that each is reduced once.
+    normal = functools.cache(lambda monomial: _reduce(Term({monomial: Fraction(1)}), rules)[0])
+    return lambda t: sum((c * normal(monomial) for monomial, c in t), term(0))
 
 
-def _closure(goal: Term, equations: Equations, signs: list[Proved], related: bool) -> list[Rule]:
+def _closure(goal: Term, equations: Equations, signs: list[Proved], related: bool, short: bool = False) -> list[Rule]:
     """The equations with the laws of all roots and inverses met, until no new ones come in.
 
-    With `related` also the relations between different roots; their own proofs do without.
+    With `related` also the relations between different roots; their own proofs do without. With `short` what stands
+    under roots is not changed by laws that make it longer.
     """
     find = Signs(signs).find
     # An atom stays from round to round, and so does what is known of it.
@@ -69,8 +74,10 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
             roots = [*_proportional_roots(terms, signs), *(root for atom in sorted(atoms) for root in roots_of(atom))]
         laws = [*roots, *(law for atom in sorted(atoms) for law in laws_of(atom))]
         rules = [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
+        shorter = [*inner, *equations] if short else []
+        plain = [rule for theorem, solved in shorter for rule in _solved(theorem, solved)]
         before = len(inner)
-        inner = list(_inner(atoms, rules)) if related else []
+        inner = list(_inner(atoms, rules, plain)) if related else []
         more = [theorem.conclusion.term for theorem, _ in laws + inner]
         if atoms_of([*terms, *more]) == atoms and len(inner) == before:
             break
@@ -78,14 +85,17 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
     return [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
 
 
-def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Proved, Term | None]]:
-    """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
+def _inner(atoms: Iterable[tuple], rules: list[Rule], plain: list[Rule]) -> Iterator[tuple[Proved, Term | None]]:
+    """f(u) = f(v) for functions of terms u that the rules rewrite into v, or the plain ones into a shorter one."""
     for atom in sorted(atoms):
         if atom[0] in ("inv", "sqrt"):
             u = argument(atom)
-            v, parts = _reduce(u, rules)
+            (v, parts), used = _reduce(u, rules), rules
+            brief = _reduce(u, plain) if plain and len(v) > 1 else (v, parts)
+            if len(brief[0]) < len(v):
+                (v, parts), used = brief, plain
             if v != u and len(v) <= len(u):
-                same = _combined(u - v, parts, rules)
+                same = _combined(u - v, parts, used)
                 yield kernel.congruence(atom[0], u, v, same), Term({((atom, 1),): Fraction(1)})
 
 
@@ -222,6 +232,26 @@ def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, T
     same = kernel.root_of_square(u, positive, squared)
     left = kernel.sqrt(u)
     return [(same, left), (kernel.congruence("inv", left, root, same), kernel.inv(left))]
+
+
+def cleared_roots(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
+    """√(u/w + v) = √(u + vw)/√w for what is divided by under a root and is positive; solved for the left side."""
+    find = Signs(signs).find
+    for atom in sorted(atom for atom in atoms_of([t]) if atom[0] == "sqrt"):
+        inside = argument(atom)
+        for inner in sorted(a for m, _ in inside for a, _ in m if a[0] == "inv"):
+            w = inside_of(inner)
+            whole = reduced(inside * w, equations, signs) if find(w, ">") else inside
+            if not any(a[0] == "inv" for m, _ in whole for a, _ in m):
+                yield from _same_root(inside, kernel.sqrt(whole) * kernel.inv(kernel.sqrt(w)), signs)
+                break
+
+
+def inside_of(atom: tuple) -> Term:
+    """The argument of the root in a divisor, or the divisor itself if it is no root."""
+    u = argument(atom)
+    ((monomial, _), *more) = tuple(u)
+    return argument(monomial[0][0]) if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt" else u
 
 
 def _root_of_quotient(u: Term, w: Term) -> Term | None:

@@ -20,32 +20,38 @@ class Signs:
         self.facts = list(facts)
         self.depth = 0
         self.missing: set[Formula] = set()
+        self._of: dict[Term, list[Proved]] = {}
+        for fact in self.facts:
+            self._of.setdefault(fact.conclusion.term, []).append(fact)
+        self._asked: dict[tuple[Term, str], tuple[int, Proved | None]] = {}
 
     def find(self, t: Term, relation: str) -> Proved | None:
         """Proved ``t relation 0``, or None."""
-        if self.depth > MAX_DEPTH:
-            return None
+        depth, found = self._asked.get((t, relation), (MAX_DEPTH + 1, None))
+        if found or self.depth >= depth:
+            return found
         self.depth += 1
         try:
-            return self._known(t, relation) or self._search(t, relation)
+            found = self._known(t, relation) or self._search(t, relation)
         finally:
             self.depth -= 1
+        self._asked[t, relation] = self.depth, found
+        return found
 
     def _known(self, t: Term, relation: str) -> Proved | None:
-        for fact in self.facts:
-            if fact.conclusion.term == t:
-                known = fact.conclusion.relation
-                if known == relation:
-                    return fact
-                if known == ">":
-                    return kernel.weaken(fact, relation)
+        for fact in self._of.get(t, ()):
+            known = fact.conclusion.relation
+            if known == relation:
+                return fact
+            if known == ">":
+                return kernel.weaken(fact, relation)
         if relation == ">":
             weak, nonzero = self._fact(t, ">="), self._fact(t, "!=")
             return kernel.strengthen(weak, nonzero) if weak and nonzero else None
         return None
 
     def _fact(self, t: Term, relation: str) -> Proved | None:
-        return next((fact for fact in self.facts if fact.conclusion == (t, relation)), None)
+        return next((fact for fact in self._of.get(t, ()) if fact.conclusion.relation == relation), None)
 
     def _search(self, t: Term, relation: str) -> Proved | None:
         if len(t) == 1 or not t:

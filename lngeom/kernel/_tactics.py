@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from . import _rules as kernel
-from ._linear import combined
+from ._linear import combined, inner_products
 from ._monomials import argument, atoms_of, divide, power_of_d, quotients
-from ._prover import inside_of, prove
-from ._rewriting import Equations, reduced, rewrite
+from ._prover import prove
+from ._rewriting import Equations, cleared_roots, inside_of, reduced, rewrite
 from ._rules import Formula, Proved, transport
 from ._signs import Signs
-from ._terms import ONE, ProofError, Term, d, inv, scalar, sqrt, substitute, sum_of, term, vector
+from ._terms import ONE, Effort, ProofError, Term, d, inv, scalar, sqrt, substitute, sum_of, term, vector
 
 __all__ = ["compare", "largest_deviation", "search"]
 
@@ -55,15 +55,19 @@ def _is_plain(monomial: tuple) -> bool:
 
 def _cased(goal: Formula, facts: Sequence[Proved], splits: int) -> Proved:
     """The goal by what follows from the facts, or in two cases of a scalar."""
+    Effort.cases += 1
     known = _consequences(facts, [goal.term])
     equations, signs = _sorted(known)
     roots = [*_radicands([goal.term], known)]
     signs += roots
     roots += [_shortened(root, equations, signs) for root in roots]
     try:
-        short = reduced(goal.term, equations, signs)
+        short = reduced(goal.term, equations, signs, short=True)
+        if cleared := [*cleared_roots(short, equations, signs)]:
+            equations = [*equations, *cleared]
+            short = reduced(goal.term, equations, signs, short=True)
         proved = _direct(Formula(short, goal.relation), [*known, *roots])
-        return transport(goal.term, rewrite(goal.term - short, equations, signs), proved)
+        return transport(goal.term, rewrite(goal.term - short, equations, signs, short=True), proved)
     except ProofError as error:
         failed = error
     for rule, t in _open_cases(goal, known) if splits else ():
@@ -86,7 +90,8 @@ def _open_cases(goal: Formula, known: Sequence[Proved]) -> Iterator[tuple]:
     """Scalars of which more has to be known: divisors, what stands under roots, and the dimension."""
     find = Signs(_sorted(known)[1]).find
     seen = set()
-    for atom in sorted(atoms_of([goal.term, *(fact.conclusion.term for fact in known)]), key=lambda a: len(repr(a))):
+    atoms = atoms_of([goal.term, *(fact.conclusion.term for fact in known)])
+    for atom in sorted(atoms, key=lambda a: (len(repr(a)), a)):
         if atom[0] not in ("inv", "sqrt"):
             continue
         t = inside_of(atom) if atom[0] == "inv" else argument(atom)
@@ -146,6 +151,9 @@ def _follows(fact: Proved, known: Sequence[Proved], terms: Sequence[Term]) -> It
         if below:
             yield both_signs(fact, below)
         yield from _squared(fact)
+    if relation in (">", ">=") and not t.is_scalar:
+        both = (kernel.add(fact, other) for other in signs if other.conclusion.relation in (">", ">="))
+        yield from (whole for whole in both if whole.conclusion.term.is_scalar)
     if relation == "=":
         yield from _of_one_function(fact, find)
         yield from _of_a_sum(fact, find)
@@ -254,7 +262,7 @@ def _of_a_product(fact: Proved, find: Find, signs: Sequence[Proved]) -> Iterator
 def _quotient(t: Term, q: Term) -> Term | None:
     """The polynomial p with t = p·q, if it has few summands."""
     p, rest = term(0), t
-    for _ in range(4):
+    for _ in range(4 if t else 0):
         part = next(quotients([max(rest, key=lambda pair: pair[0])], q), None) or next(quotients(rest, q), None)
         if part is None:
             return None
@@ -292,6 +300,8 @@ def _direct(goal: Formula, known: list[Proved]) -> Proved:
     signs = Signs(_sorted(known)[1])
     known += [root for root in _radicands(terms, known) if signs.find(root.conclusion.term, ">=") is None]
     if goal.relation != "=":
+        if sign := _exchanged(goal, known):
+            return sign
         return prove(goal, *known, *_of_components(goal.term, known), further=_completed)
     try:
         return prove(goal, *known)
@@ -301,6 +311,19 @@ def _direct(goal: Formula, known: list[Proved]) -> Proved:
     if not t.is_scalar:
         return kernel.definite(t, _direct(Formula(sum_of(t * t), "="), known))
     return both_signs(*(prove(Formula(p, ">="), *known, further=_completed) for p in (t, -t)))
+
+
+def _exchanged(goal: Formula, known: Sequence[Proved]) -> Proved | None:
+    """The sign of a goal from that of the goal less a multiple of an equation with a summand of it."""
+    equations, signs = _sorted(known)
+    search, summands = Signs(signs), dict(goal.term)
+    for equation, _ in equations:
+        for monomial, c in equation.conclusion.term:
+            k = summands.get(monomial, 0) / c
+            rest = goal.term - k * equation.conclusion.term
+            if k and (sign := search.find(rest, goal.relation)):
+                return transport(goal.term, kernel.combine(goal.term - rest, [(k, None, equation)]), sign)
+    return None
 
 
 def _radicands(terms: Sequence[Term], known: Sequence[Proved]) -> Iterator[Proved]:
@@ -411,7 +434,11 @@ def _compared(t: Term, relation: str, search: Signs, equations: Equations, depth
         return None
     above = [Term({m: c}) for m, c in t if c > 0]
     rooted = [part for part in above if any(atom[0] == "sqrt" for m, _ in part for atom, _ in m)]
-    for parts in [above, rooted] if 0 < len(rooted) < len(above) else [above]:
+    plain = [Term({m: c}) for m, c in t if not any(atom[0] == "sqrt" for atom, _ in m)]
+    atoms = sorted({atom for m, _ in t for atom, _ in m if atom[0] == "sqrt"})
+    roots = [(Term({((atom, 1),): Fraction(1)}), argument(atom)) for atom in atoms]
+    ways = [above] + [part for part in (rooted, plain) if part and part != above]
+    for parts in ways:
         p = sum(parts, term(0))
         q = p - t
         sign = search.find(p, relation) if p else None
@@ -421,7 +448,10 @@ def _compared(t: Term, relation: str, search: Signs, equations: Equations, depth
         short = reduced(goal, equations, search.facts)
         if len(short) > 2 * PARTS:
             continue
-        known = Signs([*search.facts, *_cauchy(short)])
+        inner = (
+            _shortened(fact, equations, search.facts) for fact in inner_products(roots, search, equations, compare)
+        )
+        known = Signs([*search.facts, *_cauchy(short), *inner])
         proved = _attempted(Formula(short, relation), known, equations, depth - 1)
         if proved:
             return compare(sign, q, transport(goal, rewrite(goal - short, equations, search.facts), proved))

@@ -14,6 +14,7 @@ c > 0, and sqrt(c) = 0 for c < 0. So terms of equal normal form have equal value
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +42,35 @@ class ProofError(LngeomError):
     """
 
     hints: tuple = ()
+
+
+class ExhaustedError(LngeomError):
+    """A search did all that it may: no ProofError, which a search would take for an answer."""
+
+
+class Effort:
+    """What a search has done, counted and not timed, so that no verdict depends on the machine or on its load."""
+
+    terms: ClassVar = 0
+    cases: ClassVar = 0
+    products: ClassVar = 0
+    most: ClassVar = math.inf
+
+    @classmethod
+    @contextlib.contextmanager
+    def limited(cls, most: float) -> Iterator[None]:
+        """Count from 0, and end a search that makes more terms than these."""
+        before = cls.most
+        cls.terms, cls.cases, cls.products, cls.most = 0, 0, 0, most
+        try:
+            yield
+        finally:
+            cls.most = before
+
+    @classmethod
+    def told(cls) -> str:
+        """What was tried."""
+        return f"{cls.cases} cases, {cls.products} products of known signs, {cls.terms} terms"
 
 
 def _require(condition: bool, rule: str) -> None:
@@ -103,6 +133,9 @@ class Term:
         if isinstance(polynomial, Mapping):
             numbers = [(monomial, _rational(c)) for monomial, c in polynomial.items()]
             polynomial = tuple(sorted((m, c) for m, c in numbers if c[0]))
+        Effort.terms += 1
+        if Effort.terms > Effort.most:
+            raise ExhaustedError
         self.pairs = polynomial
         self.is_scalar = not (_is_vector(polynomial) if vector is None else vector)
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from ..errors import InputError
 from ._errors import BodyError, CheckError
 from ._models import plan_of, satisfied, searching, several
 from ._run import Floats, Run, Values, numbers_of, violated
+from ._search import small_models
 from ._statement import Statement
 from ._theorem import Theorem
 from ._value import compares_plainly
@@ -89,7 +91,14 @@ def _makers() -> dict[str, Callable[[numpy.ndarray], Array]]:
     makers: dict[str, Callable[[numpy.ndarray], Array]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
     if importlib.util.find_spec("torch"):
         torch = importlib.import_module("torch")
-        tensor = type("Tensor", (torch.Tensor,), _comparing(torch.Tensor))
+
+        def function(cls: type, function: Any, types: Any, inputs: Any = (), options: Any = None) -> Any:
+            if isinstance((options or {}).get("eps"), torch.Tensor):  # PyTorch's own norms take it as a number
+                options["eps"] = options["eps"].item()
+            return torch.Tensor.__torch_function__.__func__(cls, function, types, inputs, options or {})
+
+        methods = _comparing(torch.Tensor) | {"__torch_function__": classmethod(function)}
+        tensor = type("Tensor", (torch.Tensor,), methods)
         makers["PyTorch"] = lambda array: torch.tensor(numpy.asarray(array)).as_subclass(tensor)
     return makers
 
@@ -180,6 +189,8 @@ def check_arrays(theorem: Theorem, count: int = BATCHES) -> int:
 
     with contextlib.suppress(errors.Unsatisfiable):
         searching(count)(given(several(theorem, ROWS))(run))()
+    for d, values in () if done.numbers else itertools.islice(small_models(theorem), count):
+        run((d, [values]))
     if not done.numbers:
         raise CheckError(f"{theorem.id}: no arrays satisfy the hypotheses with a finite error bound: give `models`")
     return done.numbers

@@ -1,14 +1,14 @@
 """Counterexamples: the simplest of the small models, or what Hypothesis finds and shrinks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypothesis import Phase, errors, find, settings, strategies as st
 
-from ..kernel import Formula, holds
+from ..kernel import Formula, holds, term
 from ._body import Models
 from ._errors import CheckError
-from ._models import ANY_DIMENSION, CHANCE, Plan, fractions, satisfied, searching
+from ._models import ANY_DIMENSION, CHANCE, Plan, fractions, plan_of, satisfied, searching
 from ._run import Condition, Values, Wrong, numbers_of
 from ._small import SMALL, likely
 from ._statement import Point
@@ -119,6 +119,16 @@ def _search(theorem: Theorem, variant: Wrong, models: Models | None = None, drop
 def smallest_model(theorem: Theorem) -> tuple[int, Values] | None:
     """The first of the small models at which the claim itself is false."""
     return Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions)).small(total=True)
+
+
+def small_models(theorem: Theorem) -> Iterator[tuple[int, Values]]:
+    """Small models of the hypotheses, which fixed points and other equations have where chance finds none."""
+    assumed, plan = theorem.conditions.values(), plan_of(theorem)
+    given = [condition.formula for condition in assumed]
+    for d in SMALL:
+        for values in likely(plan, d, given, [Formula(term(0), ">")], None, total=False):
+            if satisfied(assumed, values, d):
+                yield d, values
 
 
 def refute_wrong(theorem: Theorem, label: str) -> Refutation:

@@ -236,21 +236,26 @@ class Theorem:
         else:
             lemmas = _call(self.lemmas, names) if self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
-            facts = [*given, *earlier, *lemmas]
             try:
-                proof = kernel.prove(goal, *facts, remainder=remainder)
+                proof = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
             except ProofError as error:
                 if not searched:
                     raise
-                proof = self._searched(goal, [fact for fact in facts if isinstance(fact, Proved)], error)
+                own = [*given, *(fact for fact in lemmas if isinstance(fact, Proved))]
+                proof = self._searched(goal, own, earlier, error)
         if proof.conclusion != goal:
             raise ProofError(f"proved is {kernel.formula(proof.conclusion)}, which is not the goal")
         return proof
 
-    def _searched(self, goal: Formula, facts: list[Proved], error: ProofError) -> Proved:
-        """One assert by all that there is, from the sign of ε too, for that is what ε means."""
-        with contextlib.suppress(ProofError):
-            return kernel.search(goal, *facts, *map(kernel.assume, self.implied))
+    def _searched(self, goal: Formula, facts: list[Proved], earlier: list[Proved], error: ProofError) -> Proved:
+        """One assert by the earlier ones and by itself, from the sign of ε too, for that is what ε means.
+
+        Of an equation the earlier ones are tried first, to rewrite by; the search for signs they make longer.
+        """
+        tries = [earlier, []] if goal.relation == "=" else [[], earlier]
+        for more in tries if earlier else [[]]:
+            with contextlib.suppress(ProofError):
+                return kernel.search(goal, *facts, *more, *map(kernel.assume, self.implied))
         raise error
 
 

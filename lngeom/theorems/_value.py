@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy
 
 from .. import kernel
-from ..carriers import Array, Rounded, namespace
+from ..carriers import Array, Enclosure, Rounded, namespace
 from ._errors import BodyError
 from ._statement import Statement, current, is_scalar, shown
 
@@ -120,6 +120,9 @@ class Value:
     def __getattr__(self, name: str) -> Any:
         if name == "dtype" and isinstance(self.inner, Rounded):
             return self.inner.dtype  # rows of floats are scaled where their squares leave the range
+        if name in ("shape", "size") and not compares_plainly(sys._getframe(1)):
+            size = _Size(_dim(self).inner)
+            return (size,) if name == "shape" else size
         if name in _METHODS:
             if name in _TENSORS:
                 current(name).calls("PyTorch")
@@ -164,6 +167,18 @@ class Value:
     __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
 
 
+class _Size(Value):
+    """The dimension as the array has it: a number in NumPy, a method in PyTorch."""
+
+    __slots__ = ()
+
+    def __call__(self, axis: int = -1) -> _Size:
+        if axis != -1:
+            raise BodyError(f"size({axis}): vectors lie along the last axis, -1")
+        current("size").calls("PyTorch")
+        return self
+
+
 # ----------------------------------------------------------------------------------------------- functions of real code
 
 
@@ -197,6 +212,27 @@ def _of(name: str) -> Callable[[Value], Value]:
 
 
 _sqrt, _ones_like = _of("sqrt"), _of("ones_like")
+
+
+def _dim(x: Value) -> Value:
+    current("dim").flat = True  # a batch has a shape and a size of its own
+    return x if x.is_scalar and not isinstance(x.inner, Rounded | Enclosure) else _sum(_ones_like(x))
+
+
+def _functional(norm: str) -> Callable[..., Value]:
+    """A norm of PyTorch's own."""
+
+    def apply(x: Value, shape: Sequence[Value], weight: Any = None, bias: Any = None, eps: Any = None) -> Value:
+        from .. import layer_norm, rms_norm
+
+        if [type(size) for size in shape] != [_Size]:
+            raise BodyError(f"{norm} over {shape!r}: write x.shape[-1:]")
+        if eps is None:
+            raise BodyError(f"{norm} without eps takes what the dtype has: say eps")
+        current(norm).flat = True
+        return (layer_norm if norm == "layer_norm" else rms_norm)(x, weight, bias, eps=eps)
+
+    return apply
 
 
 def _var(
@@ -259,6 +295,8 @@ _METHODS: dict[str, Function] = {
 """Functions that arrays have as methods, too."""
 
 _FUNCTIONS: dict[str, Function] = _METHODS | {
+    "layer_norm": _functional("layer_norm"),
+    "rms_norm": _functional("rms_norm"),
     "absolute": abs,
     "add": operator.add,
     "divide": operator.truediv,
@@ -292,7 +330,7 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
 _TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
 """Methods that arrays of PyTorch have alone."""
 
-_GUESSED: dict[str, str] = dict.fromkeys(("d", "shape", "size"), "the dimension is dim(x), of lngeom.kernel")
+_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim"), "the dimension is dim(x), of lngeom.kernel")
 _GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.kernel"
 
 

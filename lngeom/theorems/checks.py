@@ -1,6 +1,7 @@
 """The checks of a theorem: its proof, its examples, its wrong variants, its hypotheses, and arrays."""
 
 import contextlib
+import math
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,21 +12,27 @@ from typing import NoReturn
 from hypothesis import errors, given, reject, settings, strategies as st
 
 from ..carriers import Enclosure, Interval, Rounded, UndecidedError
-from ..errors import LngeomError
-from ..kernel import Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
+from ..kernel import Effort, ExhaustedError, Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of, stated_term
-from ._search import Refutation as Refutation, Search, check_without as check_without, refute_wrong, smallest_model
+from ._search import (
+    Refutation as Refutation,
+    Search,
+    check_without as check_without,
+    refute_wrong,
+    small_models,
+    smallest_model,
+)
 from ._small import SMALL
 from ._theorem import Theorem
 
 EXAMPLES, THOROUGH = 25, 1000
 """Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis: the same in every run."""
 
-SECONDS = 30
-"""CPU seconds of the long search for the proofs of one theorem, unless other ones are asked for."""
+TERMS = 3_000_000
+"""Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for."""
 
 _COMPARED = 5
 """Models at which what the library computes is compared with the kernel's term."""
@@ -41,29 +48,26 @@ class Counts:
     dimensions: set[int] = field(default_factory=set)
 
 
-class _ExpiredError(LngeomError):
-    """The time is over: no ProofError, which a search would take for an answer."""
-
-
 @contextlib.contextmanager
-def _limited(seconds: int) -> Iterator[None]:
-    """A search that ends after so many CPU seconds of this process, where the system counts them."""
+def _limited(seconds: int | None) -> Iterator[None]:
+    """A search that ends after so many terms; or after CPU seconds of this process, where the system counts them."""
 
     def stop(*_: object) -> NoReturn:
-        raise _ExpiredError
+        raise ExhaustedError
 
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    timed = bool(seconds) and hasattr(signal, "setitimer")
+    before = signal.signal(signal.SIGVTALRM, stop) if timed else None
     try:
-        yield
-    except _ExpiredError:
-        raise ProofError(f"no proof found in {seconds} CPU seconds") from None
+        if timed:
+            signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
+        with Effort.limited(math.inf if timed else TERMS):
+            yield
+    except ExhaustedError:
+        raise ProofError("no proof found before the search ended") from None
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        if timed:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
 
 
 def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCertificate]:
@@ -76,6 +80,7 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
     try:
         return _found(theorem, timeout)
     except ProofError as error:
+        tried = Effort.told()
         try:
             counts = check_examples(theorem, 8 * EXAMPLES)
         except (AssertionError, CheckError) as refutation:
@@ -84,8 +89,9 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
             raise refuted.with_traceback(error.__traceback__) from refutation
         hint = next((f"; what is missing may be {formula(fact)}" for fact in error.hints if _true(theorem, fact)), "")
         unproved = ProofError(
-            f"no proof found, though it is true at {counts.models} exact models of {len(counts.dimensions)} dimensions"
-            f"{hint}; help the prover by `lemmas`, a `remainder` or a `proof`, or by an assert that leads there"
+            f"no proof found, though it is true at {counts.models} exact models of {len(counts.dimensions)} dimensions "
+            f"(tried {tried}){hint}; help the prover by `lemmas`, a `remainder` or a `proof`, or by an assert that "
+            "leads there"
         )
         unproved.add_note(f"{_DUMP}{error}")
         raise unproved.with_traceback(error.__traceback__) from None
@@ -98,7 +104,7 @@ def _found(theorem: Theorem, timeout: int | None) -> list[ProofCertificate]:
     except ProofError:
         if Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions)).small(total=False) is not None:
             raise
-    with _limited(timeout or SECONDS):
+    with _limited(timeout):
         return theorem.certificates()
 
 
@@ -169,6 +175,8 @@ def _examples(theorem: Theorem, count: int, dimensions: st.SearchStrategy[int] =
 
     with contextlib.suppress(errors.Unsatisfiable):
         searching(count)(given(examples(theorem, dimensions))(run))()
+    for d, values in small_models(theorem) if counts.models < ACCEPTED else ():
+        run((d, values, values))
     if counts.models < ACCEPTED:
         raise CheckError(
             f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`, "

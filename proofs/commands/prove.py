@@ -50,7 +50,9 @@ class Options:
     json: str | None = json_option("the evidence", any_name=True)
     certificates: Path | None = option(None, "write each proof as a file ID.json into DIR", metavar="DIR")
     jobs: int | None = option(None, "processes to check with (default: one per core)")
-    timeout: int | None = option(None, "CPU seconds of the search for the proofs of one theorem (default: 30)")
+    timeout: int | None = option(
+        None, "CPU seconds of the search for the proofs of one theorem (default: no seconds but a number of steps)"
+    )
     verbose: bool = option(False, "show what could not be proved as normal forms, too", "-v", "--verbose")
 
 

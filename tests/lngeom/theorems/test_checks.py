@@ -240,7 +240,7 @@ def _of_the_batch(x: Any) -> Any:
 
 
 def _wide(x: Any) -> Any:
-    return lg.project(x) * (1 + (getattr(x, "shape", (1,))[-1] > 512))
+    return lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] > 512))
 
 
 def _single(x: Any) -> Any:

@@ -1,5 +1,10 @@
 """Six norms that the library does not have, written as their authors would, and what is said of them."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +23,7 @@ from lngeom.kernel import (
     greater,
     norm,
     prove,
+    root,
     scalar,
     search,
     square_norm,
@@ -25,7 +31,9 @@ from lngeom.kernel import (
     vector,
 )
 from lngeom.strategies import masks, one_hot
-from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies
+from lngeom.theorems import BodyError, Epsilon, Scalar, Vector, assume, checks, theorem, varies
+
+x, y, z, a, b, eps = *map(vector, "xyz"), scalar("a"), scalar("b"), scalar("eps")
 
 
 def masked(x: Any, m: Any, eps: Any) -> Any:
@@ -155,9 +163,110 @@ def gained(x: Vector, g: Vector, eps: Epsilon):
     assert square_norm(g * lg.rms_norm(x, eps=eps)) <= dim(x) * square_norm(g)
 
 
+@theorem
+def ported(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """PyTorch's own norms, and sizes as its code has them."""
+    functional = pytest.importorskip("torch").nn.functional
+    ms = x.pow(2).sum(-1, keepdim=True) / x.shape[-1]
+    assert x * (ms + eps).rsqrt() * g == functional.rms_norm(x, (x.size(-1),), g, eps)
+    assert functional.layer_norm(x, x.shape, g, b, eps=eps) == lg.layer_norm(x, g, b, eps=eps)
+
+
+@theorem
+def sized(x: Vector):
+    """The mean in NumPy."""
+    assert np.sum(x) / x.size == np.mean(x)
+
+
+@theorem
+def scaled_with_eps(x: Vector, c: Scalar, eps: Epsilon):
+    """Floats whose ε falls below their range know that it did."""
+    assume(c > 0, "c > 0")
+    assert lg.rms_norm(c * x, eps=c**2 * eps) == lg.rms_norm(x, eps=eps)
+
+
+@theorem
+def fixed(x: Vector, eps: Epsilon):
+    """What RMSNorm takes a third of has the mean square 9/4 − ε; small models are found where chance finds few."""
+    assume(square_norm(x) > 0, "x ≠ 0")
+    assume(3 * lg.rms_norm(x, eps=eps) == 2 * x, "3 RMS(x) = 2x")
+    assert eps < 9 / 4
+
+
+def test_a_norm_without_eps_is_refused() -> None:
+    functional = pytest.importorskip("torch").nn.functional
+
+    def unsaid(x: Vector):
+        """The ε of a dtype."""
+        assert functional.rms_norm(x, x.shape) == x
+
+    with pytest.raises(BodyError, match="say eps"):
+        _ = theorem(unsaid).listing
+
+
+_LN, _RMS, _INSIDE = lg.layer_norm(x, eps=eps), lg.rms_norm(x, eps=eps), square_norm(x) / dim(x) + eps
+FOUND = {
+    "after an assert of equal normal forms": (
+        at_least(root(dim(x)) * norm(x), dot(_RMS, x)),
+        [greater(eps), equal(lg.project(x), lg.project(lg.project(x)))],
+    ),
+    "the triangle from the other side": (at_least(norm(x - 2 * z), norm(x - y) - norm(y - 2 * z)), []),
+    "a gain between numbers": (at_least(a * norm(y), norm(x * y)), [at_least(x), at_least(a, x)]),
+    "Popoviciu": (at_least(b - a, 2 * root(lg.moments(x)[1])), [at_least(x, a), at_least(b, x)]),
+    "one norm after the other": (
+        equal(lg.rms_norm(_RMS, eps=a), lg.rms_norm(x, eps=a * _INSIDE)),
+        [greater(eps), greater(a)],
+    ),
+    "a cosine": (
+        equal(dot(_LN, y) / norm(_LN), dot(lg.project(x), y) / norm(lg.project(x))),
+        [greater(eps), greater(lg.moments(x)[1])],
+    ),
+    "a sign by an equation": (greater(2 + eps, a), [greater(square_norm(x)), equal(square_norm(x) + a, 2 + eps)]),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_search_finds(name: str) -> None:
+    goal, facts = FOUND[name]
+    assert search(goal, *map(given, facts))
+
+
+_SEARCHED = """
+import hashlib, lngeom as lg
+from lngeom.kernel import *
+from lngeom.kernel import Effort
+x, g, eps = vector("x"), vector("g"), scalar("eps")
+goal = at_least(dim(x) * square_norm(g), square_norm(g * lg.rms_norm(x, eps=eps)))
+print(hashlib.sha256("".join(proof_text(search(goal, assume(greater(eps))))).encode()).hexdigest(), Effort.terms)
+"""
+
+
+def test_a_search_does_not_depend_on_the_order_of_sets() -> None:
+    ran = (
+        subprocess.run([sys.executable, "-c", _SEARCHED], env={**os.environ, "PYTHONHASHSEED": seed}, **_CAPTURED)
+        for seed in ("0", "4", "5")
+    )
+    assert len({run.stdout for run in ran}) == 1
+
+
+_CAPTURED: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
+
+
+def test_a_search_ends_by_what_it_did_and_not_by_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "TERMS", 1000)
+    with pytest.raises(ProofError, match=r"no proof found, though .* \(tried 1 cases, 0 products"):
+        checks.check_proof(gained)
+    monkeypatch.undo()
+    monkeypatch.setattr(time, "process_time", lambda: pytest.fail("a search looks at the clock"))
+    monkeypatch.setattr(signal, "setitimer", lambda *_: pytest.fail("a search sets a timer"))
+    assert checks.check_proof(gained)
+
+
 @pytest.mark.parametrize(
     ("goal", "facts"),
     [
+        (lambda x, y, a, t: at_least(norm(x - y), norm(x) + norm(y)), ""),
+        (lambda x, y, a, t: at_least(a * norm(x), norm(x * y)), "a"),
         (lambda x, y, a, t: at_least(dot(lg.rms_norm(x, eps=t) - lg.rms_norm(y, eps=t), x + y)), "t"),
         (lambda x, y, a, t: at_least(a * square_norm(x) + t * square_norm(y), dot(x, y)), "at"),
         (lambda x, y, a, t: greater(square_norm(x) + square_norm(y), 2 * dot(x, y)), ""),
@@ -170,7 +279,6 @@ def test_a_false_twin_is_no_combination(goal: Callable[..., Any], facts: str) ->
         search(goal(**atoms), *(given(greater(atoms[name])) for name in facts))
 
 
-x, y, a, eps = vector("x"), vector("y"), scalar("a"), scalar("eps")
 FAILURES: dict[str, tuple[Callable[[], Any], str]] = {
     "a sign of a divisor": (
         lambda: prove(at_least(1, cosine_of(x, y) ** 2), given(greater(square_norm(x))), cauchy_schwarz(x, y)),
