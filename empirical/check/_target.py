@@ -1,6 +1,7 @@
 """The object that ``module:name`` names."""
 
 import importlib
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,4 +37,19 @@ def resolve(spec: str) -> Any:
             msg = f"{spec}: {module} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"
             raise InputError(msg)
         value = getattr(value, part)
-    return value
+    owner = getattr(value, "__self__", None)
+    is_pass = isinstance(owner, type) and hasattr(owner, "setup_context") and value.__name__ == "apply"
+    return _applied(owner, name) if is_pass else value
+
+
+def _applied(owner: Any, name: str) -> Any:
+    """A function of PyTorch's autograd with the parameters of its forward pass."""
+    own = list(inspect.signature(owner.forward).parameters.values())
+    kept = own if "setup_context" in vars(owner) else own[1:]  # without the context
+
+    def applied(*arguments: object) -> object:
+        return owner.apply(*arguments)
+
+    applied.__name__ = applied.__qualname__ = name
+    applied.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+    return applied

@@ -98,7 +98,7 @@ def tried(inputs: Inputs) -> Tried:
             result.trials += _of_dimension(claim, groups, f", d = {d}")
             result.faults += [f"{text}, at d = {d}" for text in _overwritten(claim, groups[0][1])]
         for text in refused:  # of an array that lies in memory as usual
-            (result.faults if "beyond its end" in text else result.notes).append(text)
+            (result.faults if "beyond the end of" in text else result.notes).append(text)
     if not result.trials:
         return result
     with result.listing(result.notes, "a second look at its outputs"):

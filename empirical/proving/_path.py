@@ -131,6 +131,10 @@ class Path:
         """The one dimension that is assumed, if one is."""
         return next((n for n in self.trace.integers if kernel.equal(kernel.d, n) in hypotheses), None)
 
+    def excludes(self, trace: Trace) -> bool:
+        """Whether the conditions of this path say that it is not the other run."""
+        return any((value, how, not yes) in self.trace.sizes_asked for value, how, yes in trace.sizes_asked)
+
     def branches(self, trace: Trace | None = None) -> list[str]:
         """The conditions of this path, or of another run, in words."""
         signs = {("=", False): "≠", ("!=", False): "=", (">", False): "≤", (">=", False): "<"}

@@ -34,8 +34,9 @@ class Survey:
             try:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
-                by_block = trace.blocks and trace.sizes_asked and (trace.valued or not isinstance(error, Refusal))
-                if not trace.circumstances and not by_block:
+                refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, _SMALL)
+                by_size = trace.sizes_asked and (trace.blocks or trace.launched) and not refused
+                if not trace.circumstances and not by_size:
                     raise
                 return error
 
@@ -90,7 +91,8 @@ class Survey:
         """Where a program that launches kernels gives up."""
         for trace, error in self.raised:
             where = " and ".join(self.paths[0].branches(trace))
-            yield f"where {where} ({type(error).__name__}: {error})"[:120]
+            kind = "" if isinstance(error, Refusal) else f"{type(error).__name__}: "
+            yield f"where {where} ({kind}{str(error)[:160]})"
 
     def _formats(self) -> Iterator[str]:
         """Formats in which it is another function."""
@@ -121,7 +123,8 @@ class Survey:
             other = Survey(self.program, axes, dtype, [])
         except Exception as error:  # a program may fail in any way
             return _why(error)
-        if list(other._circumstances()) != list(self._circumstances()) or len(other.paths) != len(self.paths):
+        words = [[text.partition(" (")[0] for text in one._circumstances()] for one in (self, other)]
+        if words[0] != words[1] or len(other.paths) != len(self.paths):
             return "it takes another path"
         pairs = zip(self.paths, other.paths, strict=True)
         same = all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)

@@ -31,7 +31,7 @@ from ..tracing import (
     role,
 )
 from ._backward import derivatives
-from ._candidates import Candidate, matching, reference
+from ._candidates import Affine, Candidate, matching, reference
 from ._execution import differs, drawn
 from ._path import SEVERAL, Path
 from ._points import counterexample
@@ -62,13 +62,13 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", 
 
 def _proved(program: Program, kind: str | None, dtype: str, backward: bool, traces: list[Trace]) -> Proof:
     """The verdict on the first layout of x that can be traced."""
-    reasons = []
+    errors = list[Exception]()
     for axes in LAYOUTS.values():
         try:
             survey = Survey(program, axes, dtype, traces)
         except Exception as error:  # a program that is not run on arrays fails in any way
-            reasons.append(_reason(error))
-            if "outlives the call" in reasons[-1]:  # the next run would begin with what this one left
+            errors.append(error)
+            if "outlives the call" in _reason(error):  # the next run would begin with what this one left
                 break
             continue
         try:
@@ -80,9 +80,10 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
             proof = _with_derivatives(proof, survey.paths) if backward else proof
             return replace(proof, certificates=tuple(_told(data, words=proof.words) for data in proof.certificates))
         except Exception as error:
-            reasons.append(_reason(error))
+            errors.append(error)
+    usual = next((error for error in errors[:2] if isinstance(error, Refusal)), errors[0])  # of a shape that it takes
     sizes = {size for trace in traces for size in trace.near}
-    return Proof("not traced", reasons[0], sizes=tuple(sorted(sizes)))
+    return Proof("not traced", _reason(usual), sizes=tuple(sorted(sizes)))
 
 
 def _reason(error: Exception) -> str:
@@ -133,10 +134,12 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     if wrong is not None:
         msg = f"the code that runs is not the code that was traced: {wrong}"
         return Proof("not traced", msg, **{**common, "undecided": True})
-    exact = candidate.exact and alone in (None, path.program.size)
+    exact = candidate.exact and alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     if alone is None and path.trace.builds:
         reach += f" in the place of the {path.trace.builds} that it was built with"
+    if not all(path.excludes(trace) for trace in path.raised):
+        reach += " but for sizes that are not examined"
     trace, output = path.again(RecordedGround(Table(), single=path.single))
     certificates = path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
     literals = path.program.literals
@@ -161,6 +164,13 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
         certificates=tuple(certificates),
         **common,
     )
+
+
+def _exchanged(path: Path, affine: Affine | None) -> bool:
+    """Whether what is called a bias is the gain, or a gain the bias, though another parameter is called that."""
+    roles = {name: role(name.rpartition("_")[2]) for name in path.trace.vectors}
+    gain, bias = (roles.get(name or "") for name in (affine.gain, affine.bias)) if affine else (None, None)
+    return (gain == "bias" and "gain" in roles.values()) or (bias == "gain" and "bias" in roles.values())
 
 
 def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:

@@ -99,7 +99,8 @@ def given_roles(
             default = 1e-5 if required and eps is None else parameter.default
             own = default if isinstance(default, float) else own
         optional = purpose in ("axis", "d", "shape") or (purpose == "eps" and eps is None)
-        if purpose is None or purpose in roles or (optional and not required):
+        is_setting = purpose in ("gain", "bias") and isinstance(parameter.default, int | float)
+        if purpose is None or purpose in roles or is_setting or (optional and not required):
             by_keyword = True
             continue
         by_keyword = by_keyword or not required or parameter.kind is inspect.Parameter.KEYWORD_ONLY

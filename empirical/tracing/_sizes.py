@@ -37,6 +37,8 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
 
 def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
     def apply(self: Num, other: object) -> bool:
+        if self.trace.kernels and (self.value is None or (isinstance(other, Num) and other.value is None)):
+            return self._counted(other, relation, swapped)
         first, second = self._values(other)[:: -1 if swapped else 1]
         if self.rounded or getattr(other, "rounded", False):
             line = program_line().strip()
@@ -98,6 +100,12 @@ class Num:
             self.trace.refuse("the number of rows is computed with")
         return self.value, value
 
+    def _counted(self, other: object, relation: str, swapped: bool) -> bool:
+        """A comparison with a number of rows in a program that launches kernels: both answers are followed."""
+        self.trace.asks_memory = self.trace.asks_memory or "the number of rows is computed with"
+        sides = [one._text() if isinstance(one, Num) else f"{one:g}" for one in (self, other)]
+        return self.trace.circumstance(f" {relation} ".join(["where " + sides.pop(swapped), *sides]))
+
     def _made(self, value: Array | None, dim: Dim | None = None, kind: type | None = None) -> Num:
         made = type(self)(self.trace, value, dim, kind or self.kind)
         made.rounded = made.kind is float
@@ -133,11 +141,20 @@ class Num:
         if self.dim == (FEATURE,) and type(other) is int and other > 1:
             self.trace.integers.add(other)
             return part_size(self.trace, f"d_over_{other}", type(self))
-        at = self.trace.blocks.get(self._text())
-        if at is not None and type(other) is int and other > 0:
-            made = f"{self._text()}_over_{other}"
-            return self._made(self.trace.block(made, lambda d: at(d) // other, ">="), (made,))
+        at = at_of(self) or (int if self.trace.kernels and self.dim else None)
+        if type(other) is int and other > 0 and at is not None:
+            return self._block(f"{self._text()}_over_{other}", lambda d: at(d) // other)
         return self.trace.refuse(f"{self._text()} is divided by {other!r} without remainder")
+
+    def __rfloordiv__(self, other: object) -> Num:
+        at = at_of(self)
+        self.trace.never(at is None or type(other) is not int or other < 0, f"{other!r} is divided by {self._text()}")
+        return self._block(f"{other}_over_{self._text()}", lambda d: other // at(d))  # type: ignore[misc,operator]
+
+    def _block(self, name: str, at: Callable[[int], int]) -> Num:
+        """A whole number of which nothing is known but that it is not negative."""
+        name = name.replace("·", "_by_")
+        return self._made(self.trace.block(name, at, ">="), (name,))
 
     def __mod__(self, other: object) -> Num | int:
         """A whole number of which nothing is known but itself: theorems have it as an arbitrary number."""
@@ -192,6 +209,13 @@ class Num:
 
     __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
     __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)
+
+
+def at_of(size: object) -> Callable[[int], int] | None:
+    """What a whole number of known value may be for a dimension."""
+    if isinstance(size, Num):
+        return int if size.dim == (FEATURE,) else size.trace.blocks.get("·".join(size.dim or ()))
+    return (lambda _: size) if type(size) is int else None
 
 
 REST = "rest of "

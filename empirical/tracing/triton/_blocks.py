@@ -13,7 +13,7 @@ import torch
 from .._arrays import Arr, filled
 from .._sizes import FEATURE, Num
 from .._trace import Trace
-from ._whole import Shape, Space, Value, Whole, quotient, running, symbol, whole
+from ._whole import Shape, Space, Value, Whole, floor, quotient, running, symbol, whole
 
 D = symbol(FEATURE)
 _SHORT = "offsets of 2³¹ elements and more, which are computed in 32 bits"
@@ -77,6 +77,8 @@ class Blocks:
         self.trace, self.refuse, self.never, self.space = trace, trace.refuse, trace.never, space
         self.terms: list[dict[str, list[Any]]] = []
         self.ended: tuple[str, dict[str, list[Any]]] = "", {}
+        self.within: Whole | None = None
+        self.formats = set[str]()
 
     def whole(self, value: object) -> Whole | None:
         """A number of which addresses are made, None if it is data."""
@@ -124,7 +126,14 @@ class Blocks:
             self.never(right is None or how is not operator.add, "an address that is no sum of whole numbers")
             return Pointer(a.arr, self.binary(how, a.offset, right))
         if left is None or right is None or how is operator.truediv:
+            self.never(how in (operator.floordiv, operator.mod), "data is divided without remainder")
             return self.combined(a, b, how)
+        if how in (operator.floordiv, operator.mod):
+            positive = right.number is None or right.number > 0
+            self.never(not positive or (left.number or 0) < 0, f"{left} is divided by {right} without remainder")
+            made = floor(left, right)
+            made = made if how is operator.floordiv else left.plus(made.times(right), -1)
+            return replace(made, shape=self.broadcast(left.shape, right.shape), wide=left.wide)
         if how is operator.mul and left.symbols and right.symbols and not (left.wide or right.wide):
             self.trace.unexamined.add(_SHORT)
         made = left.times(right) if how is operator.mul else left.plus(right, 1 if how is operator.add else -1)
@@ -163,13 +172,15 @@ class Blocks:
         if isinstance(value, Whole) and name in ("int32", "int64"):
             return replace(value, wide=name == "int64")
         self.never(name not in _FORMATS, "a cast to something else than a format of floats")
+        if name in _FORMATS[:2] and name not in self.formats:
+            self.trace.unexamined.add(f"what a cast to {name}, which no array has, rounds away or makes infinite")
         return replace(self.applied(value, lambda x: x.cast(name), everywhere=True), weak=False)
 
     def compared(self, how: str, a: Any, b: Any) -> Any:
         """A comparison: of formats, of numbers of Python, of whole numbers."""
         a, b = (x.number if isinstance(x, Whole) and not x.shape and x.number is not None else x for x in (a, b))
         numbers = all(type(one) in (int, float) for one in (a, b))
-        formats = how in ("eq", "ne") and all(isinstance(one, torch.dtype) for one in (a, b))
+        formats = how in ("eq", "ne") and type(a) is type(b) and isinstance(a, torch.dtype | str)
         if numbers or formats or (how in ("is_", "is_not") and b is None):
             return getattr(operator, how)(a, b)
         self.never(how not in ("lt", "le", "gt", "ge"), "data is compared")
@@ -210,9 +221,10 @@ class Blocks:
 
     def where(self, condition: Any, first: Any, second: Any) -> Tile:
         """The first block inside of the row, the second beyond it."""
-        one = isinstance(condition, Mask) and len(condition.conditions) == 1
-        self.never(not one, "a choice by data, or by several masks")
-        counted = self.space.columns(D.plus(condition.conditions[0], -1), D)  # of the column that d exceeds
+        self.never(not isinstance(condition, Mask), "a choice by data")
+        limits = [one for one in condition.conditions if one != self.within]  # the row that is followed is one
+        self.never(len(limits) != 1, "a choice by several masks, or by none of columns")
+        counted = self.space.columns(D.plus(limits[0], -1), D)  # of the column that d exceeds
         self.never(counted is None, "a choice of lanes")
         a, b = self.data(first), self.data(second)
         columns, dtype = self._columns(Tile(a.inside, (), counted), a, b), self._dtype(a, b)
@@ -254,7 +266,7 @@ class Blocks:
         """Columns that may all be one number."""
         return arr if arr.axes else arr.combined(arr.filled(1, [(FEATURE,)]), operator.mul)
 
-    def turns(self, *bounds: Any) -> Iterator[Whole]:
+    def turns(self, *bounds: Any, num_stages: int = 0) -> Iterator[Whole]:
         """The body of a loop once, on an arbitrary turn."""
         given = [self.size(bound, "a range") for bound in bounds]
         self.never(any(bound.shape for bound in given), "a range of blocks")
@@ -265,6 +277,11 @@ class Blocks:
         self.terms.append({})
         yield start.plus(symbol(turn).times(step))
         self.ended = self.space.turning.pop(), self.terms.pop()
+
+    def hinted(self, value: Any) -> Any:
+        """The same; that a hint to the compiler is true is not examined."""
+        self.trace.unexamined.add("whether hints to Triton's compiler are true")
+        return value
 
     def added(self, name: str, value: object) -> None:
         """What a turn adds to a number that lives longer."""

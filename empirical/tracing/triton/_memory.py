@@ -15,8 +15,8 @@ from ._whole import Space, Whole, symbol
 class Accesses(Blocks):
     """The loads and stores of one launch."""
 
-    def __init__(self, trace: Trace, grid: Whole, tuned: bool) -> None:
-        super().__init__(trace, Space(grid))
+    def __init__(self, trace: Trace, grid: Whole, tuned: bool, second: Whole | None = None) -> None:
+        super().__init__(trace, Space(grid, second=second))
         self.tuned = tuned
         self.rows: tuple[Whole, Dim] | None = None
         self.read, self.written = list[Memory](), list[Memory]()
@@ -37,8 +37,8 @@ class Accesses(Blocks):
             way = self.space.covers_rows(row, count)
             self.never(way is None, f"element {offset} of {self.space.grid} programs: not each row once, or not known")
             self.never(self.rows not in (None, (row, rows)), f"row {row} of one array beside another row of another")
-            self.rows = row, rows
-            (needed if way == "tile" else allowed).append(count.plus(row, -1))
+            self.rows, self.within = (row, rows), count.plus(row, -1)
+            (needed if way == "tile" else allowed).append(self.within)
         self.never(not rows and row.terms, f"element {offset} of an array without rows")
         both = row.symbols & column.symbols & (self.space.extents.keys() | self.space.loops.keys())
         self.never(both, f"element {offset}: one lane counts rows and columns")
@@ -87,7 +87,7 @@ class Accesses(Blocks):
         offset, arr, memory = pointer.offset, pointer.arr, pointer.arr.memory
         self.never(not set(memory.labels) - {FEATURE}, "every program writes into the same place")
         again = memory in self.written or set(self.space.turning) - offset.symbols
-        self.never(again, "a launch writes into one place twice, or in a loop of any number of turns")
+        self.never(again, "a launch writes into one place twice: again, or by each turn or program of a second axis")
         other = tile.unfinished or tile.columns not in (None, columns) or (columns is None and tile.inside.axes)
         other = other or self.broadcast(tile.shape, offset.shape) != offset.shape
         self.never(other, "what is stored has other columns, or another shape, than where it is stored")

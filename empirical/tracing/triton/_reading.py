@@ -14,7 +14,7 @@ ADDED, SUM, COMPARED, GONE = "added in a turn", "sum of turns", "compared", "of 
 """Names of what the function finds around it, which no kernel can have."""
 _NAMED = (
     "Expr Pass Assign AnnAssign AugAssign If For Return Constant Name Load Store Tuple List Attribute BinOp Add Sub "
-    "Mult Div FloorDiv BitAnd Compare Subscript Slice Call keyword UnaryOp USub Not BoolOp And Or IfExp"
+    "Mult Div FloorDiv Mod BitAnd Compare Subscript Slice Call keyword UnaryOp USub Not BoolOp And Or IfExp"
 )
 _READ = tuple(getattr(ast, name) for name in _NAMED.split())
 _COMPARISONS = {"NotEq": "ne", "LtE": "le", "GtE": "ge", "Is": "is_", "IsNot": "is_not"}
@@ -51,6 +51,8 @@ class _Reader(ast.NodeTransformer):
                 language = isinstance(value, ast.Name) and not any(value.id in scope for scope in self.scopes)
                 if name not in _ATTRIBUTES and (name.startswith("_") or not language):
                     self.refuse(f"{name} is asked for", node)
+            case ast.BinOp(op=how) | ast.UnaryOp(op=how) | ast.AugAssign(op=how) if not isinstance(how, _READ):
+                self.refuse("what is not read in a kernel", node)
             case _ if not isinstance(node, _READ):
                 self.refuse("what is not read in a kernel", node)
         return super().visit(node)

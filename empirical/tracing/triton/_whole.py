@@ -26,6 +26,8 @@ class Value:
     __sub__, __rsub__ = _operator(operator.sub)
     __mul__, __rmul__ = _operator(operator.mul)
     __truediv__, __rtruediv__ = _operator(operator.truediv)
+    __floordiv__, __rfloordiv__ = _operator(operator.floordiv)
+    __mod__, __rmod__ = _operator(operator.mod)
     __iter__ = None
 
     def __neg__(self) -> Any:
@@ -101,39 +103,66 @@ def symbol(*names: str) -> Whole:
     return Whole(((tuple(sorted(names)), 1),))
 
 
-PROGRAM = symbol("program0")
+PROGRAM, SECOND = symbol("program0"), "program1"
+
+
+def _named(how: str, a: Whole, b: Whole) -> Whole:
+    """A quotient by a name of letters that no other one has."""
+    text = f"{how} {a} over {b} end".replace("·", " by ").replace("+", "plus").replace("-", "minus ")
+    return symbol("_".join(text.split()))
 
 
 def quotient(a: Whole, b: Whole) -> Whole:
     """⌈a/b⌉, by a name that says so."""
     if a.number is not None and b.number:
         return whole(-(-a.number // b.number))
-    return a if b.number == 1 else symbol(f"⌈({a})/({b})⌉")
+    return a if b.number == 1 else _named("ceil", a, b)
+
+
+def floor(a: Whole, b: Whole) -> Whole:
+    """⌊a/b⌋, by a name that says so."""
+    if a.number is not None and b.number:
+        return whole(a.number // b.number)
+    return a if b.number == 1 else _named("floor", a, b)
 
 
 @dataclass
 class Space:
-    """How many programs there are, the length of each lane, start, stop and step of each turn, and those one is in."""
+    """How many programs there are, the length of each lane, start, stop and step of each turn, and those one is in.
+
+    The programs of a second axis, of which there are `second`, are turns as well.
+    """
 
     grid: Whole
     extents: dict[str, Whole] = field(default_factory=dict)
     loops: dict[str, tuple[Whole, Whole, Whole]] = field(default_factory=dict)
     turning: list[str] = field(default_factory=list)
+    second: Whole | None = None
+
+    def __post_init__(self) -> None:
+        if self.second is not None:
+            self.loops[SECOND], self.turning = (whole(0), self.second, whole(1)), [SECOND]
 
     def covers_rows(self, row: Whole, count: Whole) -> str | None:
-        """How each of `count` rows is read once: a ``program``, ``tile`` with a mask, ``stride``; None if not."""
-        free = row.symbols & (self.extents.keys() | self.loops.keys())
-        if row == PROGRAM and self.grid == count:
+        """How each of `count` rows is read once: a ``program``, ``tile`` with a mask, ``stride``; None if not.
+
+        Along two axes, programs are numbered one after the other.
+        """
+        first, grid = PROGRAM, self.grid
+        if self.second is not None and SECOND in row.symbols:
+            first, grid = PROGRAM.times(self.second).plus(symbol(SECOND)), self.grid.times(self.second)
+        free = row.symbols & (self.extents.keys() | self.loops.keys()) - {SECOND}
+        if row == first and grid == count:
             return "program"
         if len(free) != 1:
             return None
         (name,) = free
         if name in self.extents:
             size = self.extents[name]
-            tile = row == PROGRAM.times(size).plus(symbol(name)) and self.grid == quotient(count, size)
+            tile = row == first.times(size).plus(symbol(name)) and grid == quotient(count, size)
             return "tile" if tile else None
-        strided = row == PROGRAM.plus(symbol(name).times(self.grid))
-        return "stride" if strided and self.loops[name] == (PROGRAM, count, self.grid) else None
+        strided = row == first.plus(symbol(name).times(grid))
+        return "stride" if strided and self.loops[name] == (first, count, grid) else None
 
     def columns(self, column: Whole, d: Whole) -> tuple[str, ...] | None:
         """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not."""

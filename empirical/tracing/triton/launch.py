@@ -15,14 +15,14 @@ from unittest import mock
 
 import torch
 
-from .._sizes import FEATURE, Num
+from .._sizes import FEATURE, Num, at_of
 from .._torch import Size
 from .._trace import Refusal, Trace, is_ours
 from . import stand_in
 from ._blocks import Pointer
 from ._memory import Accesses
 from ._reading import ADDED, COMPARED, GONE, SUM, read
-from ._whole import PROGRAM, Value, Whole, quotient, running, symbol, whole
+from ._whole import PROGRAM, SECOND, Value, Whole, quotient, running, symbol, whole
 
 _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
 
@@ -49,7 +49,9 @@ def cdiv(a: Num | int, b: Num | int) -> Num:
     """⌈a/b⌉, of which one is traced."""
     trace = a.trace if isinstance(a, Num) else b.trace  # type: ignore[union-attr]
     ((names, _),) = quotient(_whole(trace, a), _whole(trace, b)).terms
-    return Size(trace, None, names)
+    of_a, of_b = at_of(a), at_of(b)
+    value = trace.block(names[0], lambda d: -(-of_a(d) // of_b(d))) if of_a and of_b else None
+    return Size(trace, value, names)
 
 
 class _Gone(Value):
@@ -94,15 +96,21 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     given, constant, (programs, *more) = stand_in.prepared(kernel, grid, arguments, named, tuned)
     options = sorted(named.keys() - {*given, "num_warps", "num_stages", "num_ctas", "maxnreg"})
     trace.never(options, f"a launch with {', '.join(options)}")
-    trace.never(any(_whole(trace, size).number != 1 for size in more), "programs are numbered along two axes")
+    grid, *more = [_whole(trace, size) for size in (programs, *more)]
+    second = more[0] if more and more[0].number != 1 else None
+    trace.never(any(size.number != 1 for size in more[1:]), "programs are numbered along three axes")
+    named_in = grid.symbols.union(*(size.symbols for size in more)) & trace.blocks.keys()
+    signs = [trace.ground.sign(trace.block(name, trace.blocks[name]), ">") for name in named_in]
+    trace.never(trace.replayed is None and not all(signs), f"a launch of {grid} programs, which may be none")
     trace.unexamined.add(_UNSEEN)
     trace.launched = True
-    launch = Accesses(trace, _whole(trace, programs), any(len(getattr(each, "configs", ())) > 1 for each in around))
+    launch = Accesses(trace, grid, any(len(getattr(each, "configs", ())) > 1 for each in around), second)
     taken = {name: _argument(launch, value, name in constant) for name, value in given.items()}
     watching = sys.getprofile()
     sys.setprofile(None)  # a kernel finds nothing around it but what it is given here
     running.append(launch)
-    stand_in.programs.append(((PROGRAM, whole(0), whole(0)), (launch.space.grid, whole(1), whole(1))))
+    ids = PROGRAM, whole(0) if second is None else symbol(SECOND), whole(0)
+    stand_in.programs.append((ids, (grid, whole(1) if second is None else second, whole(1))))
     try:
         _called(launch, function, **taken)
     except Exception as error:
@@ -121,11 +129,12 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
 def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
     """An argument of a launch as its kernel sees it."""
     if hasattr(value, "arr"):
+        launch.formats.add(value.arr.dtype)
         return Pointer(value.arr, whole(0))
     if isinstance(value, Num) or (type(value) in (int, float) and not constant):
         is_size = type(value) is int or getattr(value, "dim", None) is not None
         return _whole(launch.trace, value) if is_size else launch.data(value)
-    known = value is None or type(value) in (bool, int, float)
+    known = value is None or type(value) in (bool, int, float, torch.dtype, *([str] if constant else ()))
     return value if known else launch.refuse(f"a {type(value).__name__} is given to a kernel")
 
 
@@ -140,7 +149,14 @@ def launching(trace: Trace) -> Iterator[None]:
         real = sys.modules.get("triton")
         if real is not None and hasattr(real, "runtime"):
             stack.enter_context(mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", stand_in.launcher))
-            stack.enter_context(
-                mock.patch.multiple(real, cdiv=stand_in.language.cdiv, next_power_of_2=stand_in.next_power_of_2)
-            )
+            ours = {"cdiv": stand_in.language.cdiv, "next_power_of_2": stand_in.next_power_of_2}
+            sized, kind = [(getattr(real, name), function) for name, function in ours.items()], type(real.cdiv)
+            stack.enter_context(mock.patch.multiple(real, **ours))
+            if kind.__module__.startswith("triton"):  # programs have them by names of their own
+                call: Any = kind.__call__
+
+                def called(self: Any, *given: Any) -> Any:
+                    return next((function for own, function in sized if own is self), call.__get__(self))(*given)
+
+                stack.enter_context(mock.patch.object(kind, "__call__", called))
         yield

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import itertools
 from collections.abc import Callable
-from math import nan
 from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -52,7 +51,7 @@ class Place:
 
 def _load(pointer: Place, mask: Any = None, other: Any = None, **_: object) -> torch.Tensor:
     where, taken = pointer.lanes(mask, "reads")
-    values = torch.full(where.shape, nan if other is None else float(other)).to(pointer.element_ty)
+    values = torch.full(where.shape, float(other or 0)).to(pointer.element_ty)
     values[taken] = pointer.storage[where[taken]]
     return values
 
@@ -87,7 +86,7 @@ def _sized(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return sized
 
 
-next_power_of_2 = _sized("next_power_of_2", lambda n: 1 << (int(n) - 1).bit_length())
+next_power_of_2 = _sized("next_power_of_2", lambda n: n and 1 << (int(n) - 1).bit_length())
 
 
 def _constexpr(value: Any) -> Any:
@@ -109,7 +108,9 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "sum": (_over(torch.sum), Accesses.sum),
     "where": (torch.where, Accesses.where),
     "cdiv": (_sized("cdiv", lambda a, b: -(-a // b)), Accesses.cdiv),
-    "range": (range, Accesses.turns),
+    "range": (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns),
+    **dict.fromkeys(("multiple_of", "max_contiguous"), (lambda x, _: x, lambda self, x, _: self.hinted(x))),
+    "cast": (lambda x, dtype, **_: x.to(dtype), lambda self, x, dtype, **_: self.cast(x, dtype)),
     "constexpr": (_constexpr, lambda self, value: value),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
     "num_programs": (lambda axis=0: programs[-1][1][axis], lambda self, axis=0: programs[-1][1][axis]),
@@ -177,6 +178,9 @@ def chain_of(kernel: Any) -> list[Any]:
     return [kernel, *chain_of(kernel.fn)] if hasattr(kernel, "fn") else [kernel]
 
 
+_FORMATS = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64}
+
+
 def prepared(
     kernel: Any, grid: Any, arguments: tuple[Any, ...], named: dict[str, Any], tuned: Callable[[str, list[Any]], Any]
 ) -> tuple[dict[str, Any], set[str], tuple[Any, ...]]:
@@ -197,7 +201,11 @@ def prepared(
     whole_call.apply_defaults()
     sizes = grid(MappingProxyType(whole_call.arguments)) if callable(grid) else grid
     constant = {name for name, one in signature.parameters.items() if "constexpr" in str(one.annotation)}
-    return whole_call.arguments, constant, tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
+    taken = {
+        name: _FORMATS.get(str(value), value) if _is_language(type(value)) else value
+        for name, value in whole_call.arguments.items()
+    }
+    return taken, constant, tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
 def _is_language(value: Any) -> bool:

@@ -19,6 +19,7 @@ def rms_in_place(x, weight, eps): x.copy_(norm(x, weight, eps))
 def rms_norm_(x, weight, eps): return x.copy_(norm(x, weight, eps))
 def fused_add_rms_norm(input, residual, weight, eps): input.copy_(norm(residual.add_(input), weight, eps))
 def rms_sum_first(x, residual, weight, eps): return x + residual, norm(x + residual, weight, eps)
+def rms_offset(x, weight, eps, offset=0.0): return norm(x, weight + offset, eps)
 def rms_weight_first(weight, x, eps=1e-6): return norm(x, weight, eps)
 def rms_then_residual(x, residual, weight, eps): return norm(x, weight, eps) + residual
 def rms_twice(x, residual, weight, eps): return norm(x, weight, eps) + 1.001 * residual
@@ -48,6 +49,7 @@ FORMS = {
     "rms_out": "ok", "rms_in_place": "note: works in place", "rms_norm_": "note: works in place", "rms_op": "ok",
     "fused_add_rms_norm": "ok", "rms_sum_first": "ok", "rms_weight_first": "PROVED:.*ok", "RMSConfigured": "PROVED",
     "rms_then_residual": "ok.*note: the residual is added after the norm", "rms_twice": "the residual is not added",
+    "rms_offset": "PROVED:.*ok",
     "rms_out_part": "bug: NaN or inf", "rms_of_own_memory": "ok.*reads gain and bias of float16 as if .* of float32",
 }  # fmt: skip
 

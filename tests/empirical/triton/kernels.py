@@ -8,6 +8,7 @@ import triton.language as tl
 from triton.language.extra.libdevice import rsqrt
 
 LARGEST = 65536
+next_power = triton.next_power_of_2
 
 
 def in_rows(x):
@@ -158,3 +159,69 @@ def residual_rms_norm(x, residual, weight, eps=1e-6):
     (rows, y, M, N), (more, s, _, _) = in_rows(x), in_rows(residual)
     _fused[(M,)](rows, more, s, y, weight, N, eps, BLOCK=triton.next_power_of_2(N))
     return y.view(x.shape), s.view(x.shape)
+
+
+@triton.jit
+def _moments(X, Mean, Rstd, stride, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(X + row * stride + cols, mask=cols < N, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / N
+    xc = tl.where(cols < N, x - mean, 0.0)
+    tl.store(Mean + row, mean)
+    tl.store(Rstd + row, tl.rsqrt(tl.sum(xc * xc, axis=0) / N + eps))
+
+
+@triton.jit
+def _normal(X, Y, W, B, Mean, Rstd, stride_x, stride_y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(tl.multiple_of(X + row * stride_x + cols, (16,)), mask=mask)
+    y = (x - tl.load(Mean + row)) * tl.load(Rstd + row) * tl.load(W + cols, mask=mask) + tl.load(B + cols, mask=mask)
+    tl.store(Y + row * stride_y + cols, y, mask=mask)
+
+
+def in_two_layer_norm(x, weight, bias, eps=1e-5):
+    rows = x.view(-1, x.shape[-1])
+    (M, N), y = rows.shape, torch.empty_like(rows)
+    mean, rstd = torch.empty(M, device=x.device), torch.empty(M, device=x.device)
+    _moments[(M,)](rows, mean, rstd, rows.stride(0), N, eps, BLOCK=triton.next_power_of_2(N))
+    _normal[(M, triton.cdiv(N, 128))](rows, y, weight, bias, mean, rstd, rows.stride(0), y.stride(0), N, BLOCK=128)
+    return y.view(x.shape)
+
+
+@triton.jit
+def _headed(X, Y, W, rows, heads, xb, xh, yb, yh, N, eps, BLOCK: tl.constexpr, HOW: tl.constexpr, WIDE: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    w = tl.load(W + cols, mask=cols < N)
+    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=2):
+        b, h = row // heads, row % heads
+        x = tl.load(X + b * xb + h * xh + cols, mask=cols < N, other=0.0).to(WIDE)
+        scale = tl.rsqrt(tl.sum(x * x) / N + eps) if HOW == "mean" else tl.sum(x)
+        tl.store(Y + b * yb + h * yh + cols, x * scale * w, mask=cols < N)
+
+
+def headed_rms_norm(x, weight, eps=1e-6):
+    (B, H, N), y = x.shape, torch.empty_like(x)
+    rows, BLOCK = B * H, next_power(N)
+    strides = *x.stride()[:2], *y.stride()[:2]
+    if rows > 1000 and N <= 256:
+        _seated[B, H](x, y, weight, *strides, N, eps, BLOCK=BLOCK)
+    else:
+        _headed[(min(rows, 64),)](x, y, weight, rows, H, *strides, N, eps, BLOCK, HOW="mean", WIDE=tl.float32)
+    return y
+
+
+@triton.jit
+def _seated(X, Y, W, xb, xh, yb, yh, N, eps, BLOCK: tl.constexpr):
+    b, h, cols = tl.program_id(0), tl.program_id(1), tl.arange(0, BLOCK)
+    x = tl.load(X + b * xb + h * xh + cols, mask=cols < N, other=0.0).to(tl.float32)
+    y = x * tl.rsqrt(tl.sum(x * x) / N + eps) * tl.load(W + cols, mask=cols < N)
+    tl.store(Y + b * yb + h * yh + cols, y, mask=cols < N)
+
+
+def seated_rms_norm(x, weight, eps=1e-6):
+    (B, H, N), y = x.shape, torch.empty_like(x)
+    _seated[(B, H)](x, y, weight, *x.stride()[:2], *y.stride()[:2], N, eps, BLOCK=next_power(N))
+    return y

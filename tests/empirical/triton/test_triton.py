@@ -18,8 +18,8 @@ from lngeom.cli import main
 
 SOURCE = Path(__file__).with_name("kernels.py")
 RIGHT = {
-    **dict.fromkeys(["rms_norm", "strided_rms_norm"], "weight∘RMSNorm(x; ε = eps)"),
-    **{f"{how}layer_norm": "weight∘LayerNorm(x; ε = eps) + bias" for how in ("", "blocked_", "tiled_")},
+    **dict.fromkeys([f"{how}rms_norm" for how in ("", "strided_", "headed_", "seated_")], "weight∘RMSNorm(x; ε = eps)"),
+    **{f"{how}layer_norm": "weight∘LayerNorm(x; ε = eps) + bias" for how in ("", "blocked_", "tiled_", "in_two_")},
     "residual_rms_norm": "weight∘RMSNorm(x + residual; ε = eps)",
 }
 _NUMBERS = itertools.count()
@@ -77,7 +77,8 @@ layer_norm:
     if HAS_BIAS:\n → for k in range(2):\n → if x:\n → if HAS_BIAS == x:\n → while HAS_BIAS:\n
     tl.store(Mean + row, mean) → tl.store(Y + row * stride_y + cols, x, mask=mask) → tl.store(Y + row, mean)
     tl.where(mask, x - mean → tl.where(x > 0, x - mean | tl.store(Y + → for k in range(0): tl.store(Y +
-    rows, y, weight, → rows, y, weight.new_ones(1).expand(N),
+    rows, y, weight, → rows, y, weight.new_ones(1).expand(N), → rows, y, bias,
+    next_power_of_2(N) → next_power_of_2(N) if N <= 4 else 4
 residual_rms_norm:
     wide = s → wide = tl.load(S + row * N + cols, mask=mask, other=0.0) | tl.load(R + row * N → tl.load(Y + row * N
     tl.load(W + cols, mask=mask) → tl.load(W + row, mask=mask) | return y.view(x.shape), s → return s.view(x.shape), y
@@ -104,6 +105,17 @@ tiled_layer_norm:
 strided_rms_norm:
     M, tl.num_programs(0)) → M, 2 * tl.num_programs(0)) | range(tl.program_id(0), M → range(0, M
     tl.program_id(0), M, tl → tl.program_id(0), N, tl
+in_two_layer_norm:
+    Mean + row → Mean + tl.program_id(1) → Mean | Rstd + row → Rstd | (M, triton.cdiv(N, 128)) → (M, N // 128)
+    (M, triton.cdiv(N, 128)) → (triton.cdiv(N, 128), M) → (M, M) → (M, triton.cdiv(N, 128), 2) | BLOCK=128 → BLOCK=64
+    cols = tl.program_id(1) * BLOCK → cols = tl.program_id(0) * BLOCK
+    tl.store(Y → tl.store(Mean + row, 0)\n    tl.store(Y
+headed_rms_norm:
+    row // heads, row % heads → row % heads, row // heads → row // heads, row // heads → row // (heads + 1), row % heads
+    rows, H, → rows, B, | rows, tl.num → rows - 1, tl.num | HOW == "mean" → HOW == "sum" | HOW="mean" → HOW=x
+    tl.num_programs(0) → 64 | row // heads, → row ** heads, | min(rows, 64) → rows // 2
+seated_rms_norm:
+    (B, H)] → (B,)] → (H, B)] → (B, H - 1)] | b, h, cols = tl.program_id(0), tl. → h, b, cols = tl.program_id(0), tl.
 """
 """What each right kernel becomes: a text, and those that stand in its place, one after the other."""
 
@@ -165,6 +177,7 @@ def test_each_row_is_written_once(way: str) -> None:
     ("change", "told"),
     [
         (("eps)", "eps)"), "variant: normalized value cast to bfloat16 before the gain (as Llama)"),
+        ((", other=0)\n    wide", ")\n    wide"), "variant: normalized value cast to bfloat16"),
         (("* w,", "* (w + 1),"), "gain used as 1 + gain (as Gemma)"),
         (("w_ptr + cols, mask=cols < n_cols", "w_ptr + cols"), "reads beyond the end of w_ptr at d = 3 (kernels_"),
         (("* w, mask=cols < n_cols", "* w"), "writes beyond the end of y_ptr at d = 3 (kernels_"),
@@ -172,10 +185,12 @@ def test_each_row_is_written_once(way: str) -> None:
 )
 def test_a_kernel_is_checked(change: tuple[str, str], told: str, tmp_path: Path, capsys: Any) -> None:
     code = loaded(tmp_path, "rms_norm", change).__code__
-    main(["check", f"{code.co_filename}:rms_norm", "--kind", "rmsnorm", "--dtype", "bfloat16"])
+    ended = main(["check", f"{code.co_filename}:rms_norm", "--kind", "rmsnorm", "--dtype", "bfloat16"])
     shown = capsys.readouterr().out
     assert told in shown, shown
-    assert "interpreted: order and rounding of sums are not the GPU's" in shown
+    assert ended == 1
+    assert ("bug: " in shown) == ("beyond" in told)
+    assert "interpreted: order and rounding of sums are not the GPU's, and a load without" in shown
 
 
 _FIRST = ("row = tl.program_id(0).to(tl.int64)", "first = tl.program_id(0)\n    row = first.to(tl.int64)")
@@ -187,12 +202,24 @@ _FIRST = ("row = tl.program_id(0).to(tl.int64)", "first = tl.program_id(0)\n    
         (("row * y_row", "row * x_row"), "rows of an input do not lie one after the other", True),  # as without gaps
         (("row * x_row", "row * x_row"), "computed in 32 bits", False),
         (("row * x_row", "(first * x_row).to(tl.int64)"), "computed in 32 bits", True),
+        (("wide * wide", "(wide * wide).to(tl.float16)"), "a cast to float16, which no array has", True),
     ],
 )
 def test_what_is_not_examined_is_named(change: tuple[str, str], text: str, named: bool, tmp_path: Path) -> None:
     proof = proof_of(loaded(tmp_path, "rms_norm", _FIRST, change), "rms_norm")
     assert proof.status == "proved", str(proof)
     assert any(text in each for each in proof.unexamined) == named
+
+
+def test_sizes_that_are_not_followed_are_named(tmp_path: Path) -> None:
+    change = "next_power_of_2(N)", "next_power_of_2(N) if N <= 4096 else 4096"
+    proof = proof_of(loaded(tmp_path, "layer_norm", change), "layer_norm")
+    assert (proof.status, proof.dimensions) == ("proved", "every d ≥ 1 with 4096 − d ≥ 0 with −65536 + pow2dₛ ≤ 0")
+    assert any("4096 − d < 0 (4096 lanes need not reach" in text for text in proof.unexamined)
+    text = SOURCE.read_text(encoding="utf-8").replace("BLOCK > LARGEST", "BLOCK > LARGEST and N > 9")
+    (tmp_path / "kernels_of_sizes.py").write_text(text, encoding="utf-8")
+    proof = proof_of(resolve(f"{tmp_path}/kernels_of_sizes.py:layer_norm"), "layer_norm")
+    assert proof.dimensions == "every d ≥ 1 but for sizes that are not examined"
 
 
 @pytest.mark.parametrize("asks", ["x.stride(-1) == 1", "x.is_contiguous()"])
