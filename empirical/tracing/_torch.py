@@ -7,6 +7,7 @@ import inspect
 import itertools
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -20,7 +21,8 @@ from ._components import components
 from ._layout import contiguous, memory_answers
 from ._questions import is_program
 from ._sizes import FEATURE, Dim, Num
-from ._trace import Refusal, Trace
+from ._trace import Refusal, Trace, is_ours
+from ._world import kind
 
 Operand = Arr | Num | float
 """An operand of arithmetic beside a traced array."""
@@ -645,6 +647,11 @@ def _lengths(x: Arr) -> tuple[Any, ...]:
 
 def _requires_grad(x: Arr) -> bool:
     if not x.memory.name:
+        frame = sys._getframe(1)
+        while is_ours(frame) and frame.f_back is not None:
+            frame = frame.f_back
+        if kind(frame) != "program":  # PyTorch, which keeps it for derivatives
+            return False
         x.trace.refuse("whether a computed array requires gradients")
     return x.trace.circumstance(f"where {x.memory.name} requires gradients")
 

@@ -129,6 +129,7 @@ PROVED = {
     "a choice that changes nothing": lambda x, weight, eps=1e-6: (
         torch.where(x != 0, x * torch.rsqrt(square(x) + eps), 0 * x) * weight
     ),
+    "a buffer that is made": lambda x, weight: _in_place(x, weight) * torch.nn.Buffer(torch.ones(x.shape[-1])),
     "by logarithms": _scaled(lambda x, eps: torch.exp(torch.log(square(x) + eps) / -2)),
     "scaled by the largest": _by_largest(1),
     "into memory": lambda x, weight, eps=1e-6: torch.mul(x * (square(x) + eps) ** -0.5, weight, out=0 * x),
