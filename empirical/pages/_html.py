@@ -13,6 +13,10 @@ from ._console import energy, number, with_interval
 from ._style import FAINT, INK, figure_bytes
 
 
+def _number(value: object) -> str:
+    return value if isinstance(value, Markup) else number(value)
+
+
 def _interval(row: Row, column: str) -> str:
     """A value with the interval that stands beside it in a table, if it has one; minus signs are signs."""
     if column == "d_cos2":
@@ -34,7 +38,7 @@ def write_page(path: Path, template: str, **entries: object) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "interval": _interval, "counted": _counted}
+    environment.filters |= {"number": _number, "interval": _interval, "counted": _counted}
     write_text(path, environment.get_template(template).render(**entries))
     return path
 

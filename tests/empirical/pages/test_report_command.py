@@ -61,7 +61,9 @@ def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> No
     assert main(["report", str(run)]) == 0
     assert {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")} == made
     RunDirectory(run).amend(unused_weights=["lm_head.weight"])
-    assert "1 weight of the checkpoint was not needed: lm_head.weight." in write_report(run).read_text()
+    page = write_report(run).read_text()
+    assert "1 weight of the checkpoint was not needed: lm_head.weight." in page
+    assert "&lt;small" not in page
     (run / "DONE").unlink()
     assert refused("report", run).startswith(
         f"lngeom report: {run}: is not finished; run its command again first: lngeom sweep "
