@@ -177,12 +177,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = command_parser(name, module)
         options = read_options(parser, module.Options, chosen.arguments)
         if not parser.silent or getattr(options, "json", None) == STDOUT:
-            return module.run(options)
+            code = module.run(options)
+            sys.stdout.flush()  # a full disk is told here, not at the end of the process
+            return code
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
             return module.run(options)
     except BrokenPipeError:
-        # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader, head for instance, has seen enough
         return 1
     except KeyboardInterrupt:
         print(f"\nlngeom {name}: interrupted", file=sys.stderr)
@@ -192,7 +193,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if line is None:
             raise
         print(f"lngeom {name}: {printable(line).replace(chr(10), '?')}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return 2
+
+
+def _drop_output() -> None:
+    """What is left in the buffer of standard output must go somewhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -140,6 +140,16 @@ def test_full_memory_is_one_line(
     assert capsys.readouterr().err.startswith("lngeom tolerance: out of memory; ")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+def test_a_full_disk_under_standard_output_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "lngeom", "claims", "1-42"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "free space" in done.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_current_folder_that_is_gone_is_one_line(command: str, tmp_path: Path) -> None:
     words = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m lngeom {command}"
