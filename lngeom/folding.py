@@ -166,7 +166,8 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     # One rounding: half the last place of the largest number that the exact one may be. Libraries round float64 to a
     # half format through float32, which adds half the last place of that.
     size = xp.maximum(xp.abs(exact) + error, xp.full_like(exact, float(kind.smallest_normal)))
-    place = float(kind.eps) * (size / (2 * xp.frexp(size)[0]))
+    split = (2.0**52 + 1) * size
+    place = float(kind.eps) * xp.abs(split - (1 - 2.0**-53) * split)  # Rump: the power of two at or below `size`
     if kind.bits < 32:
         place = place * (1 + float(xp.finfo(xp.float32).eps) / float(kind.eps))
     with numpy.errstate(over="ignore"):

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -129,22 +130,25 @@ def _elsewhere(tried: Tried) -> str | None:
 
 
 def _left_out(tried: Tried) -> str | None:
-    """Whether all rows from one on come out as zeros, the same one in every dimension."""
-    first = set[int]()
+    """Whether rows from one on are wrong in a batch, and right in one that ends before it."""
+    claim, first, zero = tried.inputs.claim, set[int](), True
     for d, groups in tried.inputs.groups.items():
         trials = {trial.label: trial for trial in tried.trials if trial.d == d}
         rows = [trials[label] for label, _ in groups if label in trials]  # in the order of the batch that they are
         wrong = np.concatenate([np.zeros(1, bool), *(trial.wrong for trial in rows)])[1:]
         if wrong.any():
-            begin = int(np.argmax(wrong))
-            if np.concatenate([trial.got for trial in rows])[begin:].any():
+            first.add(begin := int(np.argmax(wrong)))
+            zero &= not np.concatenate([trial.got for trial in rows])[begin:].any()
+            some = np.concatenate([trial.x for trial in rows])[wrong][: min(begin, 8)]
+            alone = False
+            with contextlib.suppress(Exception):  # a smaller batch may be refused
+                alone = begin > 0 and not claim.trial("some", some).wrong.any()
+            if not alone:
                 return None
-            first.add(begin)
-    return (
-        f"rows after the {max(first)}th of a batch are not computed: they are 0"
-        if len(first) == 1 and max(first)
-        else None
-    )
+    if not first or (zero and len(first) > 1):
+        return None
+    told = "not computed: they are 0" if zero else "wrong, which are right in a smaller batch"
+    return f"rows after the {min(first)}th of a batch are {told}"
 
 
 def _explained(tried: Tried) -> tuple[str, str]:
@@ -253,8 +257,10 @@ def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, 
     for trial in trials:
         made = {name: make for name, _, make in candidates(trial.base, trial.d, dtype, eps=measured)}
         # A divisor d − 1 is none at d = 1; a gain of another dtype may not be rounded.
-        if cause in made and (trial.wrong.any() or not trial.label.startswith(OTHER)):
-            again.append(trial.against(made[cause]()))
+        wide = re.sub(r", rounded to \w+ \(as Nemotron\)", " (as Gemma)", cause)
+        names = {cause, wide} if trial.label.startswith(OTHER) else {cause}
+        if held := [trial.against(made[name]()) for name in names & made.keys()]:
+            again.append(min(held, key=lambda each: each.wrong.sum()))
     return again if any(trial.wrong.any() for trial in again) else []
 
 

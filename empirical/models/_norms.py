@@ -162,7 +162,7 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
     norm1 layernorm 1e-05 weight bias 1
     norm2 layernorm 1e-05 weight bias 1
     """
-    if any(parameter.is_meta for parameter in model.parameters()):
+    if batch is not None and any(parameter.is_meta for parameter in model.parameters()):
         raise ModelError(f"{type(model).__name__}: weights on the device meta have no numbers; load it on a device")
     known: Readings = {}
     modules = dict(model.named_modules())

@@ -42,7 +42,9 @@ def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
         first, second = self._values(other)[:: -1 if swapped else 1]
         if self.rounded or getattr(other, "rounded", False):
             line = program_line().strip()
-            self.trace.unexamined.add(f"where rounding decides otherwise ({line})")
+            self.trace.unexamined.add(
+                f"where rounding decides otherwise ({line})" if line else "where rounding decides otherwise"
+            )
         return self.trace.decide(first - second, relation)
 
     return apply

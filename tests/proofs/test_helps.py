@@ -46,7 +46,7 @@ def limited(calls: int) -> Iterator[None]:
     ids=lambda value: getattr(value, "id", value),
 )
 def test_a_proof_needs_its_help(stated: Theorem, help: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def short_only(self: Theorem, goal: object, facts: object, error: ProofError) -> None:
+    def short_only(self: Theorem, goal: object, facts: object, earlier: object, error: ProofError) -> None:
         raise error  # what the long search would find takes more steps, and other certificates
 
     monkeypatch.setattr(stated, help, None)

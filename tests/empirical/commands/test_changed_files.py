@@ -165,7 +165,7 @@ def test_a_fold_does_not_lose_a_block(part: str, scene: Scene, tmp_path: Path) -
 
 
 ALTERED: dict[str, tuple[Callable[[Weights], Weights], str]] = {
-    "a tensor more": (lambda w: w | {"more": w["transformer.ln_f.bias"] + 0}, "more is in model.safetensors, and the"),
+    "a tensor more": (lambda w: w | {"more": w["transformer.ln_f.bias"] + 0}, "more is in model.safetensors, but the"),
     "one that is passed over": (lambda w: w | {"transformer.h.0.attn.bias": torch.ones(1)}, "attn.bias is in model.s"),
     "a tensor less": (lambda w: {n: v for n, v in w.items() if "ln_1.b" not in n}, "lacks 1 .*the file is incomplete"),
     "another dtype": (_as(torch.float64, "c_proj.weight"), "c_proj.weight is F64 in model.safetensors, in another"),

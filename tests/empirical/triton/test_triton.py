@@ -178,7 +178,7 @@ def test_each_row_is_written_once(way: str) -> None:
     [
         (("eps)", "eps)"), "variant: normalized value cast to bfloat16 before the gain (as Llama)"),
         ((", other=0)\n    wide", ")\n    wide"), "variant: normalized value cast to bfloat16"),
-        (("* w,", "* (w + 1),"), "gain used as 1 + gain (as Gemma)"),
+        (("* w,", "* (w + 1),"), "gain used as 1 + gain, rounded to bfloat16 (as Nemotron)\n"),
         (("w_ptr + cols, mask=cols < n_cols", "w_ptr + cols"), "reads beyond the end of w_ptr at d = 3 (kernels_"),
         (("* w, mask=cols < n_cols", "* w"), "writes beyond the end of y_ptr at d = 3 (kernels_"),
     ],
