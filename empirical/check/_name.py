@@ -119,10 +119,15 @@ def _elsewhere(tried: Tried) -> str | None:
             if not steady(tried.inputs.claim, failing.x, 64 * failing.d):
                 return UNSTEADY
         usual = tried.inputs.claim.meant.stated is None
-        if (rows := _left_out(tried) or (of_other_rows(trials[0]) if usual else None)) is not None:
+        left = _left_out(tried)
+        if left is not None and left.endswith("they are 0"):
+            return left
+        if usual and (rows := of_other_rows(trials[0])) is not None:
             return rows
         if _rows_mix(tried):
             return "the output of a row depends on the other rows of its batch"
+        if left is not None:
+            return left
         if (memory := _memory(trials)) is not None:
             return memory
         fused = isinstance(tried.inputs.claim.kernel.form.target, Fused) and trials[0].wrong.any()
