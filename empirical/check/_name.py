@@ -153,7 +153,7 @@ def _left_out(tried: Tried) -> str | None:
     if not first or (zero and len(first) > 1):
         return None
     told = "not computed: they are 0" if zero else "wrong, which are right in a smaller batch"
-    return f"rows after the {min(first)}th of a batch are {told}"
+    return f"rows after the first {min(first)} of a batch are {told}"
 
 
 def _explained(tried: Tried) -> tuple[str, str]:

@@ -65,7 +65,7 @@ def test_rows_that_a_fixed_number_of_programs_leaves_out_are_named(left: float, 
 
     cause = check(first_rows, kind="rmsnorm", eps=EPS).cause
     assert cause is not None
-    assert cause.startswith(f"rows after the 48th of a batch are {told}")
+    assert cause.startswith(f"rows after the first 48 of a batch are {told}")
 
 
 def test_squares_that_float16_cannot_hold_are_named() -> None:
