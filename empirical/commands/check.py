@@ -112,6 +112,12 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
     return outcomes, loaded, errors
 
 
+_SHOWN = (
+    "a wrong output, on contiguous rows, of a module's function that holds no parameters, measured against LayerNorm "
+    "or RMSNorm; only that fits into a script, so copy the row from the verdict"
+)
+
+
 def _written(outcomes: list["Outcome"], options: Options) -> None:
     """Scripts, proofs and reports, where they are asked for."""
     from ..check import write_junit
@@ -123,10 +129,13 @@ def _written(outcomes: list["Outcome"], options: Options) -> None:
     if options.certificate:
         certificates = [data for each in findings if each.proof for data in each.proof.certificates]
         write_certificates(certificates, options.certificate)
-    if options.reproducer:
-        scripts = [finding.point.reproducer for finding in findings if finding.point.reproducer]
+    if options.reproducer and findings:
+        wrong = [one for one in outcomes if one.finding and one.finding.verdict != "rounding"]
+        if not wrong:
+            raise InputError(f"{options.reproducer} is not written: no output was wrong, so there is no fault to show")
+        scripts = [script for one in wrong if one.finding and (script := one.finding.point.reproducer)]
         if not scripts:
-            raise InputError("no script can be written: nothing is wrong, or the kernel is not a function of a module")
+            raise InputError(f"{options.reproducer} is not written: the fault of {wrong[0].name} is not {_SHOWN}")
         options.reproducer.write_text(scripts[0], encoding="utf-8")
 
 

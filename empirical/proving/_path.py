@@ -137,10 +137,19 @@ class Path:
 
     def branches(self, trace: Trace | None = None) -> list[str]:
         """The conditions of this path, or of another run, in words."""
-        signs = {("=", False): "≠", ("!=", False): "=", (">", False): "≤", (">=", False): "<"}
-        told = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
-        asked = (trace or self.trace).sizes_asked
-        return [f"{self._words(t)} {told[r] if yes else signs[r, yes]} 0" for t, r, yes in asked]
+        return [self._condition(*each) for each in (trace or self.trace).sizes_asked]
+
+    def _condition(self, term: kernel.Term, relation: str, yes: bool) -> str:
+        """A condition with the numbers on the right: d ≤ 4096, for 4096 − d ≥ 0."""
+        literals, numbers = self.program.literals, kernel.term(0)
+        for monomial, c in term:
+            if all(atom[0] == "s" and literals.is_constant(atom[1]) for atom, _ in monomial):
+                numbers += kernel.Term({monomial: c})
+        left, right = term - numbers, -numbers
+        sign = {"=": "=≠", "!=": "≠=", ">": ">≤", ">=": "≥<"}[relation][not yes]
+        if all(c < 0 for _, c in left):
+            left, right, sign = -left, -right, sign.translate(str.maketrans("><≥≤", "<>≤≥"))
+        return f"{self._words(left)} {sign} {self._words(right)}"
 
     def _words(self, term: kernel.Term) -> str:
         """A term with the numbers that stand for constants."""
@@ -148,6 +157,7 @@ class Path:
         for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
             text = text.replace(kernel.text(kernel.scalar(name)), literals.text(name))
         text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
+        text = re.sub(r"pow2(\w+)ₛ", r"next_power_of_2(\1)", text)
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
 
 

@@ -85,7 +85,7 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
     constants = (
         {name for name in values if literals.is_constant(name) or name.startswith("mod")}
         | path.trace.parts.keys()
-        | {n for n in path.trace.blocks if n.startswith("all_")}
+        | {n for n in path.trace.blocks if n.startswith(("all_", "pow2"))}
     )
     shown = {name: _text(value) for name, value in values.items() if name not in constants}
     rounded = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}

@@ -154,7 +154,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     return Proof(
         "proved" if exact else "variant",
         f"{path.program.name} computes {candidate.text}",
-        " with ".join([reach, *path.branches()]),
+        " with ".join([reach, *filter(None, [" and ".join(path.branches())])]),
         tuple(assumed),
         kind=candidate.kind,
         eps=path.program.literals.values.get(candidate.eps),

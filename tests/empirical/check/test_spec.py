@@ -104,7 +104,7 @@ def test_norms_as_they_stand_in_public_code(name: str, told: str) -> None:
     assert re.search(told, f"{check(f'in_public:{name}', kind=kind)}\n", re.DOTALL)
 
 
-def test_the_script_shows_the_fault_without_the_library() -> None:
+def test_the_script_shows_the_fault_without_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "some_kernels:gemma", "--eps", "1e-6", "--d", "16", "--reproducer", "show.py"]) == 1
     assert "lngeom" not in Path("show.py").read_text()
     done = subprocess.run([sys.executable, "show.py"], capture_output=True, text=True, check=False)
@@ -112,6 +112,11 @@ def test_the_script_shows_the_fault_without_the_library() -> None:
     assert "AssertionError" in done.stderr
     assert done.stdout.startswith("got [[")
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--reproducer", "none.py"]) == 2
+    assert "no output was wrong" in capsys.readouterr().err
+    assert main(["check", "some_kernels:Half", "--dtype", "bfloat16", "--reproducer", "none.py"]) == 2
+    assert "the fault of some_kernels:Half is not a wrong output" in capsys.readouterr().err
+    assert main(["check", "some_kernels:nothing", "--reproducer", "none.py"]) == 2
+    assert "not written" not in capsys.readouterr().err
     by_path = [f"{Path('some_kernels.py').resolve()}:gemma", "--eps", "1e-6", "--d", "16"]
     assert main(["check", *by_path, "--reproducer", "show.py"]) == 1
     done = subprocess.run([sys.executable, "show.py"], capture_output=True, text=True, check=False)
