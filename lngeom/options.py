@@ -18,6 +18,7 @@ import argparse
 import itertools
 import json
 import math
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, field, fields
@@ -61,6 +62,14 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def written(text: str) -> Path:
+    """The path of a file that is to be written, told before any work where that cannot be."""
+    path = Path(text)
+    if text != STDOUT and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: give a file in a folder that is there")
+    return path
+
+
 def option(default: object, help: str, *flags: str, **settings: object) -> Any:
     """A field that is given as ``--name``, or by other flags; the help tells its default.
 
@@ -82,7 +91,8 @@ def json_option(content: str, *, any_name: bool = False) -> Any:
     command; ``--json=FILE`` may be any file.
     """
     help = f"{content} as JSON, to FILE, or alone to standard output"
-    return option(None, help, nargs="?", const=STDOUT, metavar="FILE" if any_name else _JSON_FILE)
+    read, metavar = (lambda text: str(written(text))), "FILE" if any_name else _JSON_FILE
+    return option(None, help, nargs="?", const=STDOUT, metavar=metavar, type=read)
 
 
 def part(kind: type[T], options: "DataclassInstance") -> T:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lngeom.errors import InputError, LngeomError
-from lngeom.options import argument, json_alone, json_option, option
+from lngeom.options import argument, json_alone, json_option, option, written
 
 if TYPE_CHECKING:
     from ..check import Finding, Outcome
@@ -48,8 +48,8 @@ class Options:
         metavar="NOTE",
     )
     proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
-    certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
-    reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
+    certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
+    reproducer: Path | None = option(None, "a script that shows the fault without lngeom", metavar="FILE", type=written)
     spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME or a JSON file")
     call: str | None = option(
         None, 'how KERNEL, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str
@@ -60,7 +60,7 @@ class Options:
     expected: Path | None = option(
         None, "lines KERNEL TEXT: what fails with this cause, and passes here", metavar="FILE"
     )
-    junit: Path | None = option(None, "write the verdicts as JUnit's XML", metavar="FILE")
+    junit: Path | None = option(None, "write the verdicts as JUnit's XML", metavar="FILE", type=written)
     github: bool = option(False, "print annotations for GitHub's workflows")
     undetectable: bool = option(False, "list the known mistakes that no input distinguishes from rounding")
     outputs: Path | None = option(None, "judge what a program wrote beside these inputs", metavar="DIR")

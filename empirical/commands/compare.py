@@ -7,8 +7,9 @@ Example: lngeom compare runs/before runs/after --csv change.csv
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from lngeom.options import argument, json_alone, json_option, option
+from lngeom.options import argument, json_alone, json_option, option, written
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Options:
     """The runs, and where the table goes."""
 
     runs: tuple[str, ...] = argument("RUN", "output directories of lngeom sweep")
-    csv: str | None = option(None, "write the table", metavar="FILE")
+    csv: Path | None = option(None, "write the table", metavar="FILE", type=written)
     json: str | None = json_option("the table")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lngeom.options import argument, json_alone, json_option, option
+from lngeom.options import argument, json_alone, json_option, option, written
 
 from ..support import Row
 
@@ -20,7 +20,7 @@ class Options:
     """The model, and where the table goes."""
 
     model: str = argument("MODEL", "where the model comes from")
-    csv: Path | None = option(None, "write the table", metavar="FILE")
+    csv: Path | None = option(None, "write the table", metavar="FILE", type=written)
     json: str | None = json_option("the table")
 
 

@@ -25,6 +25,7 @@ _UNMEASURED = ("pooler.",)
 _NAMES = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 _FLOATS = tuple(_NAMES.values())
 _BLOCK = re.compile(r"\.(\d+)\.")
+_STACKS = re.compile(r"n_layers?|num_(hidden_)?layers|(num_)?(en|de)coder_layers")
 
 
 def _some(names: Collection[str]) -> str:
@@ -78,6 +79,13 @@ def _stored(path: Path) -> Iterator[tuple[str, str, int]]:
 
 
 _ADVICE = "give a checkpoint in float32, float16 or bfloat16, or a GGUF file"
+
+
+def refuse_no_blocks(source: ModelSource, config: PretrainedConfig) -> None:
+    """Refuse a stack of fewer than one block, which Python would take for an empty one."""
+    for name, value in (config.to_dict() | text_config(config).to_dict()).items():
+        if _STACKS.fullmatch(name) and isinstance(value, int) and value < 1:
+            raise ModelError(f"model {source.spec!r}: {name} is {value}: a model has a block; correct config.json")
 
 
 def refuse_declared(source: ModelSource, config: PretrainedConfig) -> None:

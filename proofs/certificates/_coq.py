@@ -13,17 +13,15 @@ _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
 _NODES = {"v": "NVec", "s": "NSca", "d": "NDim", "q": "NRat", "+": "NAdd", "*": "NMul", "^": "NPow", "S": "NSum"}
 _NODES |= {"inv": "NInv", "sqrt": "NSqrt"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
-_TAKEN = re.compile(
-    r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|ord0|conj|rcfType|\w+__\w+|IF|Prop|SProp|Set|Type|as|at|cofix|else|end|"
-    "exists|exists2|fix|for|forall|fun|if|in|is|let|match|of|return|then|using|where|with"
-)
+_PLAIN = re.compile(r"(?![nijklm]$|t\d)[a-z](\d+|_)?|eps|eta|lam|beta|mean_of_\w+")
+"""Names that neither Coq nor what is written here has a use for."""
 _ORDINAL = "'I_n.+1"
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
 
 
 def name_of(id: str) -> str:
-    """The name of a theorem in Coq, ``chapter__slug``."""
-    return id.replace(".", "__")
+    """The name of a theorem in Coq, ``chapter__slug``; there it begins with a letter."""
+    return "id" * (not id[0].isalpha()) + id.replace(".", "__")
 
 
 def source(data: ProofCertificate) -> str:
@@ -122,14 +120,14 @@ class _Replay:
         stated = self.nodes[: max(k for k, _ in self.formulas) + 1]
         vectors = [node[1] for node in stated if node[0] == "v" and node[1] not in self.bound]
         scalars = [node[1] for node in stated if node[0] == "s"]
-        binders = [f"({_safe(name)} : {_ORDINAL} -> R)" for name in vectors]
-        binders += [f"({_safe(name)} : R)" for name in scalars]
+        binders = [f"({self.vector(name)} : {_ORDINAL} -> R)" for name in vectors]
+        binders += [f"({self.scalar(name)} : R)" for name in scalars]
         lets = [f"    let {name} := {formula.node(k)[0]} in\n" for k, name in formula.names.items()]
         given = {f"given{k}": self._shown(formula) for k, formula in enumerate(hypotheses)}
         shown, premises = self._shown(goal), [f"    {one.statement} ->\n" for one in given.values()]
         theorem = " ".join([f"Theorem {self.name} (R : rcfType) (n : nat)", *binders])
-        values = _list(_safe(name) if name in vectors else "fun _ => 0" for name in self.vectors)
-        numbers = _list(_safe(name) if name in scalars else "0" for name in self.scalars)
+        values = _list(self.vector(name) if name in vectors else "fun _ => 0" for name in self.vectors)
+        numbers = _list(self.scalar(name) if name in scalars else "0" for name in self.scalars)
         uses = "I"
         for name, one in reversed(given.items()):
             uses = f"(conj (fun i => {one.by('in', f'{name} i' if one.each else name)}) {uses})"
@@ -168,7 +166,11 @@ class _Replay:
 
     def vector(self, name: str) -> str:
         """A vector of the theorem, or that of a trace, as a function."""
-        return "(basis R m)" if name in self.bound else _safe(name)
+        return "(basis R m)" if name in self.bound else name if _PLAIN.fullmatch(name) else f"{name}'"
+
+    def scalar(self, name: str) -> str:
+        """A scalar of the theorem; a vector may bear its name."""
+        return f"{name}'s" if name in self.vectors else name if _PLAIN.fullmatch(name) else f"{name}'"
 
 
 class _Source(Printer):
@@ -205,7 +207,7 @@ class _Formula(Printer):
         self.of, self.index = of, index
 
     def name(self, kind: str, name: str) -> str:
-        return _safe(name) if kind == "s" else f"{self.of.vector(name)} {self.index}"
+        return self.of.scalar(name) if kind == "s" else f"{self.of.vector(name)} {self.index}"
 
     def number(self, p: int, q: int) -> tuple[str, int]:
         size = f"{abs(p)}" if abs(p) < 2 else f"{abs(p)}%:R"
@@ -246,8 +248,3 @@ def _positive(k: int) -> str:
 
 def _integer(p: int) -> str:
     return "Z0" if p == 0 else f"(Zpos {p})" if p > 0 else f"(Zneg {-p})"
-
-
-def _safe(name: str) -> str:
-    """A name of the theorem as a name in Coq that nothing else bears."""
-    return f"{name}'" if _TAKEN.fullmatch(name) else name

@@ -68,31 +68,33 @@ def build_checker(folder: Path) -> None:
     _COQ.build(folder)
 
 
-def replay(certificates: Iterable[ProofCertificate], folder: Path, name: str = "Replay") -> None:
-    """Let the checker in `folder` accept certificates, and Coq their readable corollaries.
+def replay(certificates: Iterable[ProofCertificate], folder: Path, name: str = "Replay") -> list[str]:
+    """Let the checker in `folder` accept certificates, and Coq their readable corollaries; the names of these in Coq.
 
     Raises:
         CheckError: Naming the first theorem whose certificate is refused.
     """
-    text, first = HEADER, {}
-    for data in certificates:
+    text, first, names = HEADER, {}, list[str]()
+    for k, data in enumerate(certificates):
         first[text.count("\n") + 1] = data["id"]
-        text += source(data)
+        text += f"Module Export M{k}.\n{source(data)}End M{k}.\n"  # of two certificates names may be the same
+        names.append(f"M{k}.{name_of(data['id'])}")
     try:
         _COQ.compile(folder, name, text)
     except CheckError as error:
         line = re.search(r"line (\d+), characters", str(error))
         before = [id for start, id in first.items() if line and start <= int(line[1])]
         raise CheckError(f"Coq refuses {before[-1] if before else name}: {error}") from error
+    return names
 
 
-def audit(ids: Iterable[str], folder: Path, more: Sequence[str] = ()) -> None:
-    """Let Coq say that no replayed theorem rests on an axiom, nor one of the modules `more`.
+def audit(theorems: Iterable[str], folder: Path, more: Sequence[str] = ()) -> None:
+    """Let Coq say that none of these theorems, by their names there, rests on an axiom, nor one of the modules `more`.
 
     Raises:
         CheckError: One does.
     """
-    names = ", ".join(f"@{name}" for name in ("check_sound", *map(name_of, ids)))
+    names = ", ".join(f"@{name}" for name in ("check_sound", *theorems))
     text = f"{HEADER}From LnGeom Require Import {' '.join(('Replay', *more))}.\n"
     text += f"Definition everything := ({names}).\nPrint Assumptions everything.\n"
     assumed = _COQ.compile(folder, "Audit", text).strip()
@@ -118,13 +120,13 @@ def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]
 
     folder.mkdir(parents=True, exist_ok=True)
     version = _COQ.run(folder, "coqc", "-print-version").split()[0]
-    certificates = write(theorems, folder)
+    certificates, names = write(theorems, folder), list[str]()
     timed("checker and proof of its soundness", lambda: build_checker(folder))
-    timed(f"{len(certificates)} certificates replayed", lambda: replay(certificates, folder))
+    timed(f"{len(certificates)} certificates replayed", lambda: names.extend(replay(certificates, folder)))
     last = last_steps()
     timed(f"{len(last)} last steps", lambda: [_COQ.compile(folder, name) for name in LAST_STEPS])
-    ids = [*(data["id"] for data in certificates), *(f"{id}__last_step" for id in last)]
-    timed("axioms", lambda: audit(ids, folder, LAST_STEPS))
+    names += [f"{name_of(id)}__last_step" for id in last]
+    timed("axioms", lambda: audit(names, folder, LAST_STEPS))
     timed("coqchk", lambda: _COQ.run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
     record = Record(
         coq=version,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from lngeom.errors import InputError
 from lngeom.kernel import ProofCertificate, ProofError
-from lngeom.options import argument, option
+from lngeom.options import argument, option, written
 from lngeom.theorems import CheckError
 
 from .._registry import blamed_on, stated_in, theorems
@@ -33,7 +33,7 @@ class Options:
     files: tuple[Path, ...] = argument(
         "FILE", "Python file that states theorems, or certificates", default=(), nargs="*"
     )
-    results: Path | None = option(None, "record of the run (default: in the package)", metavar="FILE")
+    results: Path | None = option(None, "record of the run (default: in the package)", metavar="FILE", type=written)
     keep: Path | None = option(None, "keep certificates and Coq files in DIR, and use the checker there", metavar="DIR")
 
 
@@ -50,8 +50,7 @@ def run(options: Options) -> int:
                 with blamed_on(*options.files):
                     certificates = written + write(stated, folder)
                 build_checker(folder)
-                replay(certificates, folder)
-                audit([data["id"] for data in certificates], folder)
+                audit(replay(certificates, folder), folder)
                 print("\n".join(line for data in certificates for line in _told(data)))
                 print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there; axioms: none")
                 return 0

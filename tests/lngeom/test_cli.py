@@ -80,6 +80,9 @@ def test_json_goes_to_a_file_or_to_standard_output_and_leaves_the_arguments(comm
     for given in (["--json", "rows.json"], ["--json=rows.json"]):
         assert read(command, *words, *given).json == "rows.json"
     assert read(command, *words, "--json=rows").json == "rows"
+    for given in ("--json=absent/rows", "--json=/"):  # told before any work
+        with pytest.raises(SystemExit):
+            read(command, *words, given)
     if command in ("prove", "check", "tolerance"):  # a file of any name
         assert read(command, *words, "--json", "rows").json == "rows"
     else:

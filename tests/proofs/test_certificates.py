@@ -104,11 +104,3 @@ def test_what_a_body_names_changes_nothing() -> None:
         assert summed(lg.project(x)) + summed(x) == summed(x)
 
     assert named.certificates()[0]["terms"] == inlined.certificates()[0]["terms"]
-
-
-def test_words_of_coq_are_no_names_in_it() -> None:
-    @theorem
-    def body(forall: Vector, fix: Vector):
-        assert lg.project(forall + fix) == lg.project(forall) + lg.project(fix)
-
-    assert "(forall' : 'I_n.+1 -> R) (fix' : 'I_n.+1 -> R)" in source(body.certificates()[0])

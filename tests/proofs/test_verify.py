@@ -45,6 +45,12 @@ def test_certificates_are_replayed(checker: Path) -> None:
     assert (checker / "Accepted.vo").exists()
 
 
+def test_any_id_and_name_is_one_in_coq(checker: Path) -> None:
+    text = json.dumps(find("epsilon.interior").certificates()[-1])
+    given = (("0.1", "x"), ("_._", "Theorem"), ("a.b", "mod"), ("a.b", "eq_out"), ("a.b_steps", "forall"))
+    replay([json.loads(text.replace('"eps"', f'"{name}"')) | {"id": id} for id, name in given], checker, "Named")
+
+
 def tampered(kind: str) -> ProofCertificate:
     """A certificate with one change, under an id of its own."""
     id, path, value = TAMPERED[kind]

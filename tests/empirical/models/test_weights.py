@@ -50,11 +50,12 @@ def _without(part: str) -> Callable[[Weights], Weights]:
         (_without(".input_layernorm."), {}, r"layers\.0\.input_layernorm\.weight, layers\.1\.input"),
         (lambda w: {f"net.{n.replace('mlp', 'ffn')}": v for n, v in w.items()}, {}, r"the file has net\."),
         (lambda w: w, {"num_hidden_layers": 3}, r"config\.json asks for more blocks than the 2 "),
+        (lambda w: w, {"num_hidden_layers": -1}, "num_hidden_layers is -1: a model has a block"),
         (lambda w: {n.replace("proj.", "proj.base_layer."): v for n, v in w.items()}, {}, "holds an adapter"),
         (lambda w: w, {"intermediate_size": 24}, r"has shape \(.*\) in the file and \(.*24.*\) by config"),
         (lambda w: w, {"quantization_config": {"quant_method": "fp8"}}, r"stored quantized \(fp8\)"),
     ],
-    ids=["block", "final norm", "norms", "renamed", "n_layer", "adapter", "shape", "fp8"],
+    ids=["block", "final norm", "norms", "renamed", "n_layer", "no layer", "adapter", "shape", "fp8"],
 )
 def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, message: str) -> None:
     source = find_model(str(_changed(saved, tmp_path / "changed", change, **config)))
