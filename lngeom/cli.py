@@ -133,7 +133,7 @@ def _main_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     shells = ("bash", "zsh", "tcsh")
-    parser.add_argument("--completion", action=_Completion, choices=shells, help="print what completes it in a shell")
+    parser.add_argument("--completion", action=_Completion, choices=shells, help="print the completion of a shell")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     return parser

@@ -28,7 +28,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".graph-frame").forEach(graph);
   // Tables and figures that are wider than the screen say so.
   document.querySelectorAll("pre").forEach((box) => { if (box.scrollWidth > box.clientWidth) { box.tabIndex = 0; box.classList.add("wider"); } });
-  document.querySelectorAll(".table-wrapper, .scrolls, article figure, article p:has(> img)").forEach((box) => {
+  const mark = (boxes) => document.querySelectorAll(boxes).forEach((box) => {
     if (box.scrollWidth > box.clientWidth + 2) {
       box.classList.add("wider");
       box.tabIndex = 0;
@@ -36,6 +36,8 @@ document.addEventListener("DOMContentLoaded", () => {
       box.setAttribute("aria-label", "scrolls sideways");
     }
   });
+  mark(".table-wrapper, .scrolls, article figure, article p:has(> img)");
+  if (window.MathJax && MathJax.startup) MathJax.startup.promise.then(() => document.fonts.ready).then(() => mark("div.math"));
 });
 
 function filter(table) {

@@ -29,7 +29,7 @@ class Rewrite:
     verify: Path | None = option(
         None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"
     )
-    corpus: str | None = option(None, "what the outputs are compared on, as for lngeom ablate", metavar="TEXT")
+    corpus: str | None = option(None, "text to compare the outputs on, as for lngeom ablate", metavar="TEXT")
     tokens: int = option(2_048, "tokens of the corpus")
     sequence_length: int = option(256, "longest sequence")
     dtype: str | None = option(None, "format of the weights (default: the checkpoint's)")

@@ -25,15 +25,15 @@ class Options:
     """The norm, how it is asked, and what of it passes."""
 
     targets: tuple[str, ...] = argument(
-        "KERNEL", "module:name, an ONNX file, or a model directory of Hugging Face", default=(), nargs="*"
+        "KERNEL", "module:name, an ONNX file, or a Hugging Face model directory", default=(), nargs="*"
     )
-    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: what it computes, or its name)")
+    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: by what it computes or by its name)")
     eps: float | None = option(None, "ε (default: the kernel's own, or else the measured value)")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
     d: int | None = option(None, "dimension (default: the kernel's own, or many)", type=int)
-    axis: int | None = option(None, "along which it normalizes, 1 of images (N, C, H, W) (default: the last)", type=int)
+    axis: int | None = option(None, "axis to normalize, 1 for images (N, C, H, W) (default: the last)", type=int)
     device: str | None = option(None, "for example cuda (default: the framework's)")
-    seconds: float = option(60.0, "processor time that one call may take")
+    seconds: float = option(60.0, "CPU seconds that one call may take")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
     allow: tuple[str, ...] = option(
         (),
@@ -55,15 +55,15 @@ class Options:
         None, 'how KERNEL, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str
     )
     write_inputs: Path | None = option(
-        None, 'write what a program is to compute; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
+        None, 'write inputs for a program in any language; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
     )
     expected: Path | None = option(
-        None, "lines KERNEL TEXT: what fails with this cause, and passes here", metavar="FILE"
+        None, "known failures, a line KERNEL TEXT each: they pass while the cause contains the text", metavar="FILE"
     )
-    junit: Path | None = option(None, "write the verdicts as JUnit's XML", metavar="FILE", type=written)
-    github: bool = option(False, "print annotations for GitHub's workflows")
+    junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
+    github: bool = option(False, "print annotations for GitHub Actions")
     undetectable: bool = option(False, "list the known mistakes that no input distinguishes from rounding")
-    outputs: Path | None = option(None, "judge what a program wrote beside these inputs", metavar="DIR")
+    outputs: Path | None = option(None, "judge what a program wrote into a folder of --write-inputs", metavar="DIR")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 

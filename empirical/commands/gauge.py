@@ -1,8 +1,8 @@
 """Write a checkpoint with different hidden states and the same outputs, with a certificate.
 
 The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
-same function if a constant is added to what its writers write (--shift), or if its gains are folded into the readers
-and its stream is rotated so that 1 stays (--rotate); an RMSNorm network allows every rotation. In both, everything
+same function if a constant is added to everything written (--shift), or if its gains are folded into the readers
+and its stream is rotated with 1 kept fixed (--rotate); an RMSNorm network allows every rotation. In both, everything
 written can be multiplied by a number, and ε by its square (--scale). The options can be combined. DIR gets a
 checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before every norm
 in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
@@ -39,7 +39,7 @@ class Options(Rewrite):
         "mean angle to 1: at every LayerNorm that has a writer of its own, or over all RMSNorms",
         metavar="DEGREES",
     )
-    scale: float | None = option(None, "multiply all that is written by C, and ε by C²", metavar="C")
+    scale: float | None = option(None, "multiply everything written to the stream by C, and ε by C²", metavar="C")
     rotate: str | None = option(None, "a seed, or 'dominant' (RMSNorms: the mean direction becomes 1)", metavar="HOW")
 
 

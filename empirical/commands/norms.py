@@ -19,7 +19,7 @@ _FOUND = ("path", "module", "kind", "eps", "placement", "d", "gain", "bias", "ca
 class Options:
     """The model, and where the table goes."""
 
-    model: str = argument("MODEL", "where the model comes from")
+    model: str = argument("MODEL", "the model")
     csv: Path | None = option(None, "write the table", metavar="FILE", type=written)
     json: str | None = json_option("the table")
 

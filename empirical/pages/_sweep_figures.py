@@ -143,8 +143,8 @@ def energy_figure(rows: Sequence[Row], title: str) -> Figure:
 
 
 _MORE = (
-    ("uniform direction among random ones", ("rank_among_random", "rank: number with less energy")),
-    ("distance of LayerNorm and RMSNorm", ("distance_mean", "distance / √d")),
+    ("rank of the uniform direction", ("rank_among_random", "rank among random")),
+    ("distance between LayerNorm and RMSNorm", ("distance_mean", "distance / √d")),
     ("mean norm: first position, and the others", ("norm_mean", "mean ‖x‖")),
     ("longest hidden state", ("norm_max", "largest / mean ‖x‖")),
 )
@@ -203,7 +203,7 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     """All figures of a run by name, those that its rows allow."""
     drawn = {
         "radius": _ordered_figure(rows, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
-        "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Pairs of hidden states\n{subject}"),
+        "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
         "angle_before": angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
         "angle_after": angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
         "energy": energy_figure(rows, f"Energy along the uniform direction\n{subject}"),

@@ -65,11 +65,11 @@ class Sweep:
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the uniform one with")
     null_every: int | None = option(
         None,
-        f"one token in so many is projected on them, for ranks; everything about 1 takes all tokens; 1 projects all "
+        f"project one token in N on them, for ranks (1: every token); numbers about 1 always use all tokens "
         f"(default: {DEFAULT_NULL_EVERY}, fewer where less than {LEAST_NULL:,} tokens would be projected)",
         metavar="N",
     )
-    seed: int = option(0, "seed of the random directions and of these tokens", type=seed)
+    seed: int = option(0, "seed of the random directions and of the choice of these tokens", type=seed)
     compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")

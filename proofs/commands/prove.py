@@ -51,9 +51,9 @@ class Options:
     certificates: Path | None = option(None, "write each proof as a file ID.json into DIR", metavar="DIR")
     jobs: int | None = option(None, "processes to check with (default: one per core)")
     timeout: int | None = option(
-        None, "CPU seconds of the search for the proofs of one theorem (default: no seconds but a number of steps)"
+        None, "CPU seconds to search for the proofs of one theorem (default: a fixed number of steps)"
     )
-    verbose: bool = option(False, "show what could not be proved as normal forms, too", "-v", "--verbose")
+    verbose: bool = option(False, "also show what was not proved as normal forms", "-v", "--verbose")
 
 
 def run(options: Options) -> int:
@@ -176,9 +176,9 @@ def _page(evidence: Evidence, *, verbose: bool) -> str:
         "",
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
-        + f", {evidence.steps} steps confirmed by the checker, true at {evidence.models} exact models, "
-        f"{evidence.measured} times within the error bound in floats; {evidence.arrays} numbers of arrays are those of "
-        "floats" * ok,
+        + f", {evidence.steps} step{'s' * (evidence.steps != 1)} confirmed by the checker, true at {evidence.models} "
+        f"exact models, {evidence.measured} times within the error bound in floats; {evidence.arrays} numbers of arrays "
+        "are those of floats" * ok,
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: of every d and all values",
     ]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 import lngeom as lg
 from empirical import judge
 from empirical.judge import Prediction, predict
+from empirical.judge._exact import THEOREMS
 from empirical.models import NormSite, layer_error
 from proofs import find
 
@@ -43,9 +44,8 @@ def test_all_hold_for_every_architecture(architecture: str, dtype: torch.dtype) 
     model = loaded(tiny_model(architecture).to(dtype))
     predictions = predict(model, TOKENS)
     assert [each for each in predictions if each.verdict != "holds"] == []
-    each_layer = 7 if model.sites[0].kind == "layernorm" else 5
     whole = [each for each in predictions if each.site == "model"]
-    assert len(predictions) == each_layer * len(model.sites) + len(whole)
+    assert len(predictions) == len(THEOREMS[model.sites[0].kind]) * len(model.sites) + len(whole)
     assert len(whole) == (model.topology not in ("post", "branch"))
 
 

@@ -36,7 +36,7 @@ def test_of_a_run(tmp_path: Path) -> None:
         (tmp_path / f"{name}.svg").write_text("<svg/>", encoding="utf-8")
     page = write_report(tmp_path)
     text = page.read_text(encoding="utf-8")
-    facts = "SmolLM2, 12,264 tokens of wiki.xml · 61 RMSNorms with d = 576 · float32 · 2026-11-24"
+    facts = "SmolLM2, 12,264 tokens of wiki.xml · 61 RMSNorms with d = 576 · float32 · <time>2026-11-24</time>"
     assert text.partition("</h1>")[2].strip().startswith(f'<p class="soft">{facts}</p>')
     radius, long, verdicts, network = standouts(page)
     held = sum(each.verdict == "holds" and each.site != MODEL for each in judged)
