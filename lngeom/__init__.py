@@ -8,7 +8,9 @@ a default, because its value and its place differ between libraries: with `place
 √(σ² + ε) (PyTorch, Hugging Face), with "outside" by σ + ε. `centered` False means RMSNorm: no mean is subtracted, and
 σ² is ‖x‖²/d. At ε = 0 a vector with σ = 0 cannot be normalized, and its row is NaN. A row with a NaN or an infinity
 affects no other row. Rows whose squares leave the range of the dtype are first multiplied by a power of two, which
-changes no digit. Angles are in radians. Invalid input raises :class:`lngeom.errors.InputError`.
+changes no digit, unless ε is of ordinary size: beside it, with D what a layer divides by, results may be off by some of
+the smallest numbers of the dtype over D. Angles are in radians. Invalid input raises
+:class:`lngeom.errors.InputError`.
 
 The most used names are here. Every other name is in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,

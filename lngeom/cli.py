@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NamedTuple, NoReturn
 
 from ._beside import beside
-from .errors import LngeomError
+from .errors import InputError, LngeomError
 from .options import STDOUT, add_options, read_options
 
 
@@ -172,6 +172,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     name = chosen.command
     try:
+        if sys.flags.optimize > 1 and COMMANDS[name].extra == "empirical":
+            raise InputError("python -OO drops docstrings, which transformers reads; run it with -O, or without")
         os.getcwd()  # without one some libraries end the process
         module = load(name)
         parser = command_parser(name, module)

@@ -1,6 +1,9 @@
 """LayerNorm and RMSNorm: the one definition that theorems, users and the measurement of models share."""
 
+from contextlib import nullcontext
 from typing import Literal, NamedTuple
+
+import numpy
 
 from .carriers import (
     Array,
@@ -46,9 +49,7 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
     >>> lg.norms.scale(np.array([4.0]), eps=1.0, placement="outside")
     array([3.])
     """
-    check_eps(eps, None if hasattr(eps, "shape") else mean_square)
-    if hasattr(eps, "layout"):
-        namespace(mean_square, eps)
+    check_eps(eps, mean_square)
     wide = widen(mean_square)
     floats = hasattr(wide, "dtype") and dtype_name(wide) in ("float64", "float32")
     if placement == "outside" or not floats or not isinstance(eps, int | float):
@@ -197,6 +198,9 @@ def batch_norm(
     array([1., 2.])
     """
     check_vectors("x", x)
+    check_eps(eps)
+    if set(shape := tuple(getattr(eps, "shape", ()))) - {1}:
+        raise InputError(f"eps has shape {shape}: a batch normalization has one number")
     for name, parameter in (("gain", gain), ("bias", bias), ("mean", mean), ("variance", variance)):
         check_parameter(name, parameter, x)
     if (mean is None) != (variance is None):
@@ -206,8 +210,16 @@ def batch_norm(
     if mean is None:
         y = normalized(x, eps=eps, placement=placement, centered=True, axis=_batch_axis(x)).y
         return narrow(_affine(y, gain, bias), x)
-    deviation = (widen(x) - widen(mean)) / scale(widen(variance), eps=eps, placement=placement)
-    return narrow(_affine(deviation, gain, bias), x)
+    wide, middle, divisor = widen(x), widen(mean), scale(widen(variance), eps=eps, placement=placement)
+    with numpy.errstate(all="ignore") if isinstance(wide, numpy.ndarray) else nullcontext():
+        z = _affine((wide - middle) / divisor, gain, None)
+        if hasattr(z, "dtype"):
+            # Halves where the difference leaves the range, and the gain before the divisor where the quotient does.
+            xp, half = namespace(z), wide / 2 - middle / 2
+            part = half / divisor
+            other = xp.where(xp.isfinite(part), _affine(part, gain, None), _affine(half, gain, None) / divisor)
+            z = xp.where(xp.isfinite(z), z, 2 * other)
+        return narrow(_affine(z, None, bias), x)
 
 
 def _batch_axis(x: Array) -> int:

@@ -6,8 +6,9 @@ term of the proof kernel, stands for vectors of every dimension; there is nothin
 """
 
 import math
+import numbers
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
@@ -52,6 +53,9 @@ to 2^128; its small rows come to lie between 2^-57 and 2^54, its large ones betw
 _NAMES = {numpy.dtype(name): name for name in (*_RANGES, "float16")}
 """NumPy takes some 10 µs to write the name of a dtype."""
 
+_ARRAYS = """expected arrays of one library that implements the array-API standard; \
+convert lists with numpy.asarray(x, dtype=float)"""
+_NUMPY = (numpy.ndarray, numpy.generic)
 _HALF_PRECISION = ("float16", "bfloat16")
 _TORCH_DTYPES = (*_RANGES, *_HALF_PRECISION, "uint8", "int8", "int16", "int32", "int64")
 
@@ -74,11 +78,7 @@ def namespace(*values: object) -> ModuleType:
         return array_api_compat.array_namespace(*carriers)
     except TypeError as error:
         kinds = ", ".join(sorted({type(value).__name__ for value in carriers or values}))
-        msg = (
-            f"got {kinds}: expected arrays of one library that implements the array-API standard; "
-            "convert lists with numpy.asarray(x, dtype=float) and do not mix NumPy with PyTorch"
-        )
-        raise InputError(msg) from error
+        raise InputError(f"got {kinds}: {_ARRAYS} and do not mix NumPy with PyTorch") from error
 
 
 def dtype_name(x: Array) -> str:
@@ -87,9 +87,26 @@ def dtype_name(x: Array) -> str:
     return plain or str(x.dtype).rpartition(".")[2]
 
 
+def seen(value: object) -> str:
+    """A value by which a line of text is not spoilt: arrays and other carriers by their type."""
+    return f"{value!r:.40}" if isinstance(value, str | int | float | None) else f"of type {type(value).__name__}"
+
+
+def _has_numbers(x: object) -> bool:
+    """Whether this is a real number, an array, or a carrier that speaks its namespace."""
+    if isinstance(x, type):
+        return False
+    known = isinstance(x, (*_NUMPY, numbers.Real)) or array_api_compat.is_torch_array(x)
+    return known or hasattr(x, "__array_namespace__")
+
+
 def check_kind(name: str, x: Array) -> None:
-    """Raise for NumPy's arrays that compute otherwise, and for tensors without all of their real numbers."""
-    if isinstance(x, numpy.ndarray) and x.dtype.kind not in "iuf" and not hasattr(x, "computes_as_its_base"):
+    """Raise for all but real numbers, arrays that compute as NumPy's or hold all of their numbers, and carriers."""
+    if not _has_numbers(x):
+        raise InputError(f"{name} is {seen(x)}: {_ARRAYS}")
+    torch = array_api_compat.is_torch_array(x)
+    kind = x.dtype.kind if isinstance(x, _NUMPY) else "f" if torch else str(getattr(x, "dtype", "float"))
+    if kind not in "iuf" and "int" not in kind and "float" not in kind and not hasattr(x, "computes_as_its_base"):
         raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
     if isinstance(x, numpy.ndarray) and not plain:
@@ -97,9 +114,7 @@ def check_kind(name: str, x: Array) -> None:
         array = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
         msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {array}"
         raise InputError(msg)
-    if not array_api_compat.is_torch_array(x):
-        if "complex" in str(getattr(x, "dtype", "")):
-            raise InputError(f"{name} has dtype {dtype_name(x)}: the formulas need real numbers; convert it first")
+    if not torch:
         return
     if str(x.layout) != "torch.strided" or x.is_nested:
         layout = "torch.nested" if x.is_nested else x.layout
@@ -157,9 +172,11 @@ def check_gain(gain: Array) -> None:
 
 def check_eps(eps: Array, x: Array = None) -> None:
     """Raise unless `eps` is finite, not negative, and added to numbers of `x`; carriers are taken as they are."""
-    # A term of the kernel is a tuple too, of a class of its own.
-    if isinstance(eps, bool | str | bytes | complex) or type(eps) in (list, tuple) or not hasattr(eps, "__add__"):
-        raise InputError(f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none")
+    if isinstance(eps, bool) or not _has_numbers(eps):
+        raise InputError(
+            f"eps is {seen(eps)}: give the number the layer uses (for example module.eps), or 0.0 for none"
+        )
+    check_kind("eps", eps)
     if hasattr(eps, "shape"):
         if tuple(eps.shape)[-1:] not in ((), (1,)):
             msg = f"eps has shape {tuple(eps.shape)}: it is one number, or one for each vector, of shape (..., 1)"
@@ -169,8 +186,10 @@ def check_eps(eps: Array, x: Array = None) -> None:
     if isinstance(eps, int | float):
         fits = 0 <= eps <= _LARGEST
     else:
-        read = numpy.asarray(eps if isinstance(eps, numpy.generic | numpy.ndarray) else 0.0)
-        fits = bool((numpy.isfinite(read) & (read >= 0)).all())
+        fits = True
+        with suppress(RuntimeError):  # mapped by torch.vmap
+            read = detached(eps) if isinstance(eps, numpy.generic) or _is_at_hand(eps) else numpy.asarray(0.0)
+            fits = bool(((read >= 0) & (read < math.inf)).all())
     if not fits:
         raise InputError(f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0")
     if hasattr(x, "shape"):

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy
 
 from ..errors import InputError
-from ._carrier import Array, check_kind, namespace
+from ._carrier import Array, check_kind, namespace, seen
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,7 +68,7 @@ def door(function: Callable[P, T]) -> Callable[P, T]:
             elif name in _RULES:
                 fits, rule = _RULES[name]
                 if not fits(value):
-                    raise InputError(f"{name} is {_seen(value)}: {rule}")
+                    raise InputError(f"{name} is {seen(value)}: {rule}")
         if moments:
             _check_shapes(arrays)
         if len(arrays) > 1 and any(type(array) is not type(arrays[0]) for array in arrays):
@@ -78,11 +78,6 @@ def door(function: Callable[P, T]) -> Callable[P, T]:
     return read
 
 
-def _seen(value: object) -> str:
-    """A value by which a line of text is not spoilt: arrays and other carriers by their type."""
-    return f"{value!r:.40}" if isinstance(value, str | int | float) else f"of type {type(value).__name__}"
-
-
 def _check_array(name: str, value: Array) -> None:
     if isinstance(value, int | float | complex) and not hasattr(value, "shape"):
         if name not in _NUMBERS or isinstance(value, bool | complex):
@@ -90,13 +85,6 @@ def _check_array(name: str, value: Array) -> None:
         if isinstance(value, int) and abs(value) >= 2**1024:
             raise InputError(f"{name} is {value!r:.40}: it does not fit in float64; give an array")
         return
-    sequence = type(value) in (tuple, str, bytes) or hasattr(value, "append")  # a term of the kernel is a tuple
-    if isinstance(value, type) or sequence or not hasattr(value, "__add__"):
-        msg = (
-            f"got {type(value).__name__}: expected arrays of one library that implements the array-API standard, for "
-            f"example as {name}; convert lists with numpy.asarray(x, dtype=float)"
-        )
-        raise InputError(msg)
     check_kind(name, value)
 
 
@@ -131,4 +119,4 @@ def float64(name: str, values: object) -> numpy.ndarray:
             return numpy.array([float(each) for each in listed.flat]).reshape(listed.shape)
     except (TypeError, ValueError, ArithmeticError):
         pass
-    raise InputError(f"{name} is {_seen(values)}: the formulas need real numbers, in an array or a list")
+    raise InputError(f"{name} is {seen(values)}: the formulas need real numbers, in an array or a list")

@@ -153,6 +153,12 @@ def test_a_full_disk_under_standard_output_is_one_line() -> None:
     assert "free space" in done.stderr
 
 
+def test_python_without_docstrings_is_told() -> None:
+    done = subprocess.run([sys.executable, "-OO", "-m", "lngeom", "fold", "x"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("lngeom fold: python -OO drops docstrings")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_current_folder_that_is_gone_is_one_line(command: str, tmp_path: Path) -> None:
     words = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m lngeom {command}"

@@ -50,6 +50,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
     (lambda: batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
     (lambda: batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
+    (lambda: batch_norm(X, eps=np.ones((2, 1))), r"eps has shape \(2, 1\): a batch"),
     (lambda: batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
     (lambda: batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
     (lambda: IsotropicAngle(np.eye(2)), r"d is array.* an integer"),  # type: ignore[arg-type]
@@ -174,9 +175,14 @@ def test_every_function_reads_its_arrays(name: str, odd: str) -> None:
             assert np.array_equal(got, right) or (odd == "nothing" and np.size(got) == 0)
 
 
-@pytest.mark.parametrize("eps", [np.float32("nan"), np.ma.masked, np.float32(-1), Decimal("nan"), torch.tensor(0.1)])
+NUMBERS = [*map(np.float32, ("nan", -1)), np.ma.masked, Decimal("nan"), *map(torch.tensor, (0.1, -1.0))]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+@pytest.mark.parametrize("eps", [*NUMBERS, np.bool_(True), np.timedelta64(1), np.datetime64("nat"), "nested"])
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.endswith(" outside")])
 def test_every_function_reads_eps(name: str, eps: Any) -> None:
+    eps = ODD["nested"](X) if eps == "nested" else eps
     for each in (name, name.removesuffix(" outside")):
         with pytest.raises(lg.errors.InputError, match=r"eps|do not mix"):
             FUNCTIONS[each].call(data(4, 3), eps)
