@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -57,10 +56,12 @@ def _whole(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a draft beside ``path``; on leaving it is on the disk and takes the place of ``path`` at once.
 
-    If the block raises, ``path`` is left as it was and the draft is removed.
+    If the block raises, ``path`` is left as it was and the draft is removed. A device or a pipe is written in place.
     """
-    if not path.name:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        with _whole(path):
+            yield path
+        return
     draft = path.with_name(f".{path.name}.draft")
     try:
         with _whole(path):
