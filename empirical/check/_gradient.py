@@ -50,12 +50,13 @@ class GradientTrial(Outputs):
     ratio: np.ndarray = field(init=False)
     name: str
     cotangent: np.ndarray
+    passed: Gradients
     right: np.ndarray = field(init=False)
     bound: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         with np.errstate(all="ignore"):
-            low, high = self._of(self._floats())(self.cotangent)
+            low, high = self._of(self.passed)(self.cotangent)
             self.right, self.bound = (low + high) / 2, (high - low) / 2
             within = self._finite(self.got)
             ratio = np.where(within == self.right, 0, abs(within - self.right) / self.bound)
@@ -66,9 +67,6 @@ class GradientTrial(Outputs):
         """Infinities as the largest number: they are right where the exact value may be larger."""
         top = float(self.arithmetic.storage.largest)
         return np.clip(values, -top, top)
-
-    def _floats(self) -> Gradients:
-        return Gradients.of(self.x, self.base, self.arithmetic)
 
     def _of(self, passed: Gradients) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return {"x": passed.of_input, "gain": passed.of_gain, "bias": passed.of_bias}[self.name]
@@ -103,7 +101,7 @@ class GradientTrial(Outputs):
     def kept(self, dtype: str, *, whole: bool) -> bool:
         """Whether it is a derivative of `dtype` from the mean and root of the work, `whole` or rounded to it."""
         work = self.arithmetic.work
-        passed = Gradients.of(self.x, self.base, replace(self.arithmetic, storage=work))
+        passed = Gradients.of(self.passed.sample, self.base, replace(self.arithmetic, storage=work))
         if not whole:
             mean, unit = abs(self.base.exact(passed.sample)[0]), FORMATS[dtype].roundoff
             low, high = (rounded(end, dtype).astype(REAL) for end in (passed.low, passed.high))
@@ -276,10 +274,11 @@ def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> 
 
 def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:
     """A note if derivatives show a mean and a root that a half format held, which the bounds excuse."""
-    for name, where in (("x", "the backward pass: one error for the whole row"), ("gain", "d/dgain")):
+    wheres = ("x", "the backward pass: one error for the whole row"), ("gain", "d/dgain")
+    for name, where in wheres if FORMATS[dtype].bits < 24 else ():
         told = [trial for trial in trials if trial.name == name and trial.label == "ordinary rows"]
-        kept = {whole: all(trial.kept(dtype, whole=whole) for trial in told) for whole in (True, False)}
-        if FORMATS[dtype].bits < 24 and kept[False] and not kept[True]:
+        rounded, plain = (all(trial.kept(dtype, whole=whole) for trial in told) for whole in (False, True))
+        if rounded and not plain:
             return f"statistics kept in {dtype} for {where}"
     return None
 
@@ -312,8 +311,9 @@ def _gradient_at(
     if label.startswith(_ONE_SIGN):
         cotangent = abs(random) * (np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if _OF_GAIN in label else 1)
     base = claim.base(x.shape[-1])
+    passed = Gradients.of(x, base, claim.arithmetic)
     return [
-        GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent)
+        GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent, passed)
         for name, got in _computed(claim, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only).items()
     ]
 

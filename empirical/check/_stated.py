@@ -31,12 +31,12 @@ class Stated(Definition):
         """The values as float64 gives them."""
         return self._rows(sample, np.float64)[0]
 
-    def family(self, sample: Sample, arithmetic: Arithmetic) -> Family:
+    def family(self, sample: Sample, arithmetic: Arithmetic, columns: slice = slice(None)) -> Family:
         """All that is as near as the rounding of the function explains, in the format of the work."""
         exact, inexact = self._rows(sample, np.float64)
         work = np.float64 if arithmetic.work.bits > 24 else np.float32
         slack = _OTHER_WAYS * self._rows(sample, work)[1] + inexact
         one = np.ones((len(exact), 1), REAL)
         free = np.asarray(~np.isfinite(slack + exact).all(-1))
-        exact, slack = (np.where(free[:, None], 0, values) for values in (exact, slack))
+        exact, slack = (np.where(free[:, None], 0, values)[:, columns] for values in (exact, slack))
         return Family(exact, one, one, 0 * one, one[0], 0 * one[0], slack, free, arithmetic.storage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -56,12 +57,10 @@ def _whole(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a draft beside ``path``; on leaving it is on the disk and takes the place of ``path`` at once.
 
-    If the block raises, ``path`` is left as it was and the draft is removed. A device or a pipe is written in place.
+    If the block raises, ``path`` is left as it was and the draft is removed.
     """
-    if path.exists() and not path.is_file():
-        with _whole(path):
-            yield path
-        return
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     draft = path.with_name(f".{path.name}.draft")
     try:
         with _whole(path):

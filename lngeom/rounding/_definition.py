@@ -16,6 +16,8 @@ from ._formats import FORMATS
 Verdict = Literal["rounding", "unstable", "variant", "bug"]
 Statistics = Callable[[Sample], tuple[Array, Array]]
 Denominator = Callable[[Reals, float, Sample], Reals]
+_ALL = slice(None)
+_Several = tuple[Reals, ...]
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ class Definition:
             0 * one if self.bias is None else sample.numbers(self.bias),
         )
 
-    def family(self, sample: Sample, arithmetic: Arithmetic) -> Family:
-        """The outputs that a kernel of this definition may return, in fractions if the rows are."""
+    def family(self, sample: Sample, arithmetic: Arithmetic, columns: slice = _ALL) -> Family:
+        """The outputs that a kernel of this definition may return, in some columns, in fractions if the rows are."""
         sample = sample if self.prepare is None else Sample(self.prepare(sample.x))
         u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
         center, square, numerator = self.exact(sample)
@@ -123,34 +125,39 @@ class Definition:
                 vanishing = (p_high == numpy.inf) | (low + sample.number(Fraction(self.eps)) <= 0)
             vanishing |= ~_finite(self.reciprocal(square, sample))
             bounded = numpy.where(_finite(p_high), p_high, numpy.where(vanishing, 0, p_low))
-            slack = self._slack(sample, arithmetic, bounded, alpha)
             # A kernel that multiplies first may overflow on the way to a number.
             first = bounded * (numpy.max(abs(gain)) + 1) * (sample.largest + 1) > float(arithmetic.work.largest)
             free = (vanishing | first | ~_finite(high + alpha))[:, 0] | spread.unbounded(sample, arithmetic)
             size = numpy.max(numpy.abs(center + 0 * sample.x), axis=-1, keepdims=True)
             own = 0 if arithmetic.method == "two-pass" else 3 * u * size
             reach = alpha + own if self.centered else 0 * alpha
+            numerator, gain, bias = numerator[:, columns], gain[columns], bias[columns]
+            center = center[:, columns] if center.shape[-1:] == (sample.d,) else center
+            some = sample.x[:, columns], center, numerator, gain, bias
+            slack = self._slack(sample, arithmetic, (bounded, alpha), some)
             return Family(numerator, p_low, p_high, p_high * reach, gain, bias, slack, free, arithmetic.storage)
 
-    def _slack(self, sample: Sample, arithmetic: Arithmetic, scale: Reals, alpha: Reals) -> Reals:
-        """E without half an ulp of the output: `scale` bounds p, and `alpha` the error of the mean."""
-        center, _, numerator = self.exact(sample)
+    def _slack(self, sample: Sample, arithmetic: Arithmetic, bounds: _Several, columns: _Several) -> Reals:
+        """E without half an ulp of the output; `bounds` of p and of the error of the mean.
+
+        In some columns, which are those of x, the center and the numerator, and of gain and bias.
+        """
+        (scale, alpha), (x, center, numerator, gain, bias) = bounds, columns
         size = scale * (numpy.abs(numerator) + alpha)
         u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
-        gain, bias = self._affine(sample)
         first, rounded_bias = 0 * size, u * numpy.abs(bias)
         if self.centered and arithmetic.method != "two-pass":
-            first = scale * (FIRST_INPUT * numpy.abs(sample.x) + FIRST_MEAN * numpy.abs(center))
+            first = scale * (FIRST_INPUT * numpy.abs(x) + FIRST_MEAN * numpy.abs(center))
             rounded_bias = (FOLDED_BIAS + u) * rounded_bias
         cast = self.casts * sample.number(arithmetic.storage.roundoff)
         # What products lose below ω, times the factors that follow: deviations and outputs times the gain, inputs times
         # it before the scale, and the product of gain and scale before an input or the mean.
-        wide = numpy.abs(sample.x) + numpy.abs(numerator) + 2 * numpy.abs(center) + alpha + numpy.abs(bias)
+        wide = numpy.abs(x) + numpy.abs(numerator) + 2 * numpy.abs(center) + alpha + numpy.abs(bias)
         tiny = w * (abs(gain) * (4 * scale + 4) + 2 * scale + wide + 4)
         if self.casts:  # rounding to a narrow format may underflow too
             tiny = tiny + abs(gain) * sample.number(arithmetic.storage.tiny) * cast
         slack = numpy.abs(gain) * ((COMPONENT * u + cast + 4 * sample.noise) * size + u * first) + tiny + rounded_bias
-        return numpy.where(gain == 0, u * numpy.abs(bias) + w, slack)
+        return numpy.where(gain == 0, u * numpy.abs(bias) + w, slack) if (gain == 0).any() else slack
 
 
 def _finite(values: Reals) -> Reals:

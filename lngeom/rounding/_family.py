@@ -260,30 +260,37 @@ class Family:
     def fit(self, y: Reals) -> Fit:
         """The member of the family that comes closest to `y`, shape (n, d)."""
         y = numpy.asarray(y, dtype=REAL)
-        finite = numpy.isfinite(y)
+        finite, gain = numpy.isfinite(y), self.gain
         with numpy.errstate(all="ignore"):
-            value = numpy.where(finite, y, 0)
-            error, gain = self.tolerance(value), self.gain
+            value = y if finite.all() else numpy.where(finite, y, 0)
+            error, none, size = self.tolerance(value), gain == 0, numpy.abs(self.numerator)
             # Measured from p_low: beside a massive component, p n would round away what the smaller ones tell.
             rest, width = (value - self.bias) / gain - self.numerator * self.low, error / numpy.abs(gain)
-            # An overflow to infinity is right where the exact value may lie beyond the largest number.
-            top = float(self.storage.largest) * (1 - 2 * float(self.storage.roundoff))
-            size = numpy.abs(gain) * (numpy.abs(self.numerator) * self.high + self.reach) + numpy.abs(self.bias)
-            loose = (gain == 0) | (~finite & (size * (1 + 1e-3) >= top))
-            low = numpy.where(loose, -numpy.inf, rest - width)
-            high = numpy.where(loose, numpy.inf, rest + width)
+            loose = none
+            if (
+                value is not y
+            ):  # an overflow to infinity is right where the exact value may lie beyond the largest number
+                top = float(self.storage.largest) * (1 - 2 * float(self.storage.roundoff))
+                most = numpy.abs(gain) * (size * self.high + self.reach) + numpy.abs(self.bias)
+                loose = none | (~finite & (most * (1 + 1e-3) >= top))
+            low, high = rest - width, rest + width
+            if loose.any():
+                low, high = numpy.where(loose, -numpy.inf, low), numpy.where(loose, numpy.inf, high)
             more, q = _closest(self.numerator, low, high, self.low, self.high, self.reach)
             p, distance = self.low + more, numpy.abs(gain) * numpy.abs(more * self.numerator - q - rest)
-            distance = numpy.where(gain == 0, numpy.abs(self.bias - value), distance)
+            if none.any():
+                distance = numpy.where(none, numpy.abs(self.bias - value), distance)
             ratio = numpy.where(distance == 0, 0, distance / error)
-            ratio = numpy.where(finite, ratio, numpy.where(loose & (gain != 0), 0, numpy.inf))
-            # A row outside is judged by each component's own interval, where that tells.
-            width = error + numpy.abs(gain) * (self.reach + numpy.abs(self.numerator) * (self.high - self.low) / 2)
-            middle = gain * self.numerator * (self.low + self.high) / 2 + self.bias
-            alone = numpy.where(finite, numpy.abs(value - middle) / width, ratio)
-            alone = numpy.where(distance == 0, numpy.minimum(alone, 1), alone)
-            told = (numpy.max(ratio, axis=-1) > 1) & (numpy.max(alone, axis=-1) > 1)
-            ratio = numpy.where(told[:, None], alone, ratio)
+            if value is not y:
+                ratio = numpy.where(finite, ratio, numpy.where(loose & ~none, 0, numpy.inf))
+            if (outside := numpy.max(ratio, axis=-1) > 1).any():
+                # A row outside is judged by each component's own interval, where that tells.
+                width = error + numpy.abs(gain) * (self.reach + size * (self.high - self.low) / 2)
+                middle = gain * self.numerator * (self.low + self.high) / 2 + self.bias
+                alone = numpy.where(finite, numpy.abs(value - middle) / width, ratio)
+                alone = numpy.where(distance == 0, numpy.minimum(alone, 1), alone)
+                told = outside & (numpy.max(alone, axis=-1) > 1)
+                ratio = numpy.where(told[:, None], alone, ratio)
         ratio = numpy.where(self.free[:, None], 0, ratio / SLACK).astype(numpy.float64)
         return Fit(p[:, 0].astype(float), q[:, 0].astype(float), ratio)
 
@@ -328,7 +335,8 @@ def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, rea
     """
 
     def at(p: Reals, rows: Reals) -> tuple[Reals, Reals, Reals, Reals]:
-        return _emptiness(p, n[rows], low[rows], high[rows], reach[rows])
+        some = (n, low, high, reach) if len(rows) == len(n) else (n[rows], low[rows], high[rows], reach[rows])
+        return _emptiness(p, *some)
 
     # The largest |n_j| confines p to (max(|l_j|, |h_j|) + reach)/|n_j|, however wide its own range is.
     j = numpy.argmax(numpy.abs(n), axis=-1)[:, None]
@@ -338,18 +346,18 @@ def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, rea
     left, right = 0 * n[:, :1], ceiling + 0 * n[:, :1]
     every = numpy.arange(len(n))
     p = numpy.sqrt(numpy.maximum(p_low, 1e-300) * numpy.maximum(p_low + right, 1e-300)) - p_low + left
-    best, least = p.copy(), numpy.full_like(p, numpy.inf)
-    fl, sl = at(left, every)[:2]
-    fr, sr = at(right, every)[:2]
-    for edge, gap in ((left, fl), (right, fr)):
-        better = gap < least
-        best, least = numpy.where(better, edge, best), numpy.where(better, gap, least)
+    (fl, sl, *_), (fr, sr, *_), here = edges = at(left, every), at(right, every), at(p, every)
+    best, least, ends = p.copy(), numpy.full_like(p, numpy.inf), here[2] + here[3]
+    for edge, (gap, _, top, bottom) in zip((left, right), edges, strict=False):
+        news = (edge, best), (gap, least), (top + bottom, ends)
+        best, least, ends = (numpy.where(gap < least, new, old) for new, old in news)
     rows = every
     for _ in range(_CUTS):
-        gap, slope, top, bottom = at(p[rows], rows)
+        gap, slope, top, bottom = here
         better = gap < least[rows]
-        best[rows] = numpy.where(better, p[rows], best[rows])
-        least[rows] = numpy.where(better, gap, least[rows])
+        best[rows], least[rows], ends[rows] = (
+            numpy.where(better, new, old[rows]) for new, old in ((p[rows], best), (gap, least), (top + bottom, ends))
+        )
         falls = slope < 0
         left[rows], fl[rows], sl[rows] = (
             numpy.where(falls, new, old[rows]) for new, old in ((p[rows], left), (gap, fl), (slope, sl))
@@ -365,5 +373,5 @@ def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, rea
         if rows.size == 0:
             break
         p[rows] = meeting[rows]
-    top, bottom = at(best, every)[2:]
-    return best, numpy.clip((top + bottom) / 2, -reach, reach)
+        here = at(p[rows], rows)
+    return best, numpy.clip(ends / 2, -reach, reach)

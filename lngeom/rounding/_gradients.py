@@ -50,9 +50,9 @@ class Gradients:
     arithmetic: Arithmetic
 
     @classmethod
-    def of(cls, x: ArrayLike, layer: Definition, arithmetic: Arithmetic) -> "Gradients":
+    def of(cls, x: ArrayLike | Sample, layer: Definition, arithmetic: Arithmetic) -> "Gradients":
         """In extended precision; NaN or infinite where no bound exists."""
-        return cls._of(Sample(x), layer, arithmetic)
+        return cls._of(x if isinstance(x, Sample) else Sample(x), layer, arithmetic)
 
     @classmethod
     def exactly(cls, x: ArrayLike, layer: Definition, arithmetic: Arithmetic) -> "Gradients | None":

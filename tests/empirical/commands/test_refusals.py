@@ -168,14 +168,6 @@ def test_weights_without_numbers_are_refused() -> None:
         fold(network)
 
 
-def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDWR)
-    write_table(tmp_path / "pipe", [{"site": 1}])
-    assert (tmp_path / "pipe").is_fifo()
-    assert os.read(reader, 99) == b"site\n1\n"
-
-
 def test_a_folder_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = own_folder("x")
