@@ -518,7 +518,7 @@ def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
     for number, step in enumerate(_list(data["steps"])):
         keys = {"rule", "premises", "arguments", "hypotheses", "conclusion"}
         shaped = type(step) is dict and set(step) == keys
-        _need(shaped, f"step {number} has not the members {', '.join(sorted(keys))}", Malformed)
+        _need(shaped, f"step {number} does not have exactly the members {', '.join(sorted(keys))}", Malformed)
         stated, hypotheses = terms.formula(step["conclusion"]), terms.formulas(step["hypotheses"])
         used = [proved[_integer(premise, 0, number)] for premise in _list(step["premises"])]
         try:

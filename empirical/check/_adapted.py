@@ -85,7 +85,7 @@ def called(module: str, text: str) -> Callable[..., Any]:
     try:
         names = [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
     except SyntaxError as error:
-        raise InputError(f"--call {text!r} is no expression of Python: {error.msg}") from error
+        raise InputError(f"--call {text!r} is not a Python expression: {error.msg}") from error
     free = dict.fromkeys(name for name in names if name not in scope and not hasattr(builtins, name))
     odd = next((name for name in free if name != "x" and role(name) is None), None)
     if "x" not in free or odd is not None:

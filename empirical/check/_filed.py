@@ -171,5 +171,5 @@ def _call(form: str) -> tuple[str, list[str]]:
     found = re.fullmatch(r"\s*(\w+)\s*\(([\w\s,]*)\)\s*", form)
     names = [name.strip() for name in found[2].split(",")] if found else []
     if found is None or [role(name) for name in names[1:] if role(name) not in ("gain", "bias", "eps")] or not names[0]:
-        raise InputError(f"{form!r} is no call: write what your program takes, as f(x, gain, eps) or f(x, gain, bias)")
+        raise InputError(f"{form!r} is not a call: write what your program takes, as f(x, gain) or f(x, gain, eps)")
     return found[1], names

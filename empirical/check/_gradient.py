@@ -173,7 +173,7 @@ def _unbounded(named: Named, inputs: Inputs) -> Named:
     """The verdict on derivatives for which no bounds are derived: only that they are numbers where the outputs are."""
     if inputs.claim.kernel.form.filed:
         return replace(named, notes=(*named.notes, f"the derivatives were not examined: {_NO_BOUNDS}"))
-    claim, notes = inputs.claim, (*named.notes, f"the derivatives were only seen to be numbers: {_NO_BOUNDS}")
+    claim, notes = inputs.claim, (*named.notes, f"the derivatives were only checked to be numbers: {_NO_BOUNDS}")
     for label, rows in inputs.groups[claim.kernel.d]:
         x = claim.stored(rows)
         held = np.isfinite(claim.kernel.run(x)).all(-1)
@@ -216,7 +216,7 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
         if known and isinstance(inputs.claim.kernel.form.target, Fused):
             known = _HALVES.get(known, known)
         if not known and "gain" in names and (used := _used(inputs, trials)):
-            known = "d/dgain, " * (len(names) > 1) + f"in the place of the normalized value {used}"
+            known = "d/dgain, " * (len(names) > 1) + f"in place of the normalized value {used}"
     cause += f": {known}" if known else ""
     where = {trial.label for trial in wrong}
     if where <= _STRIDED and len(where) > 1:

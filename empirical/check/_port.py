@@ -246,5 +246,5 @@ def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
     elif said:
         verdict, reason = "not shown to be the same", said
     elif not gap <= bound:
-        verdict, reason = ("different", "no norm does otherwise by itself, the outputs do; no other layer is compared")
+        verdict, reason = ("different", "each norm alone agrees, but the outputs differ; no other layer is compared")
     return Examined(verdict, reason, (*told, line), ("weights by name", "inputs other than these", _LEFT))

@@ -35,7 +35,7 @@ def claimed(kernel: Kernel) -> Claim:
             raise InputError(f"{meant.kind} has no value at a row of d = {kernel.d}: {reason:.150}") from error
         return claim
     wanted = asked.kind or meant.kind
-    kind, eps, measured = _known(kernel, wanted, proof) or _inferred(kernel, wanted)
+    kind, eps, measured = _known(kernel, wanted, proof) or _inferred(kernel, wanted, proof)
     default = not eps and kernel.eps is None
     eps = meant.default_eps(kind, asked.dtype) if default or (asked.spec and kernel.eps is None) else eps
     return Claim(kernel, kind, eps, meant, proof, measured, default=default)
@@ -63,7 +63,7 @@ def _known(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, 
     return kind or proof.kind, eps, (proof.eps,) if proof.eps else ()
 
 
-def _inferred(kernel: Kernel, kind: str | None) -> tuple[str, float, tuple[float, ...]]:
+def _inferred(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, tuple[float, ...]]:
     """Kind and ε of what cannot be traced, where not given, and the ε that the kernel's behaviour shows."""
     x = rounded(probes(kernel.d, kernel.dtype), kernel.dtype).astype(np.float64)
     seen = None
@@ -75,8 +75,8 @@ def _inferred(kernel: Kernel, kind: str | None) -> tuple[str, float, tuple[float
         named = kernel.name.lower()
         kind = seen.kind if seen else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None
         if kind is None:
-            msg = f"{kernel.name} computes neither norm, and its name does not say which it should: give --kind"
-            raise InputError(msg)
+            what = f"{proof.text}, which is" if proof.certificates else f"{kernel.name} computes"
+            raise InputError(f"{what} neither norm, and its name does not say which it should be: give --kind")
     measured = (float(seen.eps),) if seen and seen.eps is not None and seen.eps > 0 else ()
     if kernel.eps is not None:
         return kind, kernel.eps, measured

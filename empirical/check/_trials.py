@@ -363,7 +363,7 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
     n, d = x.shape
     cube = x[: n // 2 * 2].reshape(2, -1, d)
     heads = np.stack([cube, -cube])
-    # All different, so that a row computed in the place of another one is seen.
+    # All different, so that a row computed in place of another one is seen.
     slow = kernel.form.interpreted or claim.meant.stated  # whose bounds are of one row at a time
     count = _MANY_INTERPRETED if slow else _MANY if d <= 1024 else _MANY_WIDE
     many = claim.stored(np.random.default_rng(d).normal(size=(count, d)))

@@ -112,12 +112,6 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
     return outcomes, loaded, errors
 
 
-_SHOWN = (
-    "a wrong output, on contiguous rows, of a module's function that holds no parameters, measured against LayerNorm "
-    "or RMSNorm; only that fits into a script, so copy the row from the verdict"
-)
-
-
 def _written(outcomes: list["Outcome"], options: Options) -> None:
     """Scripts, proofs and reports, where they are asked for."""
     from ..check import write_junit
@@ -135,7 +129,11 @@ def _written(outcomes: list["Outcome"], options: Options) -> None:
             raise InputError(f"{options.reproducer} is not written: no output was wrong, so there is no fault to show")
         scripts = [script for one in wrong if one.finding and (script := one.finding.point.reproducer)]
         if not scripts:
-            raise InputError(f"{options.reproducer} is not written: the fault of {wrong[0].name} is not {_SHOWN}")
+            raise InputError(
+                f"{options.reproducer} is not written: a script shows wrong outputs of a module's function without "
+                "parameters, on contiguous rows, against LayerNorm or RMSNorm, and nothing else; the fault of "
+                f"{wrong[0].name} is another, so copy the row from the verdict"
+            )
         options.reproducer.write_text(scripts[0], encoding="utf-8")
 
 

@@ -35,9 +35,7 @@ class Options(Rewrite):
 
     shift: float | None = option(None, "LayerNorm networks: add C to the entry of every stream", metavar="C")
     angle: float | None = option(
-        None,
-        "mean angle to 1: at every LayerNorm that has a writer of its own, or over all RMSNorms",
-        metavar="DEGREES",
+        None, "mean angle to 1: at every LayerNorm that has its own writer, or over all RMSNorms", metavar="DEGREES"
     )
     scale: float | None = option(None, "multiply everything written to the stream by C, and ε by C²", metavar="C")
     rotate: str | None = option(None, "a seed, or 'dominant' (RMSNorms: the mean direction becomes 1)", metavar="HOW")

@@ -30,10 +30,10 @@ from ._inputs import passages_for
 from ._measure import Measurement
 
 
-def _shards(given: Sequence[Passage], tokens: int) -> list[list[Passage]]:
+def _shards(passages: Sequence[Passage], tokens: int) -> list[list[Passage]]:
     """Neighbouring passages, so many tokens together."""
     shards: list[list[Passage]] = [[]]
-    for case in given:
+    for case in passages:
         if sum(c.tokens for c in shards[-1]) >= tokens:
             shards.append([])
         shards[-1].append(case)
@@ -72,7 +72,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     refuse_nan_weights(network)
     dtype = resolve_dtype(ablation.dtype, network.config, device)
     network.to(device=device, dtype=dtype)
-    given = passages_for(
+    passages = passages_for(
         network, source, corpus,
         tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
     )  # fmt: skip
@@ -84,11 +84,11 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         "device": device.type,
         "corpus": Path(corpus.spec).name if corpus.path else corpus.spec,
         "corpus_sha256": corpus.sha256(),
-        "tokens": sum(case.tokens for case in given),
-        "documents": len({case.document for case in given}),
+        "tokens": sum(case.tokens for case in passages),
+        "documents": len({case.document for case in passages}),
         **{name: getattr(ablation, name) for name in names},
         "weights_sha256": weights_sha256(network),
-        "cases_sha256": _passages_sha256(given),
+        "cases_sha256": _passages_sha256(passages),
     }
     run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"), results=("ablation.csv",))
     with run.claim():
@@ -96,16 +96,16 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         if run.begin(measured, about) == "done":
             console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
             return run
-        run.write_tokens(np.concatenate([case.labels for case in given]))
-        _measure(run, network, given, ablation, console)
+        run.write_tokens(np.concatenate([case.labels for case in passages]))
+        _measure(run, network, passages, ablation, console)
     return run
 
 
-def _passages_sha256(given: Sequence[Passage]) -> str:
+def _passages_sha256(passages: Sequence[Passage]) -> str:
     """Hash of all inputs and labels, with the document of each case."""
     arrays = (
         (f"{case.document} {name}", torch.from_numpy(np.ascontiguousarray(array)))
-        for case in given
+        for case in passages
         for name, array in sorted({**case.inputs, "labels": case.labels}.items())
     )
     return sha256_of_tensors(arrays)
@@ -126,11 +126,11 @@ def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
 
 
 def _measure(
-    run: RunDirectory, network: PreTrainedModel, given: list[Passage], ablation: Ablation, console: Console
+    run: RunDirectory, network: PreTrainedModel, passages: list[Passage], ablation: Ablation, console: Console
 ) -> None:
     changes, reason = plan_changes(network, directions=ablation.directions, sites=ablation.site_tokens > 0)
     single = {change for change in changes if len(change.norms) == 1}
-    shards = _shards(given, ablation.shard_tokens)
+    shards = _shards(passages, ablation.shard_tokens)
     before, work = 0, []
     for number, shard in enumerate(shards):
         mine = [c for c in changes if before < ablation.site_tokens or c not in single]

@@ -194,7 +194,7 @@ def describe_comparison(compared: Json) -> str:
 def failures(certificate: Json) -> list[str]:
     """The claims about weights that a certificate fails to show, one line each."""
     gauge = _amounts(certificate, "uniform") or _amounts(certificate, "scaled")
-    faults = [] if certificate["norms"] or certificate["moved"] or gauge else ["no norm is said to be folded"]
+    faults = [] if certificate["norms"] or certificate["moved"] or gauge else ["no norm is recorded as folded"]
     faults += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
@@ -299,16 +299,16 @@ def _amounts(certificate: Json, change: str) -> dict[str, float]:
     return {entry["parameter"]: float(entry["amount"]) for entry in certificate["maps"] if entry["change"] == change}
 
 
-def _beside(network: Any, planned: Any, known: Json, today: Json) -> list[str]:
+def _beside(network: Any, planned: Any, record: Json, today: Json) -> list[str]:
     """How a network and its certificate differ from what follows from the original, parameters aside."""
     wanted, got = (each.config.to_dict() for each in (planned.checkpoint, network))
     differing = [name for name in {*wanted, *got}.difference(_ABOUT) if wanted.get(name) != got.get(name)]
     faults = [f"config.json has another {name} than the original" for name in sorted(differing)]
     for field in ("norms", "moved", "entries"):
         stated = json.loads(json.dumps(today[field]))
-        faults += [f"the {field} of the certificate do not follow from the original"] * (known[field] != stated)
+        faults += [f"the {field} of the certificate do not follow from the original"] * (record[field] != stated)
     named = [
-        {entry["parameter"] for entry in each["maps"] if entry["change"] != "unchanged"} for each in (known, today)
+        {entry["parameter"] for entry in each["maps"] if entry["change"] != "unchanged"} for each in (record, today)
     ]
     return faults + [f"{name}: whether it changes follows from the original" for name in sorted(named[0] ^ named[1])]
 
@@ -335,24 +335,24 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[s
         raise ModelError(f"{msg}; fold the model again") from None
 
 
-def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, list[str]]:
-    if sha256_of(directory / _WORST) != known["worst_sha256"]:
+def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, list[str]]:
+    if sha256_of(directory / _WORST) != record["worst_sha256"]:
         raise ModelError(
             f"{directory / _WORST}: is damaged (the certificate has another SHA-256); fold the model again"
         )
-    original = load_network(find_model(model or known["location"], known["revision"]))
+    original = load_network(find_model(model or record["location"], record["revision"]))
     with np.load(directory / _WORST, allow_pickle=False) as arrays:
         rotation = arrays.get(_ROTATION)
         inputs = {name: torch.from_numpy(array) for name, array in arrays.items() if name != _ROTATION}
     try:
-        planned = _planned(original, known, rotation)
+        planned = _planned(original, record, rotation)
     except ModelError as error:
-        return known, [f"the original cannot be changed like that: {error}"]
+        return record, [f"the original cannot be changed like that: {error}"]
     source = find_model(str(directory))
     try:
         network = load_network(source)
     except LackingError as error:
-        return known, [str(error)]
+        return record, [str(error)]
     if type(network) is not type(original):
         raise ModelError(f"{directory}: is a {type(network).__name__}, the original a {type(original).__name__}")
     fields = {field: getattr(planned, field) for field in ("norms", "moved", "kept", "entries", "untied")}
@@ -360,13 +360,14 @@ def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, li
     compared, _ = compare(original, Fold(form, network, **fields), [inputs])
     hashes = {"original": weights_sha256(original), "folded": weights_sha256(network)}
     today = {
-        **known, **fields, "maps": certify_maps(original, planned, network), "weights_sha256": hashes,
+        **record, **fields, "maps": certify_maps(original, planned, network), "weights_sha256": hashes,
         "compared": {**compared, "inputs": "those of the largest difference"},
     }  # fmt: skip
     changed = [
         f"the weights of the {name} network are not those of the certificate"
         for name, digest in hashes.items()
-        if digest != known["weights_sha256"][name]
+        if digest != record["weights_sha256"][name]
     ]
     changed += stored_otherwise(source, network, planned.checkpoint)
-    return today, [*changed, *_beside(network, planned, known, today), *failures(today), *ruin(compared, guesses=False)]
+    changed += _beside(network, planned, record, today)
+    return today, [*changed, *failures(today), *ruin(compared, guesses=False)]

@@ -57,7 +57,7 @@ class Fold:
     """A folded network; made by :func:`fold`.
 
     Attributes:
-        model: The RMSNorm form: the class of the original, RMSNorm modules in the place of its LayerNorms, hooks
+        model: The RMSNorm form: the class of the original, RMSNorm modules in place of its LayerNorms, hooks
             that centre the stream at its nonlinear entries.
         checkpoint: The network that the stock class loads: the same parameters, its own LayerNorms. It shares them
             with `model`.
@@ -216,17 +216,17 @@ def refuse_difference(
     """Refuse a change that is not the network, in float64, on the inputs of the trace and on the longest it takes."""
     wide = copy.deepcopy(model).double()
     changed = change(wide)
-    given = [] if inputs is None else [inputs]
+    batches = [] if inputs is None else [inputs]
     with contextlib.suppress(ModelError):  # other networks than those of transformers have only the given inputs
-        given += [sample_inputs(model, length=length, seed=1) for length in (8, longest(model))]
-    for batch in given:
+        batches += [sample_inputs(model, length=length, seed=1) for length in (8, longest(model))]
+    for batch in batches:
         batch = mapped(dict(batch), lambda t: t.double() if t.is_floating_point() else t)
         before, *after = (tensors_of(network, batch) for network in (wide, *changed))
         for outputs in after:
             for right, got in zip(before, outputs, strict=True):
-                known = right.isfinite()
-                gap, size = (got - right)[known].abs(), right[known].abs()
-                if known.any() and not gap.max() <= agreement(torch.float64) * size.max():
+                finite = right.isfinite()
+                gap, size = (got - right)[finite].abs(), right[finite].abs()
+                if finite.any() and not gap.max() <= agreement(torch.float64) * size.max():
                     msg = f"{type(model).__name__} {refused}: its outputs would differ by {float(gap.max()):.3g}"
                     why = "a trace overlooks a writer or reader, or the change is too large for float64"
                     raise ModelError(f"{msg} of {float(size.max()):.3g}: {why}")
@@ -306,10 +306,10 @@ def untie(model: nn.Module, result: Fold) -> None:
 def _as_rms(module: Any, eps: float, *, affine: bool) -> RMSNorm:
     gain, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     width = module.normalized_shape[-1] if gain is None else len(gain)
-    made = RMSNorm(width, eps, gain=affine and gain is not None, bias=affine and bias is not None)
+    norm = RMSNorm(width, eps, gain=affine and gain is not None, bias=affine and bias is not None)
     if affine:
-        made.weight, made.bias = gain, bias
-    return made.train(module.training)
+        norm.weight, norm.bias = gain, bias
+    return norm.train(module.training)
 
 
 def rms_form(

@@ -65,7 +65,7 @@ def _reached(recorded: Trace, slot: int, axis: int) -> list[str]:
     for call, touched in Prober(recorded).stops(places, lambda t, _: t + 1):
         last = all(a == recorded.tensors[s].ndim - 1 for s, a in touched.items())
         if call.norm is None or call.norm.kind != "layernorm" or not last:
-            raise Refused(f"{call.name} in {call.module or 'the model'} reads it and is no LayerNorm")
+            raise Refused(f"{call.name} in {call.module or 'the model'} reads it and is not a LayerNorm")
         paths.append(call.norm.path)
     if any(number in places for number in recorded.results):
         raise Refused("it is an output of the model")
@@ -112,8 +112,8 @@ class Shifts:
         """The constants that make the mean angle to 𝟏 so many degrees, from the moments of what enters the norms."""
         amounts = dict.fromkeys(self.plan, 0.0)
         for name, paths in self.plan.items():
-            known = {p: sum(c for other, c in amounts.items() if p in self.reach[other]) for p in paths}
-            amounts[name] = _solve([states[p] + torch.tensor([known[p], 0.0]) for p in paths], degrees)
+            offsets = {p: sum(c for other, c in amounts.items() if p in self.reach[other]) for p in paths}
+            amounts[name] = _solve([states[p] + torch.tensor([offsets[p], 0.0]) for p in paths], degrees)
         return amounts
 
 
@@ -128,7 +128,7 @@ def find_shifts(model: nn.Module, *, each: bool) -> Shifts:
     recorded = trace(model, sample_inputs(model))
     free, reason = free_shifts(model, recorded)
     norms = [call.norm.path for call in recorded.calls if call.norm and call.norm.kind == "layernorm"]
-    plan, kept, done, last = dict[str, list[str]](), dict[str, str](), list[str](), None
+    plan, reasons, done, last = dict[str, list[str]](), dict[str, str](), list[str](), None
     for path in dict.fromkeys(norms):
         fresh = [name for name, paths in free.items() if path in paths and not set(done) & set(paths)]
         reached = any(path in free[name] for name in plan)
@@ -138,12 +138,12 @@ def find_shifts(model: nn.Module, *, each: bool) -> Shifts:
         elif reached and last is not None:
             plan[last].append(path)
         else:
-            kept[path] = f"no parameter shifts what it reads unseen: {reason}"
+            reasons[path] = f"no parameter shifts what it reads unseen: {reason}"
         done.append(path)
     if not plan:
-        what = next(iter(kept.values()), "it has no LayerNorm; the gauge of RMSNorms is a rotation, --rotate")
+        what = next(iter(reasons.values()), "it has no LayerNorm; the gauge of RMSNorms is a rotation, --rotate")
         raise ModelError(f"{type(model).__name__} has no gauge of shifts: {what}")
-    return Shifts(plan, free, kept)
+    return Shifts(plan, free, reasons)
 
 
 def shift(

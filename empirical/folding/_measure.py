@@ -19,15 +19,15 @@ class Measurement:
 
     Args:
         network: In evaluation mode.
-        given: The passages.
+        passages: The passages.
         batch: Tokens at once.
         base: Another measurement of the same passages, whose unchanged network is the one to compare with.
     """
 
     def __init__(
-        self, network: PreTrainedModel, given: Sequence[Passage], batch: int, base: "Measurement | None" = None
+        self, network: PreTrainedModel, passages: Sequence[Passage], batch: int, base: "Measurement | None" = None
     ) -> None:
-        self._network, self._batches = network, list(batches(list(given), batch))
+        self._network, self._batches = network, list(batches(list(passages), batch))
         self._base: list[tuple[Tensor, Tensor | None]] | None = None if base is None else base._unchanged()
 
     def _inputs(self, batch: list[Passage], encoded: Tensor | None) -> dict[str, Tensor | tuple[Tensor]]:
@@ -78,11 +78,11 @@ class Measurement:
     @staticmethod
     def _row(batch: list[Passage], log_p: Tensor, log_q: Tensor | None) -> np.ndarray:
         labels = torch.from_numpy(np.stack([case.labels for case in batch])).to(log_p.device)
-        known = labels != IGNORED
-        right = torch.where(known, labels, 0)[..., None]
+        mask = labels != IGNORED
+        right = torch.where(mask, labels, 0)[..., None]
 
         def summed(values: Tensor) -> Tensor:
-            return torch.where(known, values.double(), 0.0).sum(-1)
+            return torch.where(mask, values.double(), 0.0).sum(-1)
 
         loss = -log_p.gather(-1, right)[..., 0].double()
         kl, same = torch.zeros_like(loss), torch.ones_like(loss)
@@ -91,5 +91,5 @@ class Measurement:
             kl = (log_p.exp() * (log_p - log_q)).sum(-1)
             same = (log_p.argmax(-1) == log_q.argmax(-1)).double()
         documents = torch.tensor([case.document for case in batch], dtype=torch.float64)
-        columns = [documents, known.sum(-1).double(), summed(loss), summed(kl), summed(same)]
+        columns = [documents, mask.sum(-1).double(), summed(loss), summed(kl), summed(same)]
         return torch.stack([c.cpu() for c in columns], -1).numpy()

@@ -39,7 +39,7 @@ def _names_of_eps(model: Any, norms: list[FoundNorm], others: list[FoundNorm]) -
     (eps,) = {norm.eps for norm in norms} if len({norm.eps for norm in norms}) == 1 else (None,)
     names = [name for name, value in model.config.to_dict().items() if "eps" in name and value == eps]
     if len(names) != 1 or any(norm.eps == eps for norm in others):
-        raise Refused("its configuration has no ε of its own for the norms that read the stream")
+        raise Refused("its configuration has no separate ε for the norms that read the stream")
     return names
 
 

@@ -341,5 +341,5 @@ def _parameter(prober: Prober, slot: int) -> tuple[int, int] | None:
     maker = trace.maker.get(slot)
     if maker is None or len(maker.inputs) != 1 or maker.inputs[0] not in trace.parameters:
         return None
-    given, made = trace.tensors[maker.inputs[0]], trace.tensors[slot]
-    return (maker.inputs[0], 1) if given.ndim == 2 and torch.equal(given.mT, made) else None
+    stored, turned = trace.tensors[maker.inputs[0]], trace.tensors[slot]
+    return (maker.inputs[0], 1) if stored.ndim == 2 and torch.equal(stored.mT, turned) else None

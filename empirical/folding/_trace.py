@@ -29,7 +29,7 @@ def mapped(value: Any, change: Callable[[Any], Any], kind: type = Tensor) -> Any
 
 @dataclass(eq=False)
 class Call:
-    """One call: the function, its arguments with slot numbers in the place of tensors, the slots that it made."""
+    """One call: the function, its arguments with slot numbers in place of tensors, the slots that it made."""
 
     function: Callable[..., Any]
     args: Arguments
@@ -137,15 +137,15 @@ class _Recorder(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., object], types: object, args: tuple[Any, ...] = (), kwargs: Options | None = None
     ) -> object:
-        given: list[Tensor] = []
-        mapped([list(args), kwargs or {}], given.append)
-        given = [tensor for tensor in given if not tensor.is_inference()]  # whose writes are not counted
-        versions = [tensor._version for tensor in given]
+        tensors: list[Tensor] = []
+        mapped([list(args), kwargs or {}], tensors.append)
+        tensors = [tensor for tensor in tensors if not tensor.is_inference()]  # whose writes are not counted
+        versions = [tensor._version for tensor in tensors]
         result = func(*args, **(kwargs or {}))
         if not self._muted:
             assigns = func is Tensor.__setitem__
             self.record(_assigned if assigns else func, args, kwargs or {}, args[0] if assigns else result)
-            for tensor, version in zip(given, versions, strict=True):
+            for tensor, version in zip(tensors, versions, strict=True):
                 if tensor._version != version:
                     self._forget_aliases(tensor)
         return result

@@ -280,14 +280,14 @@ def load_model(source: ModelSource, **options) -> LoadedModel:
     >>> type(loaded.model).__name__, loaded.dtype, len(loaded.sites)
     ('GPT2Model', 'bfloat16', 3)
     """
-    given = LoadOptions(**options)
-    random = given.random_weights
-    config = load_config(source, random_weights=random) if given.config is None else given.config
-    place = resolve_device(given.device)
-    dtype = resolve_dtype(given.dtype, config, place)
+    plan = LoadOptions(**options)
+    random = plan.random_weights
+    config = load_config(source, random_weights=random) if plan.config is None else plan.config
+    place = resolve_device(plan.device)
+    dtype = resolve_dtype(plan.dtype, config, place)
     try:
         with _loading(source):
-            model, report = _drawn(config, given.seed, place, dtype) if random else _read(source, given, place, dtype)
+            model, report = _drawn(config, plan.seed, place, dtype) if random else _read(source, plan, place, dtype)
     except torch.cuda.OutOfMemoryError:
         msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
         raise ModelError(msg) from None
@@ -310,15 +310,15 @@ def _drawn(
 
 
 def _read(
-    source: ModelSource, given: LoadOptions, place: torch.device, dtype: torch.dtype
+    source: ModelSource, plan: LoadOptions, place: torch.device, dtype: torch.dtype
 ) -> tuple[PreTrainedModel, Json]:
     """A base model with the weights of its checkpoint, on its device, and what was reported of these."""
-    copies, parts = given.team
-    options: Json = {} if given.device_map is None else {"device_map": given.device_map}
+    copies, parts = plan.team
+    options: Json = {} if plan.device_map is None else {"device_map": plan.device_map}
     if parts > 1:
         options["distributed_config"] = _Teams(dp_replicate_size=copies, tp_size=parts, tp_plan="auto")
-    model, report = _pretrained(source, AutoModel, allow_pickle=given.allow_pickle, dtype=dtype, **options)
-    return (model.to(place) if given.device_map is None and parts == 1 else model), report
+    model, report = _pretrained(source, AutoModel, allow_pickle=plan.allow_pickle, dtype=dtype, **options)
+    return (model.to(place) if plan.device_map is None and parts == 1 else model), report
 
 
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:
@@ -348,8 +348,8 @@ def load_tokenizer(source: ModelSource) -> Any:
         with _quiet(), _gguf_once(source):
             tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))
         # Of a model saved without it transformers makes one that knows special tokens alone, and perhaps the space.
-        known = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
-        reason = "" if len(known) > 1 else "it knows special tokens alone"
+        ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
+        reason = "" if len(ordinary) > 1 else "it knows special tokens alone"
     except Exception as error:
         # As above.
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

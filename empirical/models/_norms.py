@@ -164,7 +164,7 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
     """
     if batch is not None and any(parameter.is_meta for parameter in model.parameters()):
         raise ModelError(f"{type(model).__name__}: weights on the device meta have no numbers; load it on a device")
-    known: Readings = {}
+    readings: Readings = {}
     modules = dict(model.named_modules())
     widths = {path: width for path, module in modules.items() if (width := _width(module)) is not None}
     seen = _Pass(widths)
@@ -175,7 +175,7 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
     for path in dict.fromkeys((*seen.calls, *modules)):
         module = modules[path]
         if path in widths:
-            reading = seen.held(path, module, _alone(module, widths[path], seen.vectors.get(path), known))
+            reading = seen.held(path, module, _alone(module, widths[path], seen.vectors.get(path), readings))
         else:
             reading = _other_shapes(module)
         if isinstance(reading, Reading):
@@ -239,16 +239,16 @@ def _other_shapes(module: nn.Module) -> str | None:
     return f"parameters of shape {shapes or 'none'}: no norm of one vector"
 
 
-def _alone(module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, known: Readings) -> Reading | str:
+def _alone(module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, readings: Readings) -> Reading | str:
     """The reading of a module that is called alone; a module of any width is tried at that of the pass."""
     free = not own_parameters(module) and not hasattr(module, "normalized_shape")
     d = vectors[0].shape[-1] if free and vectors is not None else width
     plain = (bool, int, float, str, tuple, type(None))
     settings = {name: repr(v) for name, v in vars(module).items() if isinstance(v, plain) and not name.startswith("_")}
     key = (type(module), d, tuple(own_parameters(module)), repr(sorted(settings.items())))
-    if key not in known:
-        known[key] = read(module, d) if d > 1 else "vectors of length 1"
-    return known[key]
+    if key not in readings:
+        readings[key] = read(module, d) if d > 1 else "vectors of length 1"
+    return readings[key]
 
 
 @contextmanager

@@ -109,18 +109,18 @@ def _called(module: nn.Module, x: np.ndarray, axis: int, flat: bool, *more: np.n
 
 def _named(values: np.ndarray, parameters: dict[str, Tensor], constant: float) -> tuple[str | None, float] | None:
     """Which parameter (perhaps plus 1) an array is, None for a constant one; nothing if it is none of them."""
-    known: list[tuple[str | None, float, np.ndarray | float]] = [(None, 0.0, constant)]
+    candidates: list[tuple[str | None, float, np.ndarray | float]] = [(None, 0.0, constant)]
     for name, parameter in parameters.items():
-        known += [(name, offset, exactly(parameter) + offset) for offset in (0.0, 1.0)]
-    off = [float(np.abs(values - value).max()) for _, _, value in known]
+        candidates += [(name, offset, exactly(parameter) + offset) for offset in (0.0, 1.0)]
+    off = [float(np.abs(values - value).max()) for _, _, value in candidates]
     best = int(np.argmin(off))
-    return known[best][:2] if off[best] <= _FIT else None
+    return candidates[best][:2] if off[best] <= _FIT else None
 
 
 def _eps(module: nn.Module, seen: float) -> float | None:
     """The number that the module keeps as its ε, where it agrees with what was seen; or one of two digits."""
-    kept = [value for value in vars(module).values() if isinstance(value, float)]
-    near = [value for value in kept if math.isclose(value, seen, rel_tol=1e-4, abs_tol=1e-18)]
+    floats = [value for value in vars(module).values() if isinstance(value, float)]
+    near = [value for value in floats if math.isclose(value, seen, rel_tol=1e-4, abs_tol=1e-18)]
     if near:
         return min(near, key=lambda value: abs(value - seen))
     short = float(f"{seen:.2g}")
@@ -216,45 +216,45 @@ def read(module: nn.Module, d: int) -> Reading | str:
 def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:
     """Kind, ε and parameters: those that its outputs show, or those of a proof where these leave a choice."""
     off, kind = _distance(x, z)
-    told: Reading | str | None = None
+    reading: Reading | str | None = None
     if off < _FAR:
-        shown, certain = _shown(module, x, z, axis)
-        told = _held(module, x, z, shown)
-        if not (certain and isinstance(told, Reading)) and (proved := _proved(module, x.shape[-1], axis)):
-            told = _held(module, x, z, proved)
-    return told or f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
+        first, certain = _shown(module, x, z, axis)
+        reading = _held(module, x, z, first)
+        if not (certain and isinstance(reading, Reading)) and (proved := _proved(module, x.shape[-1], axis)):
+            reading = _held(module, x, z, proved)
+    return reading or f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
 
 
-def _held(module: nn.Module, x: np.ndarray, z: np.ndarray, told: Reading | str | None) -> Reading | str | None:
+def _held(module: nn.Module, x: np.ndarray, z: np.ndarray, reading: Reading | str | None) -> Reading | str | None:
     """The reading with its ratio to the bound, or why it is none."""
-    if not isinstance(told, Reading) or told.placement == "outside":
-        return told
+    if not isinstance(reading, Reading) or reading.placement == "outside":
+        return reading
     fewest, most = _CHECKED
-    rows = np.linspace(0, len(x) - 1, max(fewest, min(most, _COMPONENTS // told.d))).astype(int)
-    values = affine(module, told.gain, told.gain_offset, told.bias, told.d)
-    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=told.kind, eps=told.eps, dtype="float32")
+    rows = np.linspace(0, len(x) - 1, max(fewest, min(most, _COMPONENTS // reading.d))).astype(int)
+    values = affine(module, reading.gain, reading.gain_offset, reading.bias, reading.d)
+    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=reading.kind, eps=reading.eps, dtype="float32")
     if not ratio <= 1:
         far = f"its outputs are {ratio:.3g} times the bound of rounding away"
-        return f"a {told.kind} with eps {told.eps:.3g}, but {far}"
-    return replace(told, ratio=ratio)
+        return f"a {reading.kind} with eps {reading.eps:.3g}, but {far}"
+    return replace(reading, ratio=ratio)
 
 
 def _shown(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> tuple[Reading | str | None, bool]:
     """The reading that its outputs show, and whether they leave no other: an ε below what they resolve, for example."""
-    shown = behaviour(x, z, 2.0**-24)
-    if shown is None or shown.eps is None:
+    fit = behaviour(x, z, 2.0**-24)
+    if fit is None or fit.eps is None:
         return None, False
     parameters = own_parameters(module)
-    gain, bias = _named(shown.gain, parameters, 1.0), _named(shown.bias, parameters, 0.0)
+    gain, bias = _named(fit.gain, parameters, 1.0), _named(fit.bias, parameters, 0.0)
     if gain is None or bias is None or bias[1]:
         what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
-        return f"a {shown.kind} with eps {shown.eps:.3g}, but its {what}", False
-    known = _eps(module, shown.eps)
-    eps = shown.eps if known is None else known
-    placement = "outside" if shown.placement == "outside" and eps > 0 else "inside"
-    error = shown.error * 2.0**24
-    reading = Reading(shown.kind, placement, eps, x.shape[-1], axis, gain[0], gain[1], bias[0], error)
-    return reading, bool(known) and placement == "inside"
+        return f"a {fit.kind} with eps {fit.eps:.3g}, but its {what}", False
+    stored = _eps(module, fit.eps)
+    eps = fit.eps if stored is None else stored
+    placement = "outside" if fit.placement == "outside" and eps > 0 else "inside"
+    error = fit.error * 2.0**24
+    reading = Reading(fit.kind, placement, eps, x.shape[-1], axis, gain[0], gain[1], bias[0], error)
+    return reading, bool(stored) and placement == "inside"
 
 
 def _proved(module: nn.Module, d: int, axis: int) -> Reading | None:

@@ -51,14 +51,14 @@ class ModelSource:
 
     def arguments(self) -> Json:
         """Keyword arguments that every ``from_pretrained`` takes; remote code is never trusted."""
-        given: Json = {"trust_remote_code": False}
+        options: Json = {"trust_remote_code": False}
         if self.gguf_file is not None:
-            given["gguf_file"] = self.gguf_file
+            options["gguf_file"] = self.gguf_file
         if self.revision is not None:
-            given["revision"] = self.revision
+            options["revision"] = self.revision
         if self.is_local:
-            given["local_files_only"] = True
-        return given
+            options["local_files_only"] = True
+        return options
 
     def files(self) -> list[Path]:
         """The local files that define the model: configuration, tokenizer, weights, those that config.json or an
@@ -163,8 +163,8 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
             raise ModelError(f"model {spec!r}: the directory has no config.json; save it with model.save_pretrained")
         source = ModelSource(spec, str(path))
     elif spec.lower() in KNOWN_MODELS:
-        known = KNOWN_MODELS[spec.lower()]
-        return ModelSource(spec.lower(), known.hub_id, revision=revision, known=known)
+        entry = KNOWN_MODELS[spec.lower()]
+        return ModelSource(spec.lower(), entry.hub_id, revision=revision, known=entry)
     elif path.exists():
         raise ModelError(f"model {spec!r}: is not a directory; give one with config.json, a .gguf file, or a hub id")
     elif spec.startswith((".", "~", os.sep)) or not _HUB_ID.fullmatch(spec):

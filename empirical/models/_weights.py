@@ -29,8 +29,8 @@ _STACKS = re.compile(r"n_layers?|num_(hidden_)?layers|(num_)?(en|de)coder_layers
 
 
 def _some(names: Collection[str]) -> str:
-    shown = ", ".join(sorted(names)[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+    first = ", ".join(sorted(names)[:3])
+    return first if len(names) <= 3 else f"{first} and {len(names) - 3} more"
 
 
 def _block(name: str) -> int:
@@ -159,9 +159,9 @@ def _hidden(source: ModelSource, model: PreTrainedModel) -> Iterator[str]:
     endings = {".".join(name.split(".")[-2:]) for name in own}
     for path in _files(source, model.config) if source.gguf_file is None and patterns else ():
         for name, _, _ in _stored(path):
-            known = own & {name, name.removeprefix(prefix), prefix + name}
+            namesakes = own & {name, name.removeprefix(prefix), prefix + name}
             ending = ".".join(name.split(".")[-2:])
-            if not known and ending in endings and any(re.search(pattern, name) for pattern in patterns):
+            if not namesakes and ending in endings and any(re.search(pattern, name) for pattern in patterns):
                 yield name
 
 

@@ -19,7 +19,7 @@ _GAUGES, _STATES, _EPS = 4, (12, 6, 8), 0.1
 
 @dataclass(frozen=True)
 class Gauge:
-    """x ↦ c·Qx + (w·x + s)𝟏, with c²ε in the place of ε, before a norm layer that gets another gain and bias.
+    """x ↦ c·Qx + (w·x + s)𝟏, with c²ε in place of ε, before a norm layer that gets another gain and bias.
 
     By the theorems gauge.complete and gauge.complete_rms readers undo this and nothing else: with LayerNorms an
     orthogonal `rotation` Q with Q𝟏 = 𝟏, any `along` w and `shift` s, with RMSNorms any orthogonal Q, w = 0 and s = 0.

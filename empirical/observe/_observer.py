@@ -192,9 +192,7 @@ class Observer:
         with _FIRST:
             self._thread = self._thread or here
         if self._thread != here:
-            raise InputError(
-                "the model runs in two threads under one observer: give each thread an observer of its own"
-            )
+            raise InputError("the model runs in two threads under one observer: give each thread its own observer")
 
     def _membership(self, site: NormSite, shape: Shape, device: torch.device) -> Tensor:
         """Bucket of each vector: bool, (2, sequences, positions · heads)."""

@@ -194,7 +194,8 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
             for gain, bias in itertools.product(gains, biases):
                 tied = bias.used if bias.used != gain.used else ()
                 used = [*argument.used, *gain.used, *tied]
-                if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
+                after = (part.value and part.value(ground) for part in (gain, bias))
+                if len(used) == len(set(used)) and _agree(_affine(y, *after), output):
                     value = _composed(function, (inner, gain, bias), eps)
                     exact = plain and argument.plain and gain.plain and bias.plain
                     affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
@@ -213,10 +214,6 @@ def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affin
 
 
 _NONE = Part("", None, (), True)
-
-
-def _values(ground: Ground, *parts: Part) -> list[Parameter]:
-    return [part.value and part.value(ground) for part in parts]
 
 
 _ALIKE = 2.0**-26

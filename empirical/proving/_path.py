@@ -124,7 +124,8 @@ class Path:
     def scales(self) -> tuple[float, ...]:
         """Factors of the settings at which it is looked at; where a setting decides a branch, many."""
         settings = {name for name in self.program.literals.values if not self.program.literals.is_constant(name)}
-        asked = {name for value, *_ in self.trace.sizes_asked for _, name in _named(value)}
+        terms = [value for value, *_ in self.trace.sizes_asked]
+        asked = {atom[1] for atom in kernel.atoms_of(terms) if len(atom) == 2}
         return tuple(2.0**k for k in (0, -8, 8, -16, 16, 24, -40)) if settings & asked else (1.0,)
 
     def alone(self, hypotheses: set[Formula]) -> int | None:
@@ -149,11 +150,11 @@ class Path:
         sign = {"=": "=≠", "!=": "≠=", ">": ">≤", ">=": "≥<"}[relation][not yes]
         if all(c < 0 for _, c in left):
             left, right, sign = -left, -right, sign.translate(str.maketrans("><≥≤", "<>≤≥"))
-        return f"{self._words(left)} {sign} {self._words(right)}"
+        return self.words(f"{kernel.text(left)} {sign} {kernel.text(right)}")
 
-    def _words(self, term: kernel.Term) -> str:
-        """A term with the numbers that stand for constants."""
-        text, literals = kernel.text(term), self.program.literals
+    def words(self, text: str) -> str:
+        """The text of a term or formula with the numbers that stand for constants."""
+        literals = self.program.literals
         for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
             text = text.replace(kernel.text(kernel.scalar(name)), literals.text(name))
         text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
@@ -170,7 +171,3 @@ def is_taken(trace: Trace, d: int) -> bool:
 
 
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-
-
-def _named(value: kernel.Term) -> set[tuple[str, ...]]:
-    return {atom for atom in kernel.atoms_of([value]) if len(atom) == 2}

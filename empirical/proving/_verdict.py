@@ -106,7 +106,8 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     facts = path.facts
     defined, undefined = path.obligations(path.trace)
     ranges = (", proved for d > 1" if SEVERAL in fact.hypotheses else ", proved" for fact in defined)
-    shown = tuple(f"{kernel.formula(fact.conclusion)}{text}" for fact, text in zip(defined, ranges, strict=True))
+    texts = (path.words(kernel.formula(fact.conclusion)) for fact in defined)
+    shown = tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True))
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     unused = [] if path.single else unused
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
@@ -120,7 +121,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
         other = [] if kind else [_expected(path, each) for each in ("layernorm", "rmsnorm") if each != expected.kind]
         point = counterexample(path, expected)
         if point is None or any(counterexample(path, each) is None for each in other):
-            msg = f"{path.program.name} is none of the known definitions, and no point tells"
+            msg = f"{path.program.name} equals none of the known definitions, and no point was found where it differs"
             return Proof("not traced", msg, **common)
         return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
     if undefined:
@@ -137,7 +138,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     exact = candidate.exact and alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     if alone is None and path.trace.builds:
-        reach += f" in the place of the {path.trace.builds} that it was built with"
+        reach += f" in place of the {path.trace.builds} that it was built with"
     if not all(path.excludes(trace) for trace in path.raised):
         reach += " but for sizes that are not examined"
     trace, output = path.again(RecordedGround(Table(), single=path.single))
@@ -275,7 +276,7 @@ def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, 
     Options are those of :func:`prove`; a `stated` definition, its name and function, is the one that is meant.
     """
     if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
-        return Proof("not traced", "what a compiler made of it is not what is written")
+        return Proof("not traced", "it is compiled, and the compiled code may differ from the source")
     if framework == "keras" and hasattr(target, "get_config"):
         target, framework = tracing.keras_function(target)
     front = getattr(target, "front", None)  # a norm of a file brings its own

@@ -69,5 +69,5 @@ def _text(record: object) -> str:
         seen = sorted(record) if isinstance(record, dict) else type(record).__name__
         raise CorpusError(f"no string under 'text', seen {seen}; rename the field")
     if not text.isascii() and _HALF.search(text):
-        raise CorpusError("half of a surrogate pair is no character; encode as UTF-8")
+        raise CorpusError("half of a surrogate pair is not a character; encode as UTF-8")
     return text

@@ -1,4 +1,4 @@
-"""Arrays of one arbitrary row: a carrier's value whose axes have labels in the place of sizes."""
+"""Arrays of one arbitrary row: a carrier's value whose axes have labels in place of sizes."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _asking(trace: Trace, kind: type, jax: Any) -> contextlib.AbstractContextMan
         try:
             return QUESTIONS[name](*map(number, values))
         except (AttributeError, KeyError, TypeError):
-            return trace.refuse(f"a size is asked for {name}")
+            return trace.refuse(f"the attribute {name} of a size is read")
 
     return asking(trace, kind, [*QUESTIONS, "__pow__"], answer)
 

@@ -50,7 +50,7 @@ class TorchFront(Front):
         except RuntimeError as error:
             with torch.no_grad():
                 output = function(*arguments)
-            self.excluded = f"where gradients are asked for ({str(error).partition('.')[0]})"
+            self.excluded = f"where gradients are recorded ({str(error).partition('.')[0]})"
             return output
 
     def knows(self, name: str) -> bool:
@@ -267,7 +267,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
 
 
 def _with_dimension(tensor: torch.Tensor, d: Num | int) -> torch.Tensor:
-    """A parameter of dimension `d` in the place of one whose only axis of more than one component has its own."""
+    """A parameter of dimension `d` in place of one whose only axis of more than one component has its own."""
     if not isinstance(d, Num):
         return torch.nn.Parameter(torch.empty([d if n > 1 else 1 for n in tensor.shape]))
     return raised(filled(d.trace, 1, [(FEATURE,) if n > 1 else () for n in tensor.shape], "float32"))

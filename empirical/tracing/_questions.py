@@ -77,7 +77,7 @@ def asking(trace: Trace, kind: type, names: Iterable[str], answer: Answer) -> It
     def attribute(size: object, name: str) -> object:
         if (name.startswith("__") and name != "__class__") or not is_program():
             return object.__getattribute__(size, name)
-        return int if name == "__class__" else trace.refuse(f"a size is asked for {name}")
+        return int if name == "__class__" else trace.refuse(f"the attribute {name} of a size is read")
 
     methods = {**asked(kind, names, answer), "__getattribute__": attribute}
     with mock.patch.multiple(kind, create=True, **methods):  # pyright: ignore[reportCallIssue, reportArgumentType]

@@ -84,7 +84,7 @@ class Num:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__") or name in ("arr", "item", "dtype", "ndim", "shape"):  # what frameworks look for
             raise AttributeError(name)
-        self.trace.refuse(f"{self._text()} is asked for its {name}")
+        self.trace.refuse(f"{self._text()} has its attribute {name} read")
 
     def __deepcopy__(self, memo: object) -> Num:
         return self

@@ -96,7 +96,7 @@ class Tensor(torch.Tensor):
         return self.arr.trace.refuse("rows or components are read one by one")
 
     def __len__(self) -> NoReturn:
-        return self.arr.trace.refuse("the number of rows is asked for")
+        return self.arr.trace.refuse("the number of rows is read")
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"<traced tensor with axes {self.arr.axes}>"
@@ -356,7 +356,7 @@ def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Ar
 @operation("type")
 def _type(x: Arr, dtype: str | None = None) -> Arr:
     if dtype is None:
-        x.trace.refuse("the name of its type is asked for")
+        x.trace.refuse("the name of its type is read")
     return x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype))
 
 

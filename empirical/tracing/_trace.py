@@ -84,7 +84,7 @@ class Trace:
         given: What the program read that is no argument: names and values of options, globals, attributes.
         sources: Every function of the program that ran, by its name.
         unexamined: Circumstances that this run says nothing about.
-        valued: Whether it wants a number in the place of a symbol.
+        valued: Whether it wants a number in place of a symbol.
         builds: The sizes of the objects that stand for those of every size.
         blocks: Whole numbers that kernels get, each with one that it may be for a dimension.
         parts: Which components a slice takes, each with the 0s and 1s that it is for a dimension.

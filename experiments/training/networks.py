@@ -38,7 +38,7 @@ class UNorm(nn.Module):
 
 
 def _with_u_norms(model: GPT2LMHeadModel, seed: int) -> GPT2LMHeadModel:
-    """The network with a u-Norm in the place of each LayerNorm; its weights stay as they are."""
+    """The network with a u-Norm in place of each LayerNorm; its weights stay as they are."""
     base = model.transformer
     for module in [base, *base.h]:
         for name, child in list(module.named_children()):

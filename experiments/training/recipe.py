@@ -8,7 +8,7 @@ from lngeom.errors import InputError
 from lngeom.options import REQUIRED, option, seed
 
 Norm = Literal["layer", "rms", "u"]
-"""LayerNorm or RMSNorm; or the control arm: a random direction u in the place of 1."""
+"""LayerNorm or RMSNorm; or the control arm: a random direction u in place of 1."""
 
 Optimizer = Literal["adamw", "sgd"]
 """AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the gradient)."""

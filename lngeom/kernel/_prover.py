@@ -114,7 +114,7 @@ def _told(left: Term, goal: Formula, unknown: set[Formula]) -> str:
     subtracted = (monomial for monomial, c in left if c < 0 and monomial and all(k % 2 == 0 for _, k in monomial))
     squares = [text(Term({monomial: Fraction(1)})) for monomial in subtracted]
     if squares and not unknown:
-        return f"{rest}; what is missing may be a bound of {min(squares, key=lambda square: (len(square), square))}"
+        return f"{rest}; a bound of this may be missing: {min(squares, key=lambda square: (len(square), square))}"
     return rest
 
 

@@ -178,7 +178,7 @@ _EPS = (
 _SCALE = (
     _by("scale", "square root missing (divided by the variance)", lambda v, e, s: v + e),
     _by("scale", "square root taken twice", lambda v, e, s: scale(scale(v, eps=e), eps=0)),
-    _by("scale", "standard deviation in the place of the variance (root taken twice)",
+    _by("scale", "standard deviation in place of the variance (root taken twice)",
         lambda v, e, s: scale(scale(v, eps=0), eps=e)),
     _by("scale", "not divided by the root", lambda v, e, s: numpy.ones_like(v)),
     _by("scale", "multiplied by the root instead of divided", lambda v, e, s: 1 / scale(v, eps=e)),

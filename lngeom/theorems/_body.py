@@ -52,7 +52,7 @@ def kinds_of(body: Callable[..., object]) -> dict[str, str]:
         kind = getattr(parameter.annotation, "__metadata__", ("",))[0]
         if kind not in ("vector", "scalar", "epsilon") or parameter.default is not parameter.empty:
             raise BodyError(
-                f"{body.__name__}: {parameter} is no parameter of a theorem: write {name}: Vector, Scalar or Epsilon"
+                f"{body.__name__}: {parameter} is not a parameter of a theorem: write {name}: Vector, Scalar or Epsilon"
             )
         kinds[name] = kind
     return kinds

@@ -38,7 +38,7 @@ class Run(Asker):
             raise BodyError(f"the body returns {returned}: write `assert` in place of `return`")
         if self.pending:
             left = ", ".join(map(str, self.pending.values()))
-            raise BodyError(f"nobody asks whether {left}: assert each statement by itself")
+            raise BodyError(f"nothing asserts that {left}: assert each statement separately")
         if self.open:
             raise BodyError(
                 "var and std divide by d in NumPy and by d − 1 in PyTorch: say correction=, or call one of the two"

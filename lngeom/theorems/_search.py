@@ -77,7 +77,7 @@ class Search:
         zeros = {name: (0,) * d if kind == "vector" else 0 for name, kind in self.kinds.items()}
         values = {name: fractions(value) for name, value in (zeros | dict(at)).items()}
         if values.keys() != self.kinds.keys() or not self._refuted(d, values, total=False):
-            raise CheckError(f"{numbers_of(values, d)} is no counterexample to {self.variant.label!r}: give another")
+            raise CheckError(f"{numbers_of(values, d)} is not a counterexample to {self.variant.label!r}: give another")
         return Refutation(d, values)
 
     def small(self, *, total: bool) -> tuple[int, Values] | None:

@@ -42,7 +42,7 @@ class Statement:
         return self.run.answer(self)
 
     def __eq__(self, other: object) -> bool:
-        raise BodyError("a statement is compared: assert each statement by itself")
+        raise BodyError("a statement is compared: assert each statement separately")
 
     def __iter__(self) -> NoReturn:
         raise BodyError("a statement of a vector is of all its components: any() and all() have no meaning")

@@ -229,7 +229,7 @@ class Theorem:
         self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool, searched: bool = True
     ) -> Proved:
         """One assert; a remainder and a proof of one's own are for the last one."""
-        names = {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()}
+        names = {n: (kernel.vector if kind == "vector" else kernel.scalar)(n) for n, kind in self.kinds.items()}
         names |= {"goal": goal, "given": given}
         if last and self.own_proof is not None:
             proof = _call(self.own_proof, names)
@@ -257,10 +257,6 @@ class Theorem:
             with contextlib.suppress(ProofError):
                 return kernel.search(goal, *facts, *more, *map(kernel.assume, self.implied))
         raise error
-
-
-def _atom(name: str, is_vector: bool) -> kernel.Term:
-    return kernel.vector(name) if is_vector else kernel.scalar(name)
 
 
 def _recorded(statement: Statement) -> Formula:
@@ -318,7 +314,7 @@ def _loaded(file: Path) -> ModuleType:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{file} is no Python file")
+        raise InputError(f"{file} is not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent))
     try:

@@ -87,7 +87,7 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
             refuted = ProofError("\n".join(told(refutation, fully=False)[:2]))
             refuted.add_note(f"{_DUMP}{error}")
             raise refuted.with_traceback(error.__traceback__) from refutation
-        hint = next((f"; what is missing may be {formula(fact)}" for fact in error.hints if _true(theorem, fact)), "")
+        hint = next((f"; this may be missing: {formula(fact)}" for fact in error.hints if _true(theorem, fact)), "")
         unproved = ProofError(
             f"no proof found, though it is true at {counts.models} exact models of {len(counts.dimensions)} dimensions "
             f"(tried {tried}){hint}; help the prover by `lemmas`, a `remainder` or a `proof`, or by an assert that "

@@ -55,7 +55,7 @@ def read(file: Path) -> list[ProofCertificate]:
             bounded(data)
     except (ValueError, Malformed) as error:
         raise InputError(
-            f"{file} is no file of certificates: {error}; `lngeom check --certificate FILE` writes them"
+            f"{file} is not a file of certificates: {error}; `lngeom check --certificate FILE` writes them"
         ) from error
     except Refused as error:
         raise CheckError(f"{data['id']} is not proved by {file}: {error}") from error

@@ -177,8 +177,8 @@ def _page(evidence: Evidence, *, verbose: bool) -> str:
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
         + f", {evidence.steps} step{'s' * (evidence.steps != 1)} confirmed by the checker, true at {evidence.models} "
-        f"exact models, {evidence.measured} times within the error bound in floats; {evidence.arrays} numbers of arrays "
-        "are those of floats" * ok,
+        f"exact models, {evidence.measured} times within the error bound in floats; {evidence.arrays} numbers of "
+        "arrays are those of floats" * ok,
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: of every d and all values",
     ]

@@ -8,6 +8,7 @@ import pytest
 
 from empirical.models import find_model, load_tokenizer
 from empirical.runs import RunDirectory
+from lngeom.cli import main
 
 from ..empirical.conftest import smollm as smollm, wikipedia as wikipedia
 
@@ -38,6 +39,19 @@ def execute(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in names() if name not in MEASURING])
 def test_page_prints_what_it_says(name: str) -> None:
     execute(name)
+
+
+def test_the_first_screen_is_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screens = [(DOCS / page).read_text(encoding="utf-8") for page in ("guides/check.md", "index.md", "../README.md")]
+    (tmp_path / "mykernels.py").write_text(screens[0].partition("```python\n")[2].partition("```")[0])
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "mykernels:rms_norm"]) == 0
+    printed = capsys.readouterr().out
+    for screen in screens:
+        shown = screen.partition("$ lngeom check mykernels:rms_norm\n")[2].partition("```")[0]
+        assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"{shown}\n{printed}"
 
 
 @pytest.mark.real_data

@@ -62,7 +62,7 @@ def test_a_constant_vector_whose_mean_rounds_is_constant(library: Any, dtype: st
     for eps in (1e-5, 1e-12, 1e-40):
         assert bool((lg.layer_norm(x, eps=eps) == 0).all())
         assert float(relative_radius(x, eps=eps)) == 0
-        # LN(x) = 0, so that the distance is a component of RMS(x), with the mean, one sum more, in the place of c.
+        # LN(x) = 0, so that the distance is a component of RMS(x), with the mean, one sum more, in place of c.
         slack = 2 * float(error_bound(np.asarray(x), eps=eps, centered=False).max())
         stored = float(x[0])
         assert slack < 1 / 8

@@ -103,7 +103,7 @@ def factors(branch: Any, norm: nn.LayerNorm, x: Tensor, heads: int) -> tuple[flo
 
 
 def swapped(norm: nn.LayerNorm, x: Tensor) -> Tensor:
-    """RMSNorm with gain and bias in the place of a LayerNorm."""
+    """RMSNorm with gain and bias in place of a LayerNorm."""
     return lngeom.rms_norm(x, norm.weight, norm.bias, eps=norm.eps)
 
 

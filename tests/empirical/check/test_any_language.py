@@ -89,7 +89,7 @@ def test_a_file_of_bfloat16_has_its_bits(tmp_path: Path) -> None:
 def test_bad_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give --kind and --eps"):
         write_inputs(tmp_path, "f(x)", kind="rmsnorm")
-    with pytest.raises(InputError, match="is no call"):
+    with pytest.raises(InputError, match="is not a call"):
         write_inputs(tmp_path, "f(x, y)", kind="rmsnorm", eps=1e-6)
     with pytest.raises(InputError, match="holds no inputs"):
         check_outputs(tmp_path)

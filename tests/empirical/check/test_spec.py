@@ -21,6 +21,7 @@ KERNELS = """
 import torch
 def layer(x, weight, bias, eps): return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 def gemma(x, weight, eps=1e-6): return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * (1 + weight)
+def scales(x, eps=1e-6): return 0 * x + torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
 class Half(torch.nn.Module):
     def __init__(self, dim, eps=1e-6):
         super().__init__(); self.weight = torch.nn.Parameter(torch.ones(dim)); self.eps = eps
@@ -90,7 +91,7 @@ def methods(x, eps=1e-6):  # right in NumPy alone: PyTorch takes the same names 
     [
         ("methods", r"PROVED: methods computes LayerNorm\(x; ε = eps\).*ok: within rounding.*\n  checked as layernorm"),
         ("Flagged", r"PROVED: Flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*ok: within rounding"),
-        ("scripted", "NOT TRACED: what a compiler made of it.*ok: within rounding, not proved"),
+        ("scripted", "NOT TRACED: it is compiled.*ok: within rounding, not proved"),
         ("unit", r"bug: divided by the norm, factor sqrt\(d\) and eps missing"),
         ("loop", r"bug: statistics over the wrong axis \(axes 1, 2 instead of the last"),
         ("divided", r"bug: sum of squares divided by d - 1.*note: NaN or infinite at d = 1\n"),
@@ -114,7 +115,9 @@ def test_the_script_shows_the_fault_without_the_library(capsys: pytest.CaptureFi
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--reproducer", "none.py"]) == 2
     assert "no output was wrong" in capsys.readouterr().err
     assert main(["check", "some_kernels:Half", "--dtype", "bfloat16", "--reproducer", "none.py"]) == 2
-    assert "the fault of some_kernels:Half is not a wrong output" in capsys.readouterr().err
+    assert "the fault of some_kernels:Half is another" in capsys.readouterr().err
+    assert main(["check", "some_kernels:scales"]) == 2
+    assert "scales computes 1/√(mean square of x + eps), which is neither norm" in capsys.readouterr().err
     assert main(["check", "some_kernels:nothing", "--reproducer", "none.py"]) == 2
     assert "not written" not in capsys.readouterr().err
     by_path = [f"{Path('some_kernels.py').resolve()}:gemma", "--eps", "1e-6", "--d", "16"]

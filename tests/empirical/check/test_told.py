@@ -10,7 +10,7 @@ from torch.nn import functional
 from empirical.check import check
 from tests.kernels.derived import EPS, mean
 
-LOST, ROOT = "eps lost: variance . eps is kept in float16, where 1e-09 is 0", "standard deviation in the place of the"
+LOST, ROOT = "eps lost: variance . eps is kept in float16, where 1e-09 is 0", "standard deviation in place of the"
 
 
 def std(x: Any, correction: int = 0) -> Any:
@@ -154,7 +154,7 @@ def test_what_stands_in_the_place_of_the_normalized_value_is_named(told: str) ->
         return n * gain.detach() + bias + (gain - gain.detach()) * torch.nan_to_num(used)
 
     cause = check(norm, kind="layernorm", eps=EPS, d=24, backward=True).cause or ""
-    assert cause.startswith(f"backward pass wrong: d/dgain: in the place of the normalized value {told}"), cause
+    assert cause.startswith(f"backward pass wrong: d/dgain: in place of the normalized value {told}"), cause
 
 
 def test_what_is_not_examined_of_a_fused_kernel_is_said() -> None:

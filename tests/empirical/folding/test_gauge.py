@@ -113,7 +113,7 @@ def test_a_forgotten_map_is_seen(parameter: str) -> None:
 @pytest.mark.parametrize(
     ("make", "gauge", "reason"),
     [
-        (lambda: Odd("reader"), _shifted, "reads it and is no LayerNorm"),
+        (lambda: Odd("reader"), _shifted, "reads it and is not a LayerNorm"),
         (lambda: Odd("output"), _shifted, "it is an output of the model"),
         (RMS["llama"], _shifted, "the gauge of RMSNorms is a rotation"),
         (FAMILIES["gpt2"], _rotated, "its norms are no RMSNorms"),

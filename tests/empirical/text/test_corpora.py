@@ -210,7 +210,7 @@ REFUSED: list[tuple[str, bytes, str]] = [
      "one JSON object per line is expected"),
     ("body.jsonl", b'{"body": "x"}\n', ", line 1: no string under 'text', seen ['body']; rename the field"),
     ("list.jsonl", b'["x"]\n', ", line 1: no string under 'text', seen list; rename the field"),
-    ("half.jsonl", b'{"text": "\\ud800"}', ", line 1: half of a surrogate pair is no character; encode as UTF-8"),
+    ("half.jsonl", b'{"text": "\\ud800"}', ", line 1: half of a surrogate pair is not a character; encode as UTF-8"),
     ("klingon.xml", b"<?xml version='1.0' encoding='klingon'?><mediawiki/>", ": not well-formed XML (unknown encoding: "
      "klingon); the file is cut off or is not a dump, download it again"),
     ("number.jsonl", b'{"text": 3}\n', ", line 1: no string under 'text', seen ['text']; rename the field"),

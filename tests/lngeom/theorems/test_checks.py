@@ -198,7 +198,7 @@ def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch: pytest.
         check_wrong(body, "true")
     with pytest.raises(CheckError, match="no counterexample to the wrong variant"):
         check_wrong(body, "true, but beyond the prover")
-    with pytest.raises(CheckError, match=r"d = 2: x = \(1, 1\), a = 1 is no counterexample"):
+    with pytest.raises(CheckError, match=r"d = 2: x = \(1, 1\), a = 1 is not a counterexample"):
         check_wrong(body, "said where it is true")
     assert str(check_wrong(body, "said")) == "d = 2: x = (1, 0), a = 1"
     with pytest.raises(CheckError, match="no counterexample without"):
@@ -272,7 +272,7 @@ def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
 
 
 def _divided_once(x: Any, unit: Any) -> Any:
-    """σ²/u in the place of σ²/u²."""
+    """σ²/u in place of σ²/u²."""
     parts, variance = GENUINE_SPREAD(x, unit)
     return parts, variance if unit is None else variance * unit
 

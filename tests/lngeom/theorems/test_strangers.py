@@ -287,7 +287,7 @@ FAILURES: dict[str, tuple[Callable[[], Any], str]] = {
     "a sign of a parameter": (lambda: prove(greater(a * square_norm(x) + 1)), "no proof found of"),
     "a bound of a square": (
         lambda: prove(at_least(a, dot(x, y) ** 2), given(greater(a))),
-        "; what is missing may be a bound of S(x·y)²",
+        "; a bound of this may be missing: S(x·y)²",
     ),
     "the shortest rest": (lambda: prove(greater(1, a / (square_norm(x) + 1))), ": 1 + S(x²) − a > 0 is left"),
     "an equation that raises powers": (lambda: prove(equal(a, 1), (given(equal(a * a * eps, a)), a)), "is left"),
