@@ -155,16 +155,12 @@ def _owner(node: NodeProto) -> str | None:
     if node.op_type == "Constant":
         return None
     noted = {item.key: item.value for item in node.metadata_props}
-    names, classes = (_listed(noted.get(key, "")) for key in (_SCOPES, _CLASSES))
+    texts = (noted.get(key, "").strip("[]").split(",") for key in (_SCOPES, _CLASSES))  # as lists are exported
+    names, classes = ([part.strip(" '\"") for part in text] for text in texts)
     for name, kind in zip(names, classes, strict=False):
         if kind.lower().endswith("norm"):
             return name
     return (node.name or node.output[0]) if node.op_type in _FUSED else None
-
-
-def _listed(text: str) -> list[str]:
-    """The items of a list as the exporter writes it."""
-    return [part.strip(" '\"") for part in text.strip("[]").split(",")]
 
 
 def _packages() -> tuple[ModuleType, ModuleType]:

@@ -97,7 +97,8 @@ class Sketches:
         (d, k), some = directions.shape, count if null is None else len(null)
         with torch.inference_mode(False):  # what is made under it can only be written under it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
-            projections = numbers.new_empty(layers, 2, some, k, dtype=_wide(directions.dtype))
+            wide = torch.promote_types(directions.dtype, torch.float32)
+            projections = numbers.new_empty(layers, 2, some, k, dtype=wide)
             return cls(d, numbers, projections, signs, null, numbers.new_empty(layers, buckets, d + 1))
 
     def __getitem__(self, layers: int | slice) -> Sketches:
@@ -124,10 +125,6 @@ class Sketches:
     def inner(self) -> Tensor:
         """x·z of each pair."""
         return self.numbers[..., 4, :]
-
-
-def _wide(dtype: torch.dtype) -> torch.dtype:
-    return torch.promote_types(dtype, torch.float32)
 
 
 def _row_numbers(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:

@@ -72,11 +72,8 @@ def write_table(
     columns = list(rows[0]) if columns is None else columns
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         _append(file, columns, [dict(zip(columns, columns, strict=True))])
-        _append(file, columns, rows if digits is None else (_rounded(row, digits) for row in rows))
-
-
-def _rounded(row: Row, digits: int) -> Row:
-    return {name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()}
+        short = ({name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows)
+        _append(file, columns, rows if digits is None else short)
 
 
 def write_records(path: Path, record: type[T], records: Iterable[T]) -> None:

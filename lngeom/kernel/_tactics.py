@@ -95,7 +95,7 @@ def _open_cases(goal: Formula, known: Sequence[Proved]) -> Iterator[tuple]:
         if atom[0] not in ("inv", "sqrt"):
             continue
         t = inside_of(atom) if atom[0] == "inv" else argument(atom)
-        for factor in [t, *_factors(t)]:
+        for factor in [t, *(Term({((a, 1),): Fraction(1)}) for a, _ in (t.pairs[0][0] if len(t) == 1 else ()))]:
             if factor in seen or not factor.is_scalar or len(factor) > 6:
                 continue
             seen.add(factor)
@@ -106,10 +106,6 @@ def _open_cases(goal: Formula, known: Sequence[Proved]) -> Iterator[tuple]:
                 yield kernel.cases_zero, factor
     if find(d - 1, ">") is None and (d - 1) not in {fact.conclusion.term for fact in known}:
         yield kernel.cases_zero, d - 1
-
-
-def _factors(t: Term) -> list[Term]:
-    return [Term({((atom, 1),): Fraction(1)}) for atom, _ in t.pairs[0][0]] if len(t) == 1 else []
 
 
 def _consequences(facts: Sequence[Proved], terms: Sequence[Term]) -> list[Proved]:

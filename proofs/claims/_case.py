@@ -178,7 +178,9 @@ def of_wrong(name: str) -> Counterexample:
         for given in wrong.at or values:
             told, value = text(vector(given)).replace("\u20d7", ""), values[given]  # without the arrow of a vector
             _ = case.vector(told, *value) if isinstance(value, tuple) else case.scalar(told, value)
-        listing = theorem.listed(lambda name, _: _enclosed(values[name]), theorem.hypotheses)
+        listing = theorem.listed(
+            lambda name, _: Enclosure(v if isinstance(v := values[name], tuple) else [v]), theorem.hypotheses
+        )
         variant = listing.variant(label)
         for says, premise in zip(wrong.hypotheses, variant.hypotheses.values(), strict=True):
             case.given(says, premise.left, _RELATIONS[premise.relation], premise.right)
@@ -193,10 +195,6 @@ def of_wrong(name: str) -> Counterexample:
 
 
 _RELATIONS: dict[str, Relation] = {"==": "=", "!=": "≠", "<": "<", "<=": "≤", ">": ">", ">=": "≥"}
-
-
-def _enclosed(value: Fraction | tuple[Fraction, ...]) -> Enclosure:
-    return Enclosure(value if isinstance(value, tuple) else [value])
 
 
 def numbers(value: Number) -> list[Interval]:

@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from torch import Tensor, nn
+from torch import nn
 
 import lngeom
 from empirical.folding import shift
@@ -14,10 +14,6 @@ from empirical.support import ModelError
 
 PREPARE = Path(__file__).parents[3] / "docs" / "results" / "whisper" / "prepare.py"
 FRAMES = 200
-
-
-def _not_centred(layer: nn.LayerNorm, x: Tensor) -> Tensor:
-    return lngeom.rms_norm(x, layer.weight, layer.bias, eps=layer.eps)
 
 
 def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_means(
@@ -33,6 +29,7 @@ def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_m
     assert len(shift(network, amount=1.0).maps) == 2, "both stacks, in float64 without a change of the outputs"
     for module in network.modules():
         if isinstance(module, nn.LayerNorm):
-            monkeypatch.setattr(module, "forward", functools.partial(_not_centred, module))
+            settings = {"gain": module.weight, "bias": module.bias, "eps": module.eps}
+            monkeypatch.setattr(module, "forward", functools.partial(lngeom.rms_norm, **settings))
     with pytest.raises(ModelError, match="has no gauge of shifts"):
         shift(network, amount=1.0)

@@ -231,22 +231,6 @@ def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
     assert all(accepted)
 
 
-def _doubled(x: Any) -> Any:
-    return 2 * lg.project(x) if hasattr(x, "dtype") else lg.project(x)
-
-
-def _of_the_batch(x: Any) -> Any:
-    return x - (x.mean() if getattr(x, "ndim", 1) > 1 else lg.moments(x)[0])
-
-
-def _wide(x: Any) -> Any:
-    return lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] > 512))
-
-
-def _single(x: Any) -> Any:
-    return lg.project(x) * (1 + (str(getattr(x, "dtype", "")).endswith("float32")))
-
-
 @pytest.fixture
 def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks that stop at the first failure: it is enough that a fault is seen, at whatever example."""
@@ -260,7 +244,16 @@ def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unshrunk")
-@pytest.mark.parametrize("liar", [_doubled, _of_the_batch, _wide, _single])
+@pytest.mark.parametrize(
+    "liar",
+    [
+        lambda x: lg.project(x) * (1 + hasattr(x, "dtype")),
+        lambda x: x - (x.mean() if getattr(x, "ndim", 1) > 1 else lg.moments(x)[0]),
+        lambda x: lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] > 512)),
+        lambda x: lg.project(x) * (1 + str(getattr(x, "dtype", "")).endswith("float32")),
+    ],
+    ids=["doubled", "of the batch", "wide", "single"],
+)
 def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
     @theorem
     def body(x: Vector):
