@@ -77,9 +77,7 @@ class _Parser(argparse.ArgumentParser):
 class _Version(argparse.Action):
     """Print the version, which is read only then: that takes a tenth of the time of ``import numpy``."""
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
-    ) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> None:
         from . import __version__
 
         print(f"lngeom {__version__}")
@@ -89,9 +87,7 @@ class _Version(argparse.Action):
 class _Quiet(argparse.Action):
     """Leave the exit code, the files and the errors; JSON on standard output is what was asked for."""
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
-    ) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> None:
         assert isinstance(parser, _Parser), "it is an option of this one"
         parser.silent = True
 
@@ -99,9 +95,7 @@ class _Quiet(argparse.Action):
 class _Completion(argparse.Action):
     """Print a script for a shell that completes commands and their options."""
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
-    ) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> None:
         try:
             import shtab
         except ModuleNotFoundError:

@@ -46,11 +46,10 @@ def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vect
             return
         leads = zip(reversed(x.shape[:-1]), reversed(vector.shape[:-1]), strict=False)
         if vector.shape[-1] != x.shape[-1] or any(m != n and 1 not in (m, n) for m, n in leads):
-            msg = (
+            raise InputError(
                 f"{name} has shape {tuple(vector.shape)}, but x of shape {tuple(x.shape)} has vectors of dimension "
                 f"{x.shape[-1]}: the last axes must be equal, and the others broadcast"
             )
-            raise InputError(msg)
 
 
 @door

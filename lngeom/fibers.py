@@ -27,8 +27,7 @@ def invert(y: Array, *, eps: Carrier, placement: Placement = "inside", centered:
     check_vectors("y", y)
     check_eps(eps, y)
     if isinstance(eps, int | float) and eps == 0:
-        msg = "eps is 0: the norm then forgets the length of its input and has no inverse; take eps > 0"
-        raise InputError(msg)
+        raise InputError("eps is 0: the norm then forgets the length of its input and has no inverse; take eps > 0")
     xp, wide = namespace(y), widen(y)
     u = project(wide) if centered else wide
     square = xp.mean(u * u, axis=-1, keepdims=True)
@@ -44,16 +43,14 @@ def _check_ball(y: Array, wide: Array, square: Array, *, centered: bool) -> None
     largest = float(xp.max(square))
     if not largest < 1:
         d = y.shape[-1]
-        msg = (
+        raise InputError(
             f"y has norm {(largest * d) ** 0.5!r}: outputs at eps > 0 lie inside the ball of radius √{d} (within "
             f"rounding of its surface {dtype_name(y)} cannot resolve them); undo gain and bias, or use a wider dtype"
         )
-        raise InputError(msg)
     row, mean = sized(wide)[0], xp.abs(xp.mean(wide, axis=-1, keepdims=True))
     limit = (0.5 * float(xp.finfo(y.dtype).eps)) ** 0.5
     if centered and bool(xp.any(abs(xp.mean(row, axis=-1)) > limit * xp.sqrt(xp.mean(row * row, axis=-1)))):
-        msg = (
+        raise InputError(
             f"y has a component along the uniform vector (largest mean {float(xp.max(mean))!r}): outputs of LayerNorm "
             "before gain and bias have mean 0; undo them first, y = (z - b)/g, or pass centered=False for RMSNorm"
         )
-        raise InputError(msg)

@@ -33,11 +33,10 @@ def _wide_vector(name: str, vector: Array | None, size: int, side: str) -> Array
         return None
     check_vectors(name, vector)
     if tuple(vector.shape) != (size,):
-        msg = (
+        raise InputError(
             f"{name} has shape {tuple(vector.shape)}, but the map has {size} {side}s: {name} must have shape "
             f"({size},); a weight stored the other way round needs the other layout"
         )
-        raise InputError(msg)
     xp = namespace(vector)
     return xp.astype(vector, xp.float64)
 
@@ -195,11 +194,10 @@ def _fold_certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...],
     if tuple(oriented.shape) != tuple(matrix.shape) or (bias is None) != (vector is None):
         has = "no bias" if bias is None else "a bias"
         needs = "none" if vector is None else "one"
-        msg = (
+        raise InputError(
             f"the folded map has a weight of shape {tuple(weight.shape)} and {has}; the exact one has shape "
             f"{tuple(matrix.shape)} as [out, in] and {needs}: compare maps of the same shape and layout"
         )
-        raise InputError(msg)
     worst, norm = _compare(oriented, matrix, error)
     if bias is None:
         return FoldCertificate(worst, norm, 0.0)

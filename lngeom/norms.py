@@ -227,11 +227,10 @@ def _batch_axis(x: Array) -> int:
     if not hasattr(x, "shape"):
         return -1
     if len(x.shape) < 2 or x.shape[-2] == 0:
-        msg = (
+        raise InputError(
             f"x has shape {tuple(x.shape)}: batch statistics need a batch of n >= 1 vectors, shape (..., n, d); "
             "or pass mean and variance"
         )
-        raise InputError(msg)
     return -2
 
 

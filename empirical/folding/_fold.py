@@ -175,11 +175,10 @@ def _planned(model: nn.Module, inputs: Mapping[str, Tensor] | None, *, gains: bo
         path, reason = next(iter(streams.kept.items()))
         raise ModelError(f"{type(model).__name__} cannot be folded: at {path}, {reason}")
     if not streams.norms and not gains:
-        msg = (
+        raise ModelError(
             f"{type(model).__name__} cannot be folded: it has no LayerNorm, so no mean is subtracted and none may be "
             "removed; --gains moves the gains of its RMSNorms into their readers"
         )
-        raise ModelError(msg)
     return recorded, streams
 
 

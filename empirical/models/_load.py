@@ -30,7 +30,7 @@ from ._families import Topology, family_of, sites_of, topology_of
 from ._sites import NormSite
 from ._source import ModelSource
 from ._text import text_config
-from ._weights import refuse_declared, refuse_integers, refuse_no_blocks, unused_line, unused_weights
+from ._weights import refuse_declared, refuse_integers, unused_line, unused_weights
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -203,10 +203,8 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Pretrai
         return source.known.config()
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-        refuse_no_blocks(source, config)
+        refuse_declared(source, config, of_files=not random_weights)
         family_of(config)
-        if not random_weights:
-            refuse_declared(source, config)
     return config
 
 
@@ -329,7 +327,6 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrain
     """
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-        refuse_no_blocks(source, config)
         refuse_declared(source, config)
         named = (config.architectures or ["AutoModelForCausalLM"])[0]
         chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)

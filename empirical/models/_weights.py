@@ -81,18 +81,16 @@ def _stored(path: Path) -> Iterator[tuple[str, str, int]]:
 _ADVICE = "give a checkpoint in float32, float16 or bfloat16, or a GGUF file"
 
 
-def refuse_no_blocks(source: ModelSource, config: PretrainedConfig) -> None:
-    """Refuse a stack of fewer than one block, which Python would take for an empty one."""
+def refuse_declared(source: ModelSource, config: PretrainedConfig, *, of_files: bool = True) -> None:
+    """Refuse a configuration without blocks, or that its files cannot fulfil: quantized, larger, foreign kernels.
+
+    Before memory is taken; Python takes -1 blocks for none. transformers dequantizes GGUF files.
+    """
     for name, value in (config.to_dict() | text_config(config).to_dict()).items():
         if _STACKS.fullmatch(name) and isinstance(value, int) and value < 1:
             raise ModelError(f"model {source.spec!r}: {name} is {value}: a model has a block; correct config.json")
-
-
-def refuse_declared(source: ModelSource, config: PretrainedConfig) -> None:
-    """Refuse a configuration that its files cannot fulfil, before memory is taken: quantized, larger, foreign kernels.
-
-    transformers dequantizes GGUF files.
-    """
+    if not of_files:
+        return
     kernel = str(getattr(config, "_attn_implementation", None) or "")
     if "/" in kernel:
         msg = f"model {source.spec!r}: config.json asks for the attention {kernel!r}, which runs code of the hub"

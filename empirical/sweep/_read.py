@@ -111,10 +111,9 @@ def compare_runs(
     tables = [{(row["site"], row["side"]): row for row in run.rows if row["bucket"] == "all"} for run in runs]
     shared = [key for key in tables[0] if all(key in table for table in tables)]
     if not shared:
-        msg = (
+        raise RunError(
             f"{runs[0].path} and {runs[1].path}: have no norm layer in common; compare runs of models of the same shape"
         )
-        raise RunError(msg)
     compared: Rows = []
     for key in shared:
         row: Json = {"site": key[0], "side": key[1]}

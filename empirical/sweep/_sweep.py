@@ -87,8 +87,7 @@ def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
     write_records(run.sequences_path, Origin, origins)
     sealed = run.hashes(*_SEALED)
     if any(recorded.get(entry, digest) != digest for entry, digest in sealed.items()):
-        msg = f"{run.path}: the corpus has changed since this run began; choose another --output"
-        raise RunError(msg)
+        raise RunError(f"{run.path}: the corpus has changed since this run began; choose another --output")
     measured = run.tokens().size
     if measured < total:
         say(console, f"the corpus ends after {measured:,} of {total:,} tokens; measuring those")

@@ -135,11 +135,10 @@ def check_vectors(name: str, x: Array) -> None:
     if len(x.shape) == 0 or x.shape[-1] == 0:
         raise InputError(f"{name} has shape {tuple(x.shape)}: the last axis holds the d >= 1 components of each vector")
     if "float" not in dtype_name(x):
-        msg = (
+        raise InputError(
             f"{name} has dtype {dtype_name(x)}: the formulas need a real floating dtype; convert it first, "
             "for example with x.astype(float) (NumPy) or x.double() (PyTorch)"
         )
-        raise InputError(msg)
 
 
 def check_parameter(name: str, parameter: Array, x: Array) -> None:
@@ -151,11 +150,10 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
     check_kind(name, parameter)
     namespace(x, parameter)
     if tuple(parameter.shape) != (x.shape[-1],):
-        msg = (
+        raise InputError(
             f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "
             f"dimension {x.shape[-1]}: {name} must have shape ({x.shape[-1]},)"
         )
-        raise InputError(msg)
 
 
 def check_gain(gain: Array) -> None:

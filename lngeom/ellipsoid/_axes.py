@@ -42,12 +42,11 @@ class PrincipalAxes(ABC):
         self._size = np.abs(self._gain)
         nonzero = self._size[self._size > 0.0]
         if nonzero.size and not (nonzero.min() >= _SMALLEST and nonzero.max() <= _LARGEST):
-            msg = (
+            raise InputError(
                 f"gain has nonzero magnitudes from {float(nonzero.min())!r} to {float(nonzero.max())!r}: their squares "
                 "must neither overflow nor underflow (2^-511 to 2^511, about 1e-153 to 1e153); rescale the gain, "
                 "the axes scale with it"
             )
-            raise InputError(msg)
 
     @property
     def d(self) -> int:

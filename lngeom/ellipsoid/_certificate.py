@@ -108,11 +108,10 @@ def _enclose_exactly(poles: Floats, weights: Floats, gap: int, origin: int, tau:
         if sign(poles, weights, gap, origin, low) < 0 < sign(poles, weights, gap, origin, high):
             return low, high
         units *= 2
-    msg = (
+    raise LngeomError(
         f"the root between the gains {float(poles[gap])!r} and {float(poles[gap + 1])!r} is not within a quarter of "
         f"the computed offset {tau!r} from gain number {origin}: the computed axes are wrong; please report these gains"
     )
-    raise LngeomError(msg)
 
 
 def enclose(

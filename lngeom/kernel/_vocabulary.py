@@ -141,7 +141,6 @@ def trace_of(image: Term, probe: Term) -> Term:
                 rest[a] = rest.get(a, 0) + k if a != atom else 0
         cofactor = Term({tuple(sorted((a, k) for a, k in rest.items() if k)): coefficient})
         if direct + len(sums) != 1 or substitute(cofactor, {probe: 0}) != cofactor:
-            msg = f"the operator is not linear: {Term({monomial: coefficient})} in the image of a vector"
-            raise ProofError(msg)
+            raise ProofError(f"the operator is not linear: {Term({monomial: coefficient})} in the image of a vector")
         result += summed(cofactor * ones(probe))
     return result

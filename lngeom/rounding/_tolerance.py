@@ -217,11 +217,10 @@ def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:
     numbers = float64(name, values)
     foreign = numbers[~(numpy.isfinite(numbers) & FORMATS[format_name].holds(numbers))]
     if foreign.size:
-        msg = (
+        raise InputError(
             f"{name} holds {float(foreign[0])!r}: not a finite {format_name} number; the bound is about the "
             f"computation, so round {name} to {format_name} first"
         )
-        raise InputError(msg)
     return numbers
 
 
