@@ -213,7 +213,7 @@ def batch_norm(
     wide, middle, divisor = widen(x), widen(mean), scale(widen(variance), eps=eps, placement=placement)
     with numpy.errstate(all="ignore") if isinstance(wide, numpy.ndarray) else nullcontext():
         z = _affine((wide - middle) / divisor, gain, None)
-        if hasattr(z, "dtype"):
+        if hasattr(z, "dtype") and not hasattr(z, "error"):  # a carrier with an error tells by it what left the range
             # Halves where the difference leaves the range, and the gain before the divisor where the quotient does.
             xp, half = namespace(z), wide / 2 - middle / 2
             part = half / divisor
