@@ -1,6 +1,8 @@
 """Files of Coq compiled as a library, and what its programs say."""
 
+import errno
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -40,6 +42,8 @@ class Library:
         if re.search(self.missing, told, re.DOTALL):
             message = f"{self.needs}, a library of Coq, is not installed, so nothing was replayed: {self.install}"
             raise InputError(message)
+        if (full := os.strerror(errno.ENOSPC)) in told:
+            raise OSError(errno.ENOSPC, full, str(folder))
         if done.returncode:
             raise CheckError(told or f"{' '.join(command)} ended with code {done.returncode}")
         return told

@@ -188,12 +188,16 @@ def test_where_coq_is_absent_it_is_said(
 
 
 @pytest.mark.parametrize(
-    ("script", "expected"),
-    [("echo Error: too old. >&2; exit 1", "Error: too old."), ("exit 129", "ended with code 129")],
-    ids=["message", "silent"],
+    ("script", "error", "expected"),
+    [
+        ("echo Error: too old. >&2; exit 1", CheckError, "Error: too old."),
+        ("exit 129", CheckError, "ended with code 129"),
+        ("echo System error: No space left on device. >&2; exit 1", OSError, "No space"),
+    ],
+    ids=["message", "silent", "full"],
 )
 def test_failures_of_coq_are_reported(
-    script: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, error: Any, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if os.name != "posix":
         pytest.skip("the stand-in for coqc is a script of a POSIX shell; runs on POSIX systems")
@@ -201,5 +205,5 @@ def test_failures_of_coq_are_reported(
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CheckError, match=expected):
+    with pytest.raises(error, match=expected):
         build_checker(tmp_path)
