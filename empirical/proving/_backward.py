@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,10 +16,9 @@ from lngeom.rounding import FORMATS
 
 from ..tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 from ._execution import tells
-from ._path import Path
+from ._path import ALONG, COTANGENT, Path, reason
 from ._points import Point, small_numbers
 
-_ALONG, _COTANGENT = "t", "v"
 _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
 
 
@@ -32,12 +31,16 @@ class Derivative:
         status: ``proved``, ``refuted`` or ``not traced``.
         text: Where it is wrong, or the reason.
         certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
+        run: The run on terms of a backward pass that the program writes itself.
+        unexamined: Circumstances for which nothing is proved.
     """
 
     name: str
     status: str
     text: str
     certificates: tuple[ProofCertificate, ...] = ()
+    run: Trace | None = None
+    unexamined: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"d/d{self.name} {self.status}" + (f", {self.text}" if self.text else "")
@@ -53,29 +56,34 @@ def derivatives(path: Path) -> list[Derivative]:
         trace, gradients = _gradients(path, Ground())
         wrong = _executed(path)
     except Exception as error:  # a backward pass may fail in any way
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        reason = "derivatives of Triton's kernels are not examined" if path.trace.launched else reason
-        return [Derivative(name, "not traced", reason) for name in path.trace.vectors]
+        return [Derivative(name, "not traced", reason(error)) for name in path.leaves]
     _, undefined = path.obligations(trace)
-    reason = f"it is not proved that {undefined[0]}" if undefined else wrong
+    why = f"it is not proved that {undefined[0]}" if undefined else wrong
     rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)
     verdicts = list[Derivative]()
     for name, gradient in gradients.items():
-        by_row = path.trace.vectors[name]
+        by_row, wrong = path.trace.vectors[name], why
+        if gradient is None and path.trace.launched:
+            verdicts.append(Derivative(name, "not traced", "the backward pass gives none"))
         if gradient is None:
             continue
         if (gradient.summed, gradient.axes) != ((frozenset(), path.axes) if by_row else (rows, ((FEATURE,),))):
             summed = " and ".join(sorted(gradient.summed)) or "nothing"
-            reason = f"it has the axes {gradient.axes}, summed over {summed}"
+            wrong = f"it has the axes {gradient.axes}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
-        verdicts.append(Derivative(name, "not traced", reason) if reason else _decided(path, name, told))
-    return verdicts
+        verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
+    _, run, left = path.written if path.trace.launched else (None, None, [])
+    return [replace(verdict, run=run, unexamined=tuple(left)) for verdict in verdicts]
 
 
 def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
     """The derivatives on a carrier, by the names of what they are derivatives by."""
+    if path.trace.launched:
+        passes, known, _ = path.written
+        trace = Trace(ground, path.program.literals, replayed=known, backward=True)
+        return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)
-    gradients = path.backward.traced(trace, given(trace, _COTANGENT, path.axes, path.dtype))
+    gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype))
     if trace.refusals:
         trace.refuse(trace.refusals[0])
     return trace, gradients
@@ -86,8 +94,8 @@ def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
     trace, gradients = _gradients(path, ground)
     gradient = gradients[name]
     assert gradient is not None
-    _, moved = path.again(DualGround(ground, name, _ALONG))
-    t, v = ground.vector(_ALONG), ground.vector(_COTANGENT)
+    _, moved = path.again(DualGround(ground, name, ALONG))
+    t, v = ground.vector(ALONG), ground.vector(COTANGENT)
     return trace, kernel.dot(gradient.value, t), kernel.dot(v, moved.value.tangent)
 
 
@@ -108,7 +116,7 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
 def _drawn(path: Path, d: int) -> Iterator[Point]:
     rng = np.random.default_rng(d)
     for _ in range(_TRIES):
-        more = {name: tuple(Fraction(int(n), 2) for n in rng.integers(-3, 5, d)) for name in (_ALONG, _COTANGENT)}
+        more = {name: tuple(Fraction(int(n), 2) for n in rng.integers(-3, 5, d)) for name in (ALONG, COTANGENT)}
         yield small_numbers(path, d, rng) | more
 
 
@@ -119,7 +127,7 @@ def _point(path: Path, name: str, difference: Carrier) -> str:
             if kernel.holds(Formula(difference, "="), values, d, total=False) is False:
                 floats = {key: np.array(value, dtype=float) for key, value in values.items()}
                 _, left, right = _sides(path, name, FloatGround(floats, d))
-                shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.vectors, _ALONG])
+                shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.vectors, ALONG])
                 return f"d = {d}: {shown}: {float(left[0]):.6g} for {float(right[0]):.6g}"
     return ""
 
@@ -133,15 +141,17 @@ def _executed(path: Path) -> str:
     unit, told = float(FORMATS[path.dtype].roundoff), 0
     for d in _SIZES if path.program.size is None else (path.program.size,):
         rng = np.random.default_rng(d)
-        leaves = {**path.backward.leaves, _COTANGENT: True}
+        leaves = {**path.backward.leaves, COTANGENT: True}
         values: dict[str, np.ndarray] = {name: np.array(value) for name, value in path.program.literals.values.items()}
         values |= {name: np.array(rng.integers(1, 9) / 4) for name in path.backward.numbers}
         for name, by_row in leaves.items():
             drawn = rng.integers(-8, 9, (_ROWS, d) if by_row else d) / 4 + 0.125
             values[name] = abs(drawn) if "var" in name else drawn
-        real = path.backward.real(values, _COTANGENT)
+        real = path.backward.real(values, COTANGENT)
         rows = [{name: v[k] if leaves.get(name) else v for name, v in values.items()} for k in range(_ROWS)]
         runs = [_gradients(path, FloatGround(row, d, error=True))[1] for row in rows]
+        if lacking := {name for name, one in runs[0].items() if one is not None} - real.keys():
+            return f"autograd gives no derivative by {' and '.join(sorted(lacking))}"
         for name, got in real.items():
             pairs = [(dx.value.value, dx.value.error) for run in runs if (dx := run[name]) is not None]
             value, error = (np.stack([np.broadcast_to(row, d) for row in part]) for part in zip(*pairs, strict=True))

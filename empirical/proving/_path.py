@@ -13,11 +13,15 @@ from lngeom import kernel
 from lngeom.kernel import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
 
 from .. import tracing
-from ..tracing import Arr, Dim, Ground, Program, Trace
+from ..tracing import Arr, Dim, Ground, Program, Refusal, Trace
 from ._candidates import Names
 
 SEVERAL = Formula(kernel.d - 1, ">")
 """More than one component."""
+COTANGENT, ALONG = "v", "t"
+"""What a backward pass begins with, and along what a forward pass moves."""
+SMALL = 8
+"""A size that stands for most of them."""
 
 
 @dataclass
@@ -35,13 +39,47 @@ class Path:
     def backward(self) -> tracing.Autograd:
         """The framework's own computation of the derivatives."""
         program, trace = self.program, self.trace
+        taken = {COTANGENT, ALONG} & {*trace.vectors, *trace.numbers}
+        trace.never(taken, f"a parameter is called {COTANGENT} or {ALONG}")
         if program.front.framework != "torch":
             trace.refuse(f"derivatives of {program.front.framework} are not traced")
         if len(self.scales) > 1:
             trace.refuse("derivatives on a branch on a setting are not traced")
-        made = {name for *_, name in trace.opaque}
-        leaves = {name: by_row for name, by_row in trace.vectors.items() if name not in made}
-        return tracing.Autograd(program, self.axes, self.dtype, leaves, tuple(sorted(trace.numbers)))
+        return tracing.Autograd(program, self.axes, self.dtype, self.leaves, tuple(sorted(trace.numbers)))
+
+    @property
+    def leaves(self) -> dict[str, bool]:
+        """The inputs and parameters by which derivatives are, and whether each differs from row to row."""
+        made = {name for *_, name in self.trace.opaque}
+        return {name: by_row for name, by_row in self.trace.vectors.items() if name not in made}
+
+    @cached_property
+    def written(self) -> tuple[tracing.Written, Trace, list[str]]:
+        """The backward pass that the program writes itself, its run on terms, and what is not examined."""
+        passes = tracing.Written(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
+        runs = sorted(
+            ((trace, made) for trace, made in passes.paths() if not self.excludes(trace)),
+            key=lambda run: (not is_taken(run[0], SMALL), len(run[0].circumstances)),
+        )
+        trace, first = next(((trace, made) for trace, made in runs if not isinstance(made, Exception)), runs[0])
+        if isinstance(first, Exception):
+            raise first
+        another = first[0].value != self.output.value
+        self.trace.never(another, "where derivatives are asked for, it gives something else")
+        left = dict[str, None]()
+        for other, made in runs:
+            if isinstance(made, Exception) or _values(made) != _values(first):
+                why = reason(made) if isinstance(made, Exception) else "it computes something else"
+                left[f"derivatives {self._where(other, trace)}({why})"] = None
+        return passes, trace, [*left, *sorted(trace.unexamined)]
+
+    def _where(self, trace: Trace, usual: Trace) -> str:
+        """How another run differs from a usual one."""
+        sizes = [text for text in self.branches(trace) if text not in self.branches(usual)]
+        asked = {name: answer for name, relation, answer in usual.branches if relation == tracing.ASKED}
+        words = [(name, answer) for name, relation, answer in trace.branches if relation == tracing.ASKED]
+        told = [name if answer else f"not {name}" for name, answer in words if asked.get(name, not answer) != answer]
+        return "".join(f"{text} " for text in [*(f"where {text}" for text in sizes), *told])
 
     @property
     def single(self) -> bool:
@@ -160,6 +198,17 @@ class Path:
         text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
         text = re.sub(r"pow2(\w+)ₛ", r"next_power_of_2(\1)", text)
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
+
+
+def reason(error: Exception) -> str:
+    """Why a trace ended."""
+    return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+
+
+def _values(passes: tuple[Arr, tracing.Gradients]) -> list[object]:
+    """What passes give, without how it lies in memory."""
+    output, gradients = passes
+    return [output.value, *(one and (one.value, one.summed) for one in gradients.values())]
 
 
 def is_taken(trace: Trace, d: int) -> bool:

@@ -10,9 +10,7 @@ from types import CodeType
 
 from ..support import Json
 from ..tracing import FEATURE, LAYOUTS, Arr, Dim, Ground, Program, Refusal, Trace, runs
-from ._path import Path, is_taken
-
-_SMALL = 8
+from ._path import SMALL, Path, is_taken
 
 
 class Survey:
@@ -34,7 +32,7 @@ class Survey:
             try:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
-                refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, _SMALL)
+                refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, SMALL)
                 by_size = trace.sizes_asked and (trace.blocks or trace.launched) and not refused
                 if not trace.circumstances and not by_size:
                     raise
@@ -61,7 +59,7 @@ class Survey:
         """What the verdict is about, and what it is not about, in words."""
         traces = [path.trace for path in self.paths]
         given = {name: value for trace in traces for name, value in trace.given.items()}
-        sources = {name: _hash(code) for trace in traces for name, code in trace.sources.items()}
+        sources = {name: hashed(code) for trace in traces for name, code in trace.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.unexamined})
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
         unexamined = [*self._circumstances(), *self._too_large(), *self._formats(), *unseen]
@@ -141,7 +139,7 @@ def _merged(paths: list[Path]) -> list[Path]:
         groups.append([path]) if group is None else group.append(path)
     chosen = []
     for group in groups:
-        first = next((path for path in group if is_taken(path.trace, _SMALL)), group[0])
+        first = next((path for path in group if is_taken(path.trace, SMALL)), group[0])
         ground, others = first.trace.ground, [path.trace for path in group]
         ground.facts = [fact for fact in ground.facts if all(fact in each.ground.facts for each in others)]
         first.trace.branches = [one for one in first.trace.branches if all(one in each.branches for each in others)]
@@ -170,7 +168,7 @@ def _text(axes: tuple[Dim, ...]) -> str:
     return f"({', '.join('·'.join(dim).replace('num_key_value_heads', 'H') or '1' for dim in axes)})"
 
 
-def _hash(code: CodeType) -> str:
+def hashed(code: CodeType) -> str:
     """The hash of a function's source, of its instructions where there is none."""
     try:
         text = inspect.getsource(code)

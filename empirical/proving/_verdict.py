@@ -33,10 +33,10 @@ from ..tracing import (
 from ._backward import derivatives
 from ._candidates import Affine, Candidate, matching, reference
 from ._execution import differs, drawn
-from ._path import SEVERAL, Path
+from ._path import SEVERAL, Path, reason
 from ._points import counterexample
 from ._proof import Proof
-from ._survey import Survey
+from ._survey import Survey, hashed
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
@@ -68,7 +68,7 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
             survey = Survey(program, axes, dtype, traces)
         except Exception as error:  # a program that is not run on arrays fails in any way
             errors.append(error)
-            if "outlives the call" in _reason(error):  # the next run would begin with what this one left
+            if "outlives the call" in reason(error):  # the next run would begin with what this one left
                 break
             continue
         try:
@@ -83,19 +83,24 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
             errors.append(error)
     usual = next((error for error in errors[:2] if isinstance(error, Refusal)), errors[0])  # of a shape that it takes
     sizes = {size for trace in traces for size in trace.near}
-    return Proof("not traced", _reason(usual), sizes=tuple(sorted(sizes)))
-
-
-def _reason(error: Exception) -> str:
-    """Why a trace ended."""
-    return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return Proof("not traced", reason(usual), sizes=tuple(sorted(sizes)))
 
 
 def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
     """The verdict with what the backward pass of a program computes."""
     backward = tuple(derivative for path in paths for derivative in derivatives(path))
     more = [data for derivative in backward for data in derivative.certificates if len(paths) == 1]
-    return replace(proof, derivatives=backward, certificates=(*proof.certificates, *more))
+    runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
+    notes = {f"its backward pass: {note}" for run in runs for note in run.notes - {*proof.notes}}
+    given = {f"{name} = {value}" for run in runs for name, value in run.given.items()} - {*proof.given}
+    left = dict.fromkeys([*proof.unexamined, *(text for one in backward for text in one.unexamined)])
+    common: Json = {
+        "notes": (*proof.notes, *sorted(notes)),
+        "given": (*proof.given, *sorted(given)),
+        "sources": proof.sources | {name: hashed(code) for run in runs for name, code in run.sources.items()},
+        "unexamined": tuple(left),
+    }
+    return replace(proof, derivatives=backward, certificates=(*proof.certificates, *more), **common)
 
 
 # ---------------------------------------------------------------------------------------------------------- one path

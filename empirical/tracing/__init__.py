@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         stated_eps as stated_eps,
     )
     from ._sizes import FEATURE as FEATURE, Dim as Dim, Num
-    from ._trace import Literals as Literals, Refusal, Trace, runs as runs
+    from ._trace import ASKED as ASKED, Literals as Literals, Refusal, Trace, runs as runs
+    from ._written import Gradients as Gradients, Written as Written
 else:
     __getattr__ = lazy(__name__, __file__)

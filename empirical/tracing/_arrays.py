@@ -20,6 +20,9 @@ from ._trace import Trace, root
 
 Axis: TypeAlias = "int | Sequence[int] | None"
 
+PARTS = "parts "
+"""What a label begins with, in the sums of an array, that numbers sums over some of the rows each."""
+
 _STRIDE = 8
 """The longest step of a slice."""
 
@@ -36,7 +39,7 @@ class Memory:
         shared: Whether anything else may see it.
         labels: Those of its elements, in order.
         name: The input that it is.
-        undefined: Whether nothing was written into it.
+        undefined, zero: Whether nothing was written into it, or nothing but zeros.
         parted: Whether something sees a part of it.
         arrays: The array and its views.
     """
@@ -45,16 +48,17 @@ class Memory:
     labels: Dim = ()
     name: str = ""
     undefined: bool = False
+    zero: bool = False
     parted: bool = False
     arrays: list[Arr] = field(default_factory=list)
 
-    def become(self, value: Array) -> None:
+    def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
         """Hold what a kernel has written, which all views see."""
         if self.parted:
             self.arrays[0].trace.refuse("memory is written of which a part was taken")
-        self.undefined = False
+        self.undefined = self.zero = False
         for arr in self.arrays:
-            arr.value = value
+            arr.value, arr.summed = value, summed
 
 
 class Arr:
@@ -256,7 +260,9 @@ class Arr:
         if len(covered) == 1 and is_part(tuple(covered)):
             return self.like(self.value * part_of(self.trace, *covered)).statistic("sum", kept)
         if covered and FEATURE not in covered:
-            rows = frozenset(covered)
+            rows, parts = frozenset(covered), frozenset(PARTS + label for label in covered)
+            if parts <= self.summed:  # of sums over some rows each
+                return Arr(self.trace, self.value, kept, self.dtype, summed=self.summed - parts)
             if self.summed & rows:
                 self.trace.refuse("rows are summed twice")
             return Arr(self.trace, self.value, kept, self.dtype, summed=self.summed | rows)
@@ -454,7 +460,8 @@ class Arr:
         if new.axes != self.axes:
             self.trace.refuse(f"an array with axes {self.axes} becomes one with axes {new.axes} in place")
         new = new.cast(self.dtype)
-        self.value, self.summed, self.memory.undefined = new.value, new.summed, False
+        self.value, self.summed = new.value, new.summed
+        self.memory.undefined = self.memory.zero = False
 
 
 def is_part(dim: Dim) -> bool:
@@ -497,8 +504,13 @@ def _rows(array: Arr) -> bool:
 
 
 def dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
-    """The axes of an array that is made, of these sizes."""
-    known = [size.dim if isinstance(size, Num) else () if size == 1 else None for size in sizes]
+    """The axes of an array that is made, of these sizes; of known ones only where a kernel may count them."""
+
+    def dim(size: Num | int) -> Dim | None:
+        counted = (f"n{size}",) if trace.kernels and type(size) is int and size > 1 else None
+        return size.dim if isinstance(size, Num) else () if size == 1 else counted
+
+    known = list(map(dim, sizes))
     return [trace.refuse(f"an array of shape {tuple(sizes)} is made") if dim is None else dim for dim in known]
 
 

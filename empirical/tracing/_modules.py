@@ -172,9 +172,11 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     trace = next(value.arr.trace for value in arguments if isinstance(value, Tensor))
     context = Context(trace, len(arguments))
     if cls.setup_context is torch.autograd.Function.setup_context:
-        return cls.forward(context, *arguments)
-    output = cls.forward(*arguments)
-    cls.setup_context(context, arguments, output)
+        output = cls.forward(context, *arguments)
+    else:
+        output = cls.forward(*arguments)
+        cls.setup_context(context, arguments, output)
+    trace.functions.append((cls, context, arguments, output))
     return output
 
 

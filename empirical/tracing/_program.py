@@ -62,8 +62,10 @@ class Program:
         """Whether its settings are numbers."""
         return self.literal or not self.front.symbolic
 
-    def traced(self, trace: Trace, dtype: str, axes: tuple[Dim, ...]) -> Arr:
-        """The output for one arbitrary row.
+    def traced(
+        self, trace: Trace, dtype: str, axes: tuple[Dim, ...], then: Callable[[Arr | None], None] | None = None
+    ) -> Arr:
+        """The output for one arbitrary row; `then` goes on from it.
 
         Raises:
             Refusal: The program does something without a single meaning for all rows, even if it caught the refusal.
@@ -92,6 +94,8 @@ class Program:
             world.built = True
             with world.watching():
                 output = self.front.call(function, [x, *arguments])
+                if then is not None:
+                    then(output)
             world.close()
         if trace.refusals:
             trace.refuse(trace.refusals[0], "")

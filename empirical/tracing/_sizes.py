@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import numbers
 import operator
 import sys
@@ -37,7 +38,7 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
 
 def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
     def apply(self: Num, other: object) -> bool:
-        if self.trace.kernels and (self.value is None or (isinstance(other, Num) and other.value is None)):
+        if self._is_count(other):
             return self._counted(other, relation, swapped)
         first, second = self._values(other)[:: -1 if swapped else 1]
         if self.rounded or getattr(other, "rounded", False):
@@ -67,16 +68,17 @@ class Num:
     it is.
     """
 
-    __slots__ = ("dim", "kind", "rounded", "trace", "value")
+    __slots__ = ("dim", "kind", "ratio", "rounded", "trace", "value")
 
     def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None, kind: type = int) -> None:
         self.trace, self.value, self.dim, self.kind = trace, value, dim, kind
-        self.rounded = False
+        self.rounded, self.ratio = False, tuple[object, ...]()
 
     __class__ = property(lambda self: self.kind)  # type: ignore[assignment]
 
     def _text(self) -> str:
-        return "·".join(self.dim) if self.dim is not None else repr(self.value)
+        ratio = "/".join(one._text() if isinstance(one, Num) else str(one) for one in self.ratio)
+        return ratio or ("·".join(self.dim) if self.dim is not None else repr(self.value))
 
     def __repr__(self) -> str:
         return self._text() if is_ours(sys._getframe(1)) else _refused("text")(self)
@@ -93,7 +95,13 @@ class Num:
     __hash__ = _refused("a key")
     __str__ = __format__ = _refused("text")
     __reduce_ex__ = _refused("data")
-    __float__ = __int__ = __trunc__ = __round__ = __floor__ = __ceil__ = _refused("a number of this machine")
+    __float__ = __int__ = __trunc__ = __round__ = __floor__ = _refused("a number of this machine")
+
+    def __ceil__(self) -> Num:
+        """⌈a/b⌉ of the quotient of two whole numbers in a program that launches kernels."""
+        if not self.ratio:
+            return _refused("a number of this machine")(self)
+        return importlib.import_module(f"{__package__}.triton.launch").cdiv(*self.ratio)
 
     def _values(self, other: object) -> tuple[Array, Array]:
         """Its own value and that of another operand."""
@@ -105,6 +113,9 @@ class Num:
     def _counted(self, other: object, relation: str, swapped: bool) -> bool:
         """A comparison with a number of rows in a program that launches kernels: both answers are followed."""
         self.trace.asks_memory = self.trace.asks_memory or "the number of rows is computed with"
+        rare = {">": "<=", ">=": "<", "!=": "="}.get(relation)
+        if rare and not swapped and type(other) is int and other <= 1:  # there are more rows than one, as a rule
+            return not self.trace.circumstance(f"where {self._text()} {rare} {other}")
         sides = [one._text() if isinstance(one, Num) else f"{one:g}" for one in (self, other)]
         return self.trace.circumstance(f" {relation} ".join(["where " + sides.pop(swapped), *sides]))
 
@@ -128,6 +139,8 @@ class Num:
             return self._made(both, self.dim + other.dim)
         if not isinstance(other, Num) and other == 1 and isinstance(other, int):
             return self
+        if self._is_count(other) and self.dim and type(other) is int and other > 1:
+            return self._made(None, (f"{self._text().replace('·', '_by_')}_times_{other}",))
         whole = isinstance(self, int) and isinstance(other, int)
         return self._made(operator.mul(*self._values(other)), kind=int if whole else float)
 
@@ -169,7 +182,19 @@ class Num:
         self.trace.integers.add(other)
         return self._made(self.trace.ground.remainder(other))
 
-    __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
+    def _is_count(self, other: object) -> bool:
+        """Whether it or another number is one of rows or processors, in a program that launches kernels."""
+        return self.trace.kernels and (self.value is None or (isinstance(other, Num) and other.value is None))
+
+    def __truediv__(self, other: object) -> Num:
+        whole = self.dim and (other.dim if isinstance(other, Num) else type(other) is int and other > 0)
+        if not (whole and self._is_count(other)):
+            return _binary(operator.truediv)(self, other)
+        made = self._made(None, None, float)
+        made.ratio = self, other
+        return made
+
+    __rtruediv__ = _binary(operator.truediv, swapped=True)
 
     def __pow__(self, exponent: Num | float) -> Num:
         whole = self.kind is int and not isinstance(exponent, Num) and isinstance(exponent, int) and exponent >= 0

@@ -602,21 +602,21 @@ def _constant_arrays(name: str, number: int) -> dict[str, Function]:
     }
 
 
-def _undefined(make: Function) -> Function:
-    """An array whose numbers nothing defines."""
+def _holding(make: Function, state: str) -> Function:
+    """An array of zeros, or one whose numbers nothing defines."""
 
     @functools.wraps(make)
     def made(*given: Any, **options: Any) -> Any:
         arr: Any = make(*given, **options)
-        arr.memory.undefined = True
+        setattr(arr.memory, state, True)
         return arr
 
     return made
 
 
-for _one, _number in {"ones": 1, "zeros": 0}.items():
-    OPERATIONS |= _constant_arrays(_one, _number)
-OPERATIONS |= {name: _undefined(make) for name, make in _constant_arrays("empty", 0).items()}
+OPERATIONS |= _constant_arrays("ones", 1)
+for _one, _state in {"zeros": "zero", "empty": "undefined"}.items():
+    OPERATIONS |= {name: _holding(make, _state) for name, make in _constant_arrays(_one, 0).items()}
 OPERATIONS |= {
     "full": lambda size, fill_value, *, trace, dtype=None: _new(fill_value, (), trace, size, dtype),
     "new_full": lambda x, size, fill_value, *, dtype=None: _new(fill_value, (), x.trace, size, dtype, x.dtype),
@@ -630,13 +630,16 @@ _ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_qu
 _ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad_fn": None}
 _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided}
 _NOTED = ("device", "is_cuda")
+_ON_GPU = {"device": torch.device("cuda:0"), "is_cuda": True}
+"""Answers to a program with kernels, of the machine that they are written for."""
 
 
 def _answering(name: str, value: object) -> Callable[..., object]:
     def answer(x: Arr) -> object:
+        told = _ON_GPU.get(name, value) if x.trace.kernels else value
         if name in _NOTED:
-            x.trace.notes.add(f"asks for {name}")
-        return value
+            x.trace.notes.add(f"asks for {name}" + f", and is told {told}" * x.trace.kernels)
+        return told
 
     return answer
 

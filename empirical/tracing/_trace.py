@@ -90,6 +90,8 @@ class Trace:
         parts: Which components a slice takes, each with the 0s and 1s that it is for a dimension.
         kernels, launched: Whether kernels may be launched, and have been.
         permuted, asks_memory: Whether axes lie in another order than in memory, and what is asked of memory.
+        functions: Those of autograd that ran, each with what it keeps, takes and gives.
+        backward: Whether derivatives are asked for.
     """
 
     ground: Ground
@@ -125,6 +127,8 @@ class Trace:
     permuted: bool = False
     launched: bool = False
     asks_memory: str = ""
+    functions: list[tuple[Any, Any, tuple[Any, ...], Any]] = field(default_factory=list)
+    backward: bool = False
 
     @property
     def near(self) -> list[int]:
@@ -257,7 +261,8 @@ class Trace:
         if len(self.branches) >= _PATHS:
             self.refuse("more branches than can be followed")
         place = len(self.branches)
-        answer = self.decisions[place] if place < len(self.decisions) else relation != ASKED
+        usual = relation != ASKED or (self.backward and is_of_gradients(value))
+        answer = self.decisions[place] if place < len(self.decisions) else usual
         self.branches.append((value, relation, answer))
         if relation != ASKED:
             self.ground.assume(value, relation if answer else _NEGATED[relation])
@@ -295,8 +300,13 @@ ASKED = "asked"
 _NEGATED = {"=": "!=", "!=": "=", ">": "<=", ">=": "<"}
 
 
+def is_of_gradients(circumstance: object) -> bool:
+    """Whether a circumstance is that derivatives are asked for."""
+    return isinstance(circumstance, str) and "gradient" in circumstance
+
+
 def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result]) -> Iterator[tuple[Trace, Result]]:
-    """The program on each path through its branches on sizes."""
+    """The program on each path through its branches on sizes; where derivatives are asked for, they are on each."""
     waiting: list[list[bool]] = [[]]
     for count in itertools.count():
         if not waiting:
@@ -307,7 +317,8 @@ def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result
         result = program(trace)
         yield trace, result
         taken = [answer for _, _, answer in trace.branches]
-        waiting += [[*taken[:k], not taken[k]] for k in range(len(decisions), len(taken))]
+        open = [k for k, (asked, *_) in enumerate(trace.branches) if not (trace.backward and is_of_gradients(asked))]
+        waiting += [[*taken[:k], not taken[k]] for k in open if k >= len(decisions)]
 
 
 def is_ours(frame: FrameType) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from .._arrays import Arr, filled
-from .._sizes import FEATURE, Num
+from .._arrays import PARTS, Arr, filled
+from .._sizes import FEATURE, Dim, Num
 from .._trace import Trace
-from ._whole import Shape, Space, Value, Whole, floor, quotient, running, symbol, whole
+from ._whole import PROGRAM, Shape, Space, Value, Whole, floor, least, quotient, running, symbol, whole
 
 D = symbol(FEATURE)
 _SHORT = "offsets of 2³¹ elements and more, which are computed in 32 bits"
@@ -31,6 +31,8 @@ class Tile(Value):
         weak: Whether it has the format of what it is combined with.
         part: The block of which this is the sum, if further turns have further parts.
         start: What is added, lane by lane, to the blocks of all turns.
+        zero: Whether it is 0 everywhere.
+        far: What it is in rows beyond the last one; if nothing is given, the same, since it has no lanes of rows.
     """
 
     inside: Arr
@@ -40,6 +42,12 @@ class Tile(Value):
     weak: bool = False
     part: Tile | None = None
     start: Tile | None = None
+    zero: bool = False
+    far: Callable[[], Tile] | None = None
+
+    def beyond(self) -> Tile:
+        """What it is in rows beyond the last one."""
+        return self.far() if self.far is not None else self
 
     dtype = property(lambda self: getattr(torch, self.inside.dtype))
     outside = property(lambda self: self.inside if self.columns is None else self.other)
@@ -75,6 +83,8 @@ class Blocks:
 
     def __init__(self, trace: Trace, space: Space) -> None:
         self.trace, self.refuse, self.never, self.space = trace, trace.refuse, trace.never, space
+        self.row: Whole | None = None
+        self.labels: Dim = ()
         self.terms: list[dict[str, list[Any]]] = []
         self.ended: tuple[str, dict[str, list[Any]]] = "", {}
         self.within: Whole | None = None
@@ -108,7 +118,8 @@ class Blocks:
             return Tile(Arr(self.trace, self.valued(value), (), "float32"), weak=True)
         plain = isinstance(value, Num) or type(value) in (int, float)
         self.never(not plain, f"{type(value).__name__} is used as a number")
-        return Tile(filled(self.trace, value, (), "float32"), weak=True)
+        zero = not isinstance(value, Num) and value == 0
+        return Tile(filled(self.trace, value, (), "float32"), weak=True, zero=zero)
 
     def broadcast(self, a: Shape, b: Shape) -> Shape:
         """The shape of two blocks together."""
@@ -131,7 +142,7 @@ class Blocks:
         if how in (operator.floordiv, operator.mod):
             positive = right.number is None or right.number > 0
             self.never(not positive or (left.number or 0) < 0, f"{left} is divided by {right} without remainder")
-            made = floor(left, right)
+            made = whole(0) if left == PROGRAM and right == self.space.grid else floor(left, right)
             made = made if how is operator.floordiv else left.plus(made.times(right), -1)
             return replace(made, shape=self.broadcast(left.shape, right.shape), wide=left.wide)
         if how is operator.mul and left.symbols and right.symbols and not (left.wide or right.wide):
@@ -158,13 +169,17 @@ class Blocks:
         inside = a.inside.divided(b.inside, dtype) if divides else a.inside.combined(b.inside, how, dtype)
         lost = columns is None or a.outside is None or b.outside is None or (divides and b.columns)
         other = None if lost else a.outside.combined(b.outside, how, dtype)  # type: ignore[union-attr]
-        return Tile(inside, self.broadcast(a.shape, b.shape), columns, other, a.weak and b.weak and columns is None)
+        made = Tile(inside, self.broadcast(a.shape, b.shape), columns, other, a.weak and b.weak and columns is None)
+        far = (lambda: self.combined(a.beyond(), b.beyond(), how)) if a.far or b.far else None
+        return replace(made, far=far)
 
     def applied(self, value: object, how: Callable[[Arr], Arr], *, everywhere: bool = False) -> Tile:
         """A function of each lane; beyond the row it is defined if it is `everywhere`."""
         tile = self.data(value)
         self._columns(tile)
-        return replace(tile, inside=how(tile.inside), other=how(tile.other) if everywhere and tile.other else None)
+        other = how(tile.other) if everywhere and tile.other else None
+        far = tile.far and (lambda: self.applied(tile.beyond(), how, everywhere=everywhere))
+        return replace(tile, inside=how(tile.inside), other=other, zero=tile.zero and everywhere, far=far)
 
     def cast(self, value: Any, dtype: Any) -> Any:
         """The same numbers in another format."""
@@ -194,7 +209,9 @@ class Blocks:
         given = parts if isinstance(parts, tuple) else (parts,)
         new = ["" if part is None else old.pop(0) if part == slice(None) and old else "?" for part in given]
         self.never(old or "?" in new or getattr(value, "unfinished", False), "a part of a block is taken")
-        return replace(value, shape=tuple(new))
+        made = replace(value, shape=tuple(new))
+        far = getattr(value, "far", None)
+        return replace(made, far=lambda: self.axes(far(), parts)) if far else made
 
     def arange(self, start: Any, end: Any) -> Whole:
         """The numbers of lanes."""
@@ -220,16 +237,25 @@ class Blocks:
         return "" if number == 1 else name
 
     def where(self, condition: Any, first: Any, second: Any) -> Tile:
-        """The first block inside of the row, the second beyond it."""
+        """The first block inside of a row, or in the rows that there are, and the second one beyond."""
         self.never(not isinstance(condition, Mask), "a choice by data")
         limits = [one for one in condition.conditions if one != self.within]  # the row that is followed is one
+        rows = len(limits) < len(condition.conditions)
+        if rows and not limits:
+            a, b = self.data(first), self.data(second)
+            self._columns(a, b)
+            made = replace(a, shape=self.broadcast(self.broadcast(a.shape, b.shape), condition.shape), zero=False)
+            return replace(made, far=b.beyond)
         self.never(len(limits) != 1, "a choice by several masks, or by none of columns")
         counted = self.space.columns(D.plus(limits[0], -1), D)  # of the column that d exceeds
         self.never(counted is None, "a choice of lanes")
         a, b = self.data(first), self.data(second)
         columns, dtype = self._columns(Tile(a.inside, (), counted), a, b), self._dtype(a, b)
         shape = self.broadcast(self.broadcast(a.shape, b.shape), condition.shape)
-        return Tile(a.inside.cast(dtype), shape, columns, None if b.outside is None else b.outside.cast(dtype))
+        made = Tile(a.inside.cast(dtype), shape, columns, None if b.outside is None else b.outside.cast(dtype))
+        alone = Mask((limits[0],), condition.shape)
+        far = (lambda: self.where(alone, (b if rows else a).beyond(), b.beyond())) if a.far or b.far or rows else None
+        return replace(made, far=far)
 
     def cdiv(self, a: Any, b: Any) -> Any:
         """⌈a/b⌉."""
@@ -240,18 +266,21 @@ class Blocks:
         tile = self.data(value)
         start, tile = tile.start, replace(tile, start=None)
         columns, axes = self._columns(tile) or ("no lane",), len(tile.shape)
+        if axes and type(axis) is int and -axes <= axis < axes and tile.shape[axis] in self.row_lanes:
+            return self._over_rows([tile], axis % axes, keep_dims)
         place = tile.shape.index(columns[-1]) if columns[-1] in tile.shape else axes
         known = place < axes and (axis in (place, place - axes) if type(axis) is int else axis is None and axes == 1)
         self.never(not known, "a sum over something else than the columns of a row")
         self.never(tile.outside is None, "a sum over lanes beyond the row, which nothing defines")
         shape = tile.shape[:place] + ("",) * bool(keep_dims) + tile.shape[place + 1 :]
+        far = tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims))
         if start is None and len(columns) == 2:
             return Tile(tile.inside, shape, part=tile)
         total = self._total(tile)
         if start is not None:
             lanes = self.valued(self.space.extents[columns[-1]])
             total = total.combined(start.inside.like(start.inside.value * lanes), operator.add)
-        return Tile(total, shape)
+        return Tile(total, shape, far=far)
 
     def _total(self, tile: Tile) -> Arr:
         """The sum over all lanes, of all turns if there are several."""
@@ -283,9 +312,53 @@ class Blocks:
         self.trace.unexamined.add("whether hints to Triton's compiler are true")
         return value
 
+    def stepped(self, value: Any, step: Any) -> Any:
+        """An address or a whole number to which each turn before has added a step."""
+        self.never(not isinstance(value, Pointer | Whole | int), "data is read in the loop that adds to it")
+        return self.binary(operator.add, value, self.size(step, "a step").times(symbol(self.space.turning[-1])))
+
+    def least(self, *values: Any) -> Any:
+        """The smaller one of two whole numbers."""
+        if all(type(value) in (int, float) for value in values):
+            return min(values)
+        a, b = (self.size(value, "a minimum") for value in values)
+        self.never(a.shape or b.shape, "the minimum of blocks")
+        return replace(least(a, b), wide=a.wide or b.wide)
+
     def added(self, name: str, value: object) -> None:
         """What a turn adds to a number that lives longer."""
         self.terms[-1].setdefault(name, []).append(value)
+
+    @property
+    def row_lanes(self) -> set[str]:
+        """The lanes that count rows."""
+        return self.row.symbols & self.space.extents.keys() if self.row is not None else set()
+
+    def _over_rows(self, terms: list[Tile], axis: int | None = None, keep_dims: bool = False) -> Tile:
+        """The sum over the rows that one program has, as what is summed: over an axis of lanes, or over turns.
+
+        Rows beyond the last one add nothing to it.
+        """
+        tile, parts = functools.reduce(lambda a, b: self.combined(a, b, operator.add), terms), self._parts
+        self.never(tile.unfinished, "a sum over rows of what is not all added")
+        whole_rows, lanes = tile.inside.summed and not parts <= tile.inside.summed, self.row_lanes
+        self.never(lanes - set(tile.shape) and not whole_rows, "a sum over turns of what each row adds once")
+        if lanes and not whole_rows:
+            nothing = self.trace.always(tile.beyond().inside.value, "=")
+            self.never(not nothing, "a sum over rows beyond the last one, which need not be 0")
+        shape = tile.shape
+        if axis is not None:
+            shape = shape[:axis] + ("",) * keep_dims + shape[axis + 1 :]
+        summed = tile.inside.summed - parts or frozenset(self.labels)
+        inside, other = (
+            one and Arr(self.trace, one.value, one.axes, one.dtype, summed=summed) for one in (tile.inside, tile.other)
+        )
+        return replace(tile, inside=inside, other=other, shape=shape, far=None)
+
+    @property
+    def _parts(self) -> frozenset[str]:
+        """What says of a sum over rows that those that are counted hold parts of it."""
+        return frozenset(PARTS + label for label in self.labels)
 
     def after_turns(self, name: str, start: object) -> object:
         """A number, or a block of numbers, and what all turns of the last loop have added to it."""
@@ -294,6 +367,13 @@ class Blocks:
             return start
         first = self.data(start)
         tiles = [term for term in terms if isinstance(term, Tile)]
+        if self.row is not None and turn in self.row.symbols:
+            each = not set(self.space.turning) - self.row.symbols and len(tiles) == len(terms)
+            self.never(not (each and first.zero), "a sum over rows that does not begin with 0, or of something else")
+            total = self._over_rows(tiles)
+            shape = self.broadcast(first.shape, total.shape)
+            self.never(shape != first.shape, "a sum over rows of another shape")
+            return self.cast(replace(total, shape=shape), getattr(torch, first.inside.dtype))
         parts = [tile if tile.part is None else tile.part for tile in tiles]
         of_row = len(tiles) == len(terms) and all((part.columns or ("",))[0] == turn for part in parts)
         known = of_row and not first.columns and not first.unfinished and not isinstance(start, Whole)

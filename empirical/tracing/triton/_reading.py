@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-ADDED, SUM, COMPARED, GONE = "added in a turn", "sum of turns", "compared", "of a turn"
+ADDED, SUM, COMPARED, GONE, STEPPED = "added in a turn", "sum of turns", "compared", "of a turn", "after so many steps"
 """Names of what the function finds around it, which no kernel can have."""
 _NAMED = (
     "Expr Pass Assign AnnAssign AugAssign If For Return Constant Name Load Store Tuple List Attribute BinOp Add Sub "
@@ -25,8 +26,26 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
+def _steps(body: list[ast.stmt], condition: ast.expr | None = None) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
+    """What each turn adds to a name, and under which condition."""
+    for node in body:
+        match node:
+            case ast.AugAssign(ast.Name(id=name), ast.Add(), value):
+                yield name, value, condition
+            case ast.If(test, inner, []) if condition is None:
+                yield from _steps(inner, test)
+
+
+def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context] = ast.Load) -> list[str]:
+    """The names that are read, or written, as often as they are."""
+    parts = (part for node in nodes for part in ast.walk(node))
+    return [one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, context)]
+
+
 class _Reader(ast.NodeTransformer):
     """A loop runs once, on an arbitrary turn: what all turns add is found after it, and all else of a turn is gone.
+
+    What a turn adds to an address, by as much each, it has had added by the turns before.
 
     Attributes:
         scopes: The names of the function and of each loop around a statement.
@@ -59,7 +78,7 @@ class _Reader(ast.NodeTransformer):
 
     def _bind(self, target: ast.expr) -> None:
         names = {getattr(one, "id", "") for one in (target.elts if isinstance(target, ast.Tuple) else [target])}
-        if "" in names or names & set().union(*self.scopes[:-1]):
+        if "" in names or names & (set().union(*self.scopes[:-1]) - self.scopes[-1]):
             self.refuse("what lives longer than the loop is changed otherwise than by +=", target)
         self.scopes[-1] |= names
 
@@ -87,17 +106,31 @@ class _Reader(ast.NodeTransformer):
         name = getattr(node.iter, "func", None)
         if node.orelse or (getattr(name, "id", None), getattr(name, "attr", None)).count("range") != 1:
             self.refuse("a loop over something else than a range", node)
-        self.scopes.append(set())
+        stored = _names([node.target, *node.body], ast.Store)
+        read = self.scopes[-1] & {*_names(node.body)}
+        steps = [step for step in _steps(node.body) if step[0] in read]
+        for name, *parts in steps:
+            once = stored.count(name) == sum(name == each for each, *_ in steps)
+            if not once or {*stored} & {*_names(part for part in parts if part)}:
+                self.refuse(f"{name} is read in the loop that adds to it", node)
+        self.scopes.append({name for name, *_ in steps})
         self.sums.append(set())
         self._bind(node.target)
+        node.body = [*(self._step(node, *step) for step in steps), *node.body]
         self.generic_visit(node)
         names, sums = self.scopes.pop(), self.sums.pop()
-        parts = [part for statement in node.body for part in ast.walk(statement)]
-        if read := sums & {one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}:
+        if read := sums & {*_names(node.body)}:
             self.refuse(f"{min(read)} is read in the loop that adds to it", node)
         after: dict[str, ast.expr] = {name: ast.Name(GONE, ast.Load()) for name in names}
         after |= {name: _call(SUM, ast.Constant(name), ast.Name(name, ast.Load())) for name in sums}
         return [node, *(ast.copy_location(ast.Assign([ast.Name(n, ast.Store())], e), node) for n, e in after.items())]
+
+    def _step(self, node: ast.For, name: str, value: ast.expr, condition: ast.expr | None) -> ast.stmt:
+        """A name, moved by the turns before."""
+        made = _call(STEPPED, ast.Name(name, ast.Load()), copy.deepcopy(value))
+        moved: ast.stmt = ast.Assign([ast.Name(name, ast.Store())], made)
+        moved = moved if condition is None else ast.If(copy.deepcopy(condition), [moved], [])
+        return ast.copy_location(moved, node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         how = ast.Constant(_COMPARISONS.get(name := type(node.ops[0]).__name__, name.lower()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -103,6 +105,12 @@ def symbol(*names: str) -> Whole:
     return Whole(((tuple(sorted(names)), 1),))
 
 
+def product(labels: Monomial) -> Whole:
+    """A product of sizes, of which those of known number are that number."""
+    numbers = [whole(int(label[1:])) if re.fullmatch(r"n\d+", label) else symbol(label) for label in labels]
+    return functools.reduce(Whole.times, numbers, whole(1))
+
+
 PROGRAM, SECOND = symbol("program0"), "program1"
 
 
@@ -116,7 +124,7 @@ def quotient(a: Whole, b: Whole) -> Whole:
     """⌈a/b⌉, by a name that says so."""
     if a.number is not None and b.number:
         return whole(-(-a.number // b.number))
-    return a if b.number == 1 else _named("ceil", a, b)
+    return whole(1) if a == b else a if b.number == 1 else _named("ceil", a, b)
 
 
 def floor(a: Whole, b: Whole) -> Whole:
@@ -124,6 +132,13 @@ def floor(a: Whole, b: Whole) -> Whole:
     if a.number is not None and b.number:
         return whole(a.number // b.number)
     return a if b.number == 1 else _named("floor", a, b)
+
+
+def least(a: Whole, b: Whole) -> Whole:
+    """min(a, b), by a name that says so."""
+    if a.number is not None and b.number is not None:
+        return whole(min(a.number, b.number))
+    return _named("least", *sorted((a, b), key=str))
 
 
 @dataclass
@@ -144,36 +159,44 @@ class Space:
             self.loops[SECOND], self.turning = (whole(0), self.second, whole(1)), [SECOND]
 
     def covers_rows(self, row: Whole, count: Whole) -> str | None:
-        """How each of `count` rows is read once: a ``program``, ``tile`` with a mask, ``stride``; None if not.
+        """How each of `count` rows is counted once, one by one or in tiles with a mask; None if not.
 
-        Along two axes, programs are numbered one after the other.
+        A ``program`` has one of them, ``every`` one has all, in turns; or they have a ``stride`` or a ``share``. Along
+        two axes, programs are numbered one after the other.
         """
         first, grid = PROGRAM, self.grid
         if self.second is not None and SECOND in row.symbols:
             first, grid = PROGRAM.times(self.second).plus(symbol(SECOND)), self.grid.times(self.second)
-        free = row.symbols & (self.extents.keys() | self.loops.keys()) - {SECOND}
-        if row == first and grid == count:
-            return "program"
-        if len(free) != 1:
+        lanes = row.symbols & self.extents.keys()
+        turns = row.symbols & self.loops.keys() - {SECOND}
+        if len(lanes) > 1 or len(turns) > 1:
             return None
-        (name,) = free
-        if name in self.extents:
-            size = self.extents[name]
-            tile = row == first.times(size).plus(symbol(name)) and grid == quotient(count, size)
-            return "tile" if tile else None
-        strided = row == first.plus(symbol(name).times(grid))
-        return "stride" if strided and self.loops[name] == (first, count, grid) else None
+        size = self.extents[min(lanes)] if lanes else whole(1)
+        start = row.plus(symbol(min(lanes)), -1) if lanes else row
+        if not turns:
+            return "program" if start == first.times(size) and grid == quotient(count, size) else None
+        bounds, turn = self.loops[min(turns)], symbol(min(turns))
+        share, rest = bounds[0].split(first.terms[0][0])
+        fair = not (lanes or rest.terms) and (quotient(count, grid) == share or quotient(count, share) == grid)
+        own = first.times(share)
+        ways = {
+            "stride": (first.times(size), count, grid.times(size)),
+            "every": (whole(0), count, size),
+            "share": (own, least(own.plus(share), count) if fair else whole(0), whole(1)),
+        }
+        found = (way for way, known in ways.items() if bounds == known and start == known[0].plus(turn.times(known[2])))
+        return next(found, None)
 
     def columns(self, column: Whole, d: Whole) -> tuple[str, ...] | None:
         """The lane, after the turn if there is one, by which columns 0, 1, ... are counted; None if they are not."""
         lanes = [name for name in self.extents if name in column.symbols]
-        turns = [name for name in self.loops if name in column.symbols]
+        turns = [name for name in (*self.loops, "program0") if name in column.symbols]
         if len(lanes) != 1 or len(turns) > 1:
             return None
         size = self.extents[lanes[0]]
         if not turns:
             return (lanes[0],) if column == symbol(lanes[0]) else None
-        start, *more = self.loops[turns[0]]
+        start, *more = self.loops.get(turns[0], (whole(0), self.grid, whole(1)))
         counted = start.number == 0 and more in ([d, size], [quotient(d, size), whole(1)])
         in_order = column == symbol(turns[0]).times(size).plus(symbol(lanes[0]))
         return (turns[0], lanes[0]) if counted and in_order else None

@@ -21,15 +21,15 @@ from .._trace import Refusal, Trace, is_ours
 from . import stand_in
 from ._blocks import Pointer
 from ._memory import Accesses
-from ._reading import ADDED, COMPARED, GONE, SUM, read
-from ._whole import PROGRAM, SECOND, Value, Whole, quotient, running, symbol, whole
+from ._reading import ADDED, COMPARED, GONE, STEPPED, SUM, read
+from ._whole import PROGRAM, SECOND, Value, Whole, product, quotient, running, symbol, whole
 
 _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
 
 
 def _whole(trace: Trace, value: object) -> Whole:
     if isinstance(value, Num) and value.dim is not None:
-        return symbol(*value.dim)
+        return product(value.dim)
     return whole(value) if type(value) is int else trace.refuse(f"{value!r:.40} as a number of programs or elements")
 
 
@@ -60,13 +60,14 @@ class _Gone(Value):
 
 def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     """A function of Triton, run by Python; around it are the language, other kernels, and numbers, which are noted."""
-    hides = function.__globals__.keys() & {"range", "float"}
+    hides = function.__globals__.keys() & {"range", "float", "min"}
     launch.never(function.__code__.co_freevars or hides, "a kernel that reads names of the function around it")
     bound = inspect.signature(function).bind(*given, **named)
     bound.apply_defaults()
     launch.trace.sources[function.__code__.co_qualname] = function.__code__
     found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: _Gone()}
-    found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared}
+    found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared, STEPPED: launch.stepped}
+    found["min"] = launch.least
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
         if type(value) in (bool, int, float):

@@ -2,6 +2,8 @@
 # ruff: noqa: E731, PLR0913
 """Right kernels of Triton, in the forms that are in use; each fault of the tests changes a line of one."""
 
+import math
+
 import torch
 import triton
 import triton.language as tl
@@ -225,3 +227,153 @@ def seated_rms_norm(x, weight, eps=1e-6):
     (B, H, N), y = x.shape, torch.empty_like(x)
     _seated[(B, H)](x, y, weight, *x.stride()[:2], *y.stride()[:2], N, eps, BLOCK=next_power(N))
     return y
+
+
+@triton.jit
+def _pull(DX, DW, DB, DY, X, W, Mean, Rstd, stride, M, N, share, HAS_BIAS: tl.constexpr, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    first = program * share
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    X += first * stride
+    DY += first * N
+    if HAS_BIAS:
+        DX += first * N
+    w = tl.load(W + cols, mask=mask, other=0.0)
+    dw = tl.zeros((BLOCK,), dtype=tl.float32)
+    db = tl.zeros((BLOCK,), dtype=tl.float32)
+    for row in range(first, min(first + share, M)):
+        x = tl.load(X + cols, mask=mask, other=0.0).to(tl.float32)
+        dy = tl.load(DY + cols, mask=mask, other=0.0).to(tl.float32)
+        mean, rstd = tl.load(Mean + row), tl.load(Rstd + row)
+        xhat = (x - mean) * rstd
+        wdy = w * dy
+        c1 = tl.sum(xhat * wdy, axis=0) / N
+        c2 = tl.sum(wdy, axis=0) / N
+        tl.store(DX + cols, (wdy - (xhat * c1 + c2)) * rstd, mask=mask)
+        dw += dy * xhat
+        db += dy
+        X += stride
+        DY += N
+        if HAS_BIAS:
+            DX += N
+    tl.store(DW + program * N + cols, dw, mask=mask)
+    tl.store(DB + program * N + cols, db, mask=mask)
+
+
+class Pulled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        rows = x.view(-1, x.shape[-1])
+        (M, N), y = rows.shape, torch.empty_like(rows)
+        mean, rstd = torch.empty(M, device=x.device), torch.empty(M, device=x.device)
+        _moments[(M,)](rows, mean, rstd, rows.stride(0), N, eps, BLOCK=next_power(N))
+        grid = M, triton.cdiv(N, 128)
+        _normal[grid](rows, y, weight, bias, mean, rstd, rows.stride(0), y.stride(0), N, BLOCK=128)
+        ctx.save_for_backward(rows, weight, mean, rstd)
+        return y.view(x.shape)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight, mean, rstd = ctx.saved_tensors
+        (M, N), dx = x.shape, torch.empty_like(x)
+        programs = torch.cuda.get_device_properties(x.device).multi_processor_count
+        dw, db = (torch.empty((programs, N), dtype=torch.float32, device=x.device) for _ in range(2))
+        share, dy = math.ceil(M / programs), dy.contiguous()
+        BLOCK = next_power(N)
+        _pull[(programs,)](dx, dw, db, dy, x, weight, mean, rstd, x.stride(0), M, N, share, True, BLOCK=BLOCK)
+        return dx.view(dy.shape), dw.sum(0).to(weight.dtype), db.sum(0).to(weight.dtype), None
+
+
+def pulled_layer_norm(x, weight, bias, eps=1e-5):
+    return Pulled.apply(x, weight, bias, eps)
+
+
+@triton.jit
+def _scales(X, Y, W, Rstd, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(X + row * N + cols, mask=cols < N, other=0.0)
+    rstd = tl.rsqrt(tl.sum(x * x) / N + eps)
+    tl.store(Rstd + row, rstd)
+    tl.store(Y + row * N + cols, x * rstd * tl.load(W + cols, mask=cols < N), mask=cols < N)
+
+
+@triton.jit
+def _pull_tiles(DX, DW, DY, X, W, Rstd, M, N, BT: tl.constexpr, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    inside = cols < N
+    w = tl.load(W + cols, mask=inside, other=0.0)
+    dw = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(tl.program_id(0) * BT, M, tl.num_programs(0) * BT):
+        rows = start + tl.arange(0, BT)
+        there = rows < M
+        mask = there[:, None] & inside[None, :]
+        at = rows[:, None] * N + cols[None, :]
+        x = tl.load(X + at, mask=mask, other=0.0).to(tl.float32)
+        dy = tl.load(DY + at, mask=mask, other=0.0).to(tl.float32)
+        rstd = tl.load(Rstd + rows, mask=there, other=0.0)[:, None]
+        wdy, xhat = dy * w[None, :], x * rstd
+        c = tl.sum(xhat * wdy, axis=1)[:, None] / N
+        tl.store(DX + at, (wdy - xhat * c) * rstd, mask=mask)
+        dw += tl.sum(dy * xhat, axis=0)
+    tl.store(DW + tl.program_id(0) * N + cols, dw, mask=inside)
+
+
+@triton.jit
+def _gather(DW, Parts, P, N, BT: tl.constexpr, BLOCK: tl.constexpr):
+    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BT, BLOCK), dtype=tl.float32)
+    for start in range(0, P, BT):
+        rows = start + tl.arange(0, BT)
+        mask = (rows < P)[:, None] & (cols < N)[None, :]
+        total += tl.load(Parts + rows[:, None] * N + cols[None, :], mask=mask, other=0.0)
+    tl.store(DW + cols, tl.sum(total, axis=0), mask=cols < N)
+
+
+class InTiles(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, eps):
+        (rows, y, M, N), rstd = in_rows(x), torch.empty(x.numel() // x.shape[-1], device=x.device)
+        _scales[(M,)](rows, y, weight, rstd, N, eps, BLOCK=next_power(N))
+        ctx.save_for_backward(rows, weight, rstd)
+        return y.view(x.shape)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight, rstd = ctx.saved_tensors
+        (M, N), dx = x.shape, torch.empty_like(x)
+        parts, dw = torch.empty((8, N), device=x.device), torch.empty_like(weight)
+        _pull_tiles[(8,)](dx, parts, dy.contiguous(), x, weight, rstd, M, N, BT=16, BLOCK=next_power(N))
+        _gather[(triton.cdiv(N, 32),)](dw, parts, 8, N, BT=4, BLOCK=32)
+        return dx.view(dy.shape), dw, None
+
+
+def in_tiles_rms_norm(x, weight, eps=1e-6):
+    return InTiles.apply(x, weight, eps)
+
+
+@triton.jit
+def _pull_row(DX, DW, DY, X, W, Rstd, N, BLOCK: tl.constexpr):
+    row, cols = tl.program_id(0), tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(X + row * N + cols, mask=mask, other=0.0)
+    dy = tl.load(DY + row * N + cols, mask=mask, other=0.0)
+    wdy, xhat = dy * tl.load(W + cols, mask=mask, other=0.0), x * tl.load(Rstd + row)
+    dx = (wdy - xhat * tl.sum(xhat * wdy) / N) * tl.load(Rstd + row)
+    tl.store(DX + row * N + cols, dx, mask=mask)
+    tl.atomic_add(DW + cols, dy * xhat, mask=mask)
+
+
+class Atomic(InTiles):
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight, rstd = ctx.saved_tensors
+        (M, N), dx = x.shape, torch.empty_like(x)
+        dw = torch.zeros(N, dtype=weight.dtype, device=x.device)
+        _pull_row[(M,)](dx, dw, dy.contiguous(), x, weight, rstd, N, BLOCK=next_power(N))
+        return dx.view(dy.shape), dw, None
+
+
+def atomic_rms_norm(x, weight, eps=1e-6):
+    return Atomic.apply(x, weight, eps)

@@ -1,5 +1,6 @@
 """Kernels of Triton without a GPU and without Triton: proved for every block where right, and no fault is proved."""
 
+import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator
@@ -11,8 +12,8 @@ import pytest
 import torch
 
 from empirical.check._target import resolve
-from empirical.proving import Proof, _verdict, prove_target
-from empirical.tracing.triton._whole import PROGRAM, Space, Whole, quotient, symbol, whole
+from empirical.proving import Proof, _backward, _verdict, prove_target
+from empirical.tracing.triton._whole import PROGRAM, Space, Whole, least, quotient, symbol, whole
 from lngeom.checker import recheck
 from lngeom.cli import main
 
@@ -21,13 +22,18 @@ RIGHT = {
     **dict.fromkeys([f"{how}rms_norm" for how in ("", "strided_", "headed_", "seated_")], "weight∘RMSNorm(x; ε = eps)"),
     **{f"{how}layer_norm": "weight∘LayerNorm(x; ε = eps) + bias" for how in ("", "blocked_", "tiled_", "in_two_")},
     "residual_rms_norm": "weight∘RMSNorm(x + residual; ε = eps)",
+    **dict.fromkeys(["in_tiles_rms_norm", "atomic_rms_norm"], "weight∘RMSNorm(x; ε = eps)"),
+    "pulled_layer_norm": "weight∘LayerNorm(x; ε = eps) + bias",
 }
+FIRST = {"pulled_layer_norm": "_pull", "in_tiles_rms_norm": "_pull_tiles", "atomic_rms_norm": "_pull_row"}
+"""Those with a backward pass, and the first kernel that is theirs."""
 _NUMBERS = itertools.count()
 
 
 def loaded(folder: Path, name: str, *changes: tuple[str, str]) -> Callable[..., Any]:
     text = SOURCE.read_text(encoding="utf-8")
-    start = text.rindex("\n\n\n@triton", 0, text.index(f"def {name}("))
+    first = text.index(f"def {FIRST[name]}(") if name in FIRST else text.index(f"def {name}(")
+    start = text.rindex("\n\n\n@triton", 0, first)
     end = (text + "\n\n\n").index("\n\n\n", text.index(f"def {name}("))
     head, body, rest = text[:start], text[start:end], text[end:]
     for old, new in changes:
@@ -51,7 +57,10 @@ def test_a_right_kernel_is_proved(name: str, tmp_path: Path) -> None:
     assert proof.certificates
     assert all(recheck(data) for data in proof.certificates)
     assert any("races" in text for text in proof.unexamined)
-    assert {each.text for each in proof.derivatives} == {"derivatives of Triton's kernels are not examined"}
+    own = name in FIRST
+    assert {(each.status, each.text) for each in proof.derivatives} == {
+        ("proved", "") if own else ("not traced", "it has no backward pass")
+    }
 
 
 _AROUND = """def around(LARGEST):
@@ -114,6 +123,53 @@ headed_rms_norm:
     row // heads, row % heads → row % heads, row // heads → row // heads, row // heads → row // (heads + 1), row % heads
     rows, H, → rows, B, | rows, tl.num → rows - 1, tl.num | HOW == "mean" → HOW == "sum" | HOW="mean" → HOW=x
     tl.num_programs(0) → 64 | row // heads, → row ** heads, | min(rows, 64) → rows // 2
+pulled_layer_norm:
+    xhat * wdy, axis=0) / N → xhat * wdy, axis=0) → xhat * wdy, axis=0) / BLOCK → xhat * dy, axis=0) / N
+    xhat * c1 + c2 → xhat * c2 + c1 → xhat * c1 - c2 → xhat * c1 | c2)) * rstd → c2)) | wdy = w * dy → wdy = dy
+    dw += dy * xhat → dw += wdy * xhat → dw = dy * xhat → dw += dy * x → dw += dy * xhat + dw
+    db += dy → db += wdy → db += dy\n        db += dy
+    db += dy → db += dy\n        tl.store(DB + program * N + cols, db, mask=mask)
+    (x - mean) * rstd → (x - mean) / rstd → x * rstd | Mean + row → Mean + program → Mean
+    X += stride\n → pass\n → X += N + stride\n → X += stride\n        X += stride\n → X = X\n
+    DY += first * N → DY += N
+    X += stride\n        DY → X += stride * (row > 0)\n        DY → X += row\n        DY → X += tl.load(X)\n        DY
+    DY += N → DY += first
+    if HAS_BIAS:\n            DX += N → if x:\n            DX += N → while N:\n            DX += N
+    first = program * share → first = program * (share - 1) → first = program | program = tl.program_id(0) → program = 0
+    min(first + share, M) → first + share → min(first + share, M - 1) → M → min(first + share, N) → min(first, M)
+    tl.store(DW + program → tl.store(DW + 2 * program → tl.store(DB + program | DW + program * N → DW + N
+    cols, dw, mask=mask → cols, dw, mask=cols < N - 1 → cols, dw | math.ceil(M / programs) → M // programs
+    math.ceil(M / programs) → math.ceil(programs / M) → math.ceil(N / programs) → math.ceil(M / 8)
+    dw.sum(0) → dw.mean(0) → dw[0] → dw.sum(1) → (2 * dw.sum(0)) → dw.sum(0).square() → dw
+    [(programs,)] → [(programs - 1,)] → [(2 * programs,)] → [(M,)] → [(N,)] → [(programs, 2)]
+    (rows, weight, mean → (x, weight, mean | mean, rstd)\n        return → rstd, mean)\n        return
+    dw, db, dy → db, dw, dy
+    db.sum(0).to(weight.dtype), None → dw.sum(0).to(weight.dtype), None → None, None
+    Pulled.apply(x → Pulled.apply(x.square() → x + Pulled.apply(x → 2 * Pulled.apply(x → Pulled.apply(x, x[0, 0]
+in_tiles_rms_norm:
+    axis=1)[:, None] / N → axis=1)[:, None] → axis=1)[:, None] / BLOCK → axis=0)[None, :] / N
+    tl.program_id(0) * BT, M → tl.program_id(0), M → 0, M | M, tl.num_programs(0) * BT → M, tl.num_programs(0) → M, BT
+    mask=there, other=0.0 → mask=there → other=0.0 | (X + at, mask=mask, other=0.0 → (X + at, mask=mask
+    (DY + at, mask=mask, other=0.0 → (DY + at, mask=mask | wdy - xhat * c → wdy + xhat * c → wdy - c
+    dw += tl.sum(dy * xhat, axis=0) → dw += tl.sum(dy * xhat, axis=1) → dw += w → dw += tl.sum(dy * x, axis=0)
+    dw += tl.sum(dy * xhat, axis=0) → dw += tl.sum(dy * xhat + w[None, :], axis=0) → dw += tl.sum(dy * xhat)
+    there = rows < M → there = rows < M - 1 → there = rows <= M → there = rows < M + BT → there = cols < M
+    DW + tl.program_id(0) * N + cols, dw → DW + cols, dw | (8, N) → (M, N) → (16, N)
+    parts, 8, → parts, 7, → parts, 16,
+    tl.program_id(0) * BLOCK + tl → tl | range(0, P, BT) → range(0, P, 2 * BT) → range(BT, P, BT) → range(0, P - 1, BT)
+    total += tl.load → total = tl.load | tl.sum(total, axis=0) → tl.sum(total, axis=1) → total
+    _tiles[(8,)] → _tiles[(7,)]
+    triton.cdiv(N, 32) → N // 32 → triton.cdiv(N, 64) → 1 | tl.zeros((BT, BLOCK) → tl.full((BT, BLOCK), 1.0
+    tl.store(DW + cols, tl.sum(total, axis=0), mask=cols < N)
+    tl.store(DW + cols, tl.sum(total → tl.atomic_add(DW + cols, tl.sum(total
+atomic_rms_norm:
+    torch.zeros(N → torch.zeros((4, N) | DW + cols, dy → DW + row % 4 * N + cols, dy
+    torch.zeros(N → torch.empty(N → torch.ones(N | tl.atomic_add → tl.store
+    dy * xhat, mask → dy * x, mask → wdy * xhat, mask
+    tl.atomic_add(DW → if row < 1: tl.atomic_add(DW → for k in range(2): tl.atomic_add(DW
+    DW + cols, dy → DW + row * N + cols, dy → DW + cols + 1, dy | [(M,)] → [(M - 1,)] → [(M, 2)] → [(N,)]
+    mask=mask, other=0.0)\n    wdy → mask=mask)\n    wdy | xhat * tl.sum → tl.sum
+    (Rstd + row)\n    tl → (Rstd)\n    tl
 seated_rms_norm:
     (B, H)] → (B,)] → (H, B)] → (B, H - 1)] | b, h, cols = tl.program_id(0), tl. → h, b, cols = tl.program_id(0), tl.
 """
@@ -133,18 +189,32 @@ def faults() -> Iterator[tuple[str, str, str]]:
 def test_no_fault_is_proved(name: str, old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_verdict, "differs", lambda *_: None)  # on terms alone: nothing that is executed could tell
     monkeypatch.setattr(_verdict, "counterexample", lambda *_: None)
+    monkeypatch.setattr(_backward, "_executed", lambda *_: "")
     proof = proof_of(loaded(tmp_path, name, (old, new)), name)
+    if name in FIRST and proof.derivatives:
+        statuses = {each.name: each.status for each in proof.derivatives}
+        assert set(statuses.values()) != {"proved"}, str(proof)
+        return
     assert proof.status != "proved", str(proof)
     assert proof.text != f"{name} computes {RIGHT[name]}", str(proof)
     if proof.status == "not traced":
         assert re.search(r"\(kernels_\d+\.py:\d+: |no point was found|nothing was written", proof.text), proof.text
 
 
-ROWS = {
-    "program": (PROGRAM, lambda m, e: m),
-    "tile": (PROGRAM.times(symbol("E")).plus(symbol("lane")), lambda m, e: -(-m // e)),
-    "stride": (PROGRAM.plus(symbol("turn").times(symbol("G"))), lambda m, e: e),
+ROWS = {  # way: row, first and step of its turns, programs
+    "program": ("program0", None, lambda m, e, g: m),
+    "tile": ("program0·E + lane", None, lambda m, e, g: -(-m // e)),
+    "stride": ("program0 + turn·G", ("program0", "M", "G"), lambda m, e, g: g),
+    "strides of tiles": ("program0·E + turn·E·G + lane", ("program0·E", "M", "E·G"), lambda m, e, g: g),
+    "every": ("turn", ("", "M", "1"), lambda m, e, g: g),
+    "every tile": ("turn·E + lane", ("", "M", "E"), lambda m, e, g: g),
+    "share": ("program0·S + turn", ("program0·S", "least", "1"), lambda m, e, g: g),
 }
+
+
+def polynomial(text: str) -> Whole:
+    terms = (symbol(*term.split("·")) if term not in ("1", "") else whole(int(term or 0)) for term in text.split(" + "))
+    return functools.reduce(Whole.plus, terms)
 
 
 def number(value: Whole, names: dict[str, int]) -> int:
@@ -152,24 +222,45 @@ def number(value: Whole, names: dict[str, int]) -> int:
 
 
 @pytest.mark.parametrize("way", ROWS)
-def test_each_row_is_written_once(way: str) -> None:
+def test_each_row_is_counted_once(way: str) -> None:
     """Each accepted way to number rows, counted out; and none of its neighbours is accepted."""
-    row, programs = ROWS[way]
-    M, G, E = symbol("M"), symbol("G"), symbol("E")
+    text, bounds, programs = ROWS[way]
+    row, M, G, E = polynomial(text), symbol("M"), symbol("G"), symbol("E")
     grid = {"program": M, "tile": quotient(M, E)}.get(way, G)
-    loops = {"turn": (PROGRAM, M, G)}
-    space = Space(grid, {"lane": E}, loops)
-    assert space.covers_rows(row, M) == way
+    share = quotient(M, G)
+    row = row if way != "share" else PROGRAM.times(share).plus(symbol("turn"))
+    start, stop, step = map(polynomial, bounds or ("", "M", "1"))
+    if way == "share":
+        start, stop = PROGRAM.times(share), least(PROGRAM.times(share).plus(share), M)
+    space = Space(grid, {"lane": E}, {"turn": (start, stop, step)})
+    assert space.covers_rows(row, M)
     assert space.covers_rows(row.plus(whole(1)), M) is None
-    assert space.covers_rows(row, N := symbol("N")) is None, N
-    assert Space(grid.plus(whole(1)), {"lane": E}, loops).covers_rows(row, M) is None
-    for m, e in itertools.product(range(1, 12), range(1, 6)):
-        names, seen = {"M": m, "E": e, "G": e}, []
-        for program in range(programs(m, e)):
-            turns = range(len(range(program, m, e))) if way == "stride" else [0]
-            lanes = range(e) if way == "tile" else [0]
-            places = ({"program0": program, "turn": t, "lane": k, **names} for t in turns for k in lanes)
-            seen += [at for place in places if (at := number(row, place)) < m]
+    if "every" not in way:  # there, all have all
+        assert Space(grid.plus(whole(1)), {"lane": E}, space.loops).covers_rows(row, M) is None
+    if bounds:
+        for changed in (
+            (start.plus(whole(1)), stop, step),
+            (start, stop.plus(whole(1)), step),
+            (start, stop, step.times(E)),
+        ):
+            assert Space(grid, {"lane": E}, {"turn": changed}).covers_rows(row, M) is None
+    assert space.covers_rows(row, symbol("N")) is None
+    for m, e, g in itertools.product(range(1, 10), range(1, 5), range(1, 5)):
+        names, seen = {"M": m, "E": e, "G": g, "S": -(-m // g)}, []
+        for program in range(programs(m, e, g)):
+            first, by = (
+                number(polynomial(one), names | {"program0": program}) for one in (bounds or ("", "", "1"))[::2]
+            )
+            last = min(first + names["S"], m) if way == "share" else m
+            turns = range(len(range(first, last, by))) if bounds else [0]
+            places = (
+                {"program0": program, "turn": t, "lane": k} | names
+                for t in turns
+                for k in range(("lane" in text and e) or 1)
+            )
+            own = [at for place in places if (at := number(polynomial(text), place)) < m]
+            assert "every" not in way or sorted(own) == list(range(m))
+            seen = own if "every" in way else seen + own
         assert sorted(seen) == list(range(m))
 
 
@@ -220,6 +311,33 @@ def test_sizes_that_are_not_followed_are_named(tmp_path: Path) -> None:
     (tmp_path / "kernels_of_sizes.py").write_text(text, encoding="utf-8")
     proof = proof_of(resolve(f"{tmp_path}/kernels_of_sizes.py:layer_norm"), "layer_norm")
     assert proof.dimensions == "every d ≥ 1 but for sizes that are not examined"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ([("Pulled.apply(x", "Pulled.apply(x.detach()")], "autograd gives no derivative by x"),
+        ([("for row in", "for k in range(2):\n      for row in")], "dw lives longer than the loop"),
+        ([("dy, x, weight, mean, rstd, x.str", "dy, x, weight, mean, mean, x.str")], "as it runs is not the one|d = "),
+    ],
+)
+def test_what_is_wrong_around_a_backward_pass_is_told(
+    changes: list[tuple[str, str]], told: str, tmp_path: Path
+) -> None:
+    proof = proof_of(loaded(tmp_path, "pulled_layer_norm", *changes), "pulled_layer_norm")
+    assert any(re.search(told, str(each), re.IGNORECASE) for each in proof.derivatives), str(proof)
+
+
+def test_an_autotuned_kernel_that_adds_to_memory_is_not_followed(tmp_path: Path) -> None:
+    tuned = 'triton.autotune([triton.Config({"BLOCK": 2**k}) for k in (8, 9)], key=[])\n@triton.jit\ndef _pull_row'
+    changes = (
+        ("triton.jit\ndef _pull_row", tuned),
+        ("rstd, N, BLOCK=next_power(N))\n        return dx", "rstd, N)\n        return dx"),
+    )
+    (text,) = {
+        each.text for each in proof_of(loaded(tmp_path, "atomic_rms_norm", *changes), "atomic_rms_norm").derivatives
+    }
+    assert "need not reach the end of a row" in text or "adds to what it wrote" in text
 
 
 @pytest.mark.parametrize("asks", ["x.stride(-1) == 1", "x.is_contiguous()"])
