@@ -40,17 +40,17 @@ def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Te
 
 def _pattern(old: Tensor, new: Tensor, unit: float) -> str:
     """Permuted, multiplied, wrong in some places, or how far off."""
-    ordered = (values.flatten().sort().values for values in (old, new))
-    if torch.allclose(*ordered, rtol=unit, atol=0):
+    off = (old - new).abs()
+    wrong = off > unit / 2 * torch.maximum(old.abs(), new.abs())
+    ordered = [values[wrong].sort().values for values in (old, new)]
+    if wrong.any() and torch.allclose(*ordered, rtol=unit, atol=0):
         return "permuted"
     factor, rest = projected(old, new)
-    if rest <= unit:
+    if ((new - factor * old).abs() <= unit * new.abs()).all():
         return f"multiplied by {factor:.8g}"
-    off = (old - new).abs()
-    wrong = (off > unit * torch.maximum(old.abs(), new.abs())).nonzero()
-    if 0 < len(wrong) < old.numel() / 2:
-        at = wrong[0].tolist()
-        return f"off in {len(wrong)} of {old.numel()} numbers, first at {at}, by up to {float(off.max()):.3g}"
+    at, most = wrong.nonzero().tolist(), [int(i) for i in torch.unravel_index(off.argmax(), off.shape)]
+    if 0 < len(at) < old.numel() / 2:
+        return f"off in {len(at)} of {old.numel()} numbers, first at {at[0]}, by up to {float(off.max()):.3g} at {most}"
     if rest < 0.5 and not chance(factor, rest, old.numel()):
         text = f"multiplied by {factor:.3g}, the rest off by {rest:.2g} of its length"
         return f"negated: {text}" if factor < 0 else text

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from transformers import PreTrainedModel
 
 from ..models import text_config, text_inputs, watching
+from ._weights import folded
 
 _CHANCE = 1e-12
 """That a bound on sums of independent roundings is exceeded by a port that is the same."""
@@ -92,26 +93,30 @@ def explained(port: nn.Module, ids: Tensor, gap: Tensor, moved: Mapping[str, Ten
     """Whether one rounding of each number of the `moved` weights accounts for the logits that differ most.
 
     Independent roundings w(1 + δ), |δ| <= unit/2, move a logit by the sum of its gradient times w δ. By Hoeffding's
-    inequality this exceeds c = sqrt(2 log(2 m/p)) times its largest length in one of m logits with probability p. A
-    weight that moved by more than a rounding of its length, and by less than c of them, is not told from a small change
-    that nothing makes up for: that is no equivalence.
+    inequality this exceeds c = sqrt(2 log(2 m/p)) times its largest length in one of m logits with probability p. Of a
+    weight count the numbers that a fold put there. What moved by less than c roundings of its length is not told from a
+    small change that nothing makes up for, nor are single numbers of a matrix: that is no equivalence.
     """
-    factor, chosen = (2 * math.log(2 * gap.numel() / _CHANCE)) ** 0.5 * unit / 2, list[Tensor]()
+    factor, chosen, put = (2 * math.log(2 * gap.numel() / _CHANCE)) ** 0.5 * unit / 2, list[Tensor](), list[Tensor]()
     for name, weight in port.named_parameters():
-        if name in moved:
-            chosen.append(weight.requires_grad_(True))
-            old = moved[name]
-            size = (
-                math.inf if old is None or old.shape != weight.shape else float((weight - old).norm() / weight.norm())
-            )
-            if not (size <= unit / 2 or size > factor):
+        if name not in moved:
+            continue
+        old = moved[name]
+        if old is not None and old.shape == weight.shape:
+            where = folded(weight != old, old)
+            apart = float((weight - old)[where].norm()), float(weight[where].norm())
+            if not where.any() or (weight != old)[~where].any() or apart[0] <= factor * apart[1]:
                 return False
+            put.append(where)
+        else:
+            put.append(torch.ones_like(weight, dtype=torch.bool))
+        chosen.append(weight.requires_grad_(True))
     with torch.enable_grad():
         logits = outputs(port, ids).flatten()
         for at in gap.flatten().topk(min(4, gap.numel())).indices if chosen else ():
             found = torch.autograd.grad(logits[at], chosen, retain_graph=True, allow_unused=True)
-            pairs = ((g, w.detach()) for g, w in zip(found, chosen, strict=True) if g is not None)
-            if not float(gap.flatten()[at]) <= factor * sum(float(((g * w) ** 2).sum()) for g, w in pairs) ** 0.5:
+            terms = ((g * w.detach())[where] for g, w, where in zip(found, chosen, put, strict=True) if g is not None)
+            if not float(gap.flatten()[at]) <= factor * sum(float((each**2).sum()) for each in terms) ** 0.5:
                 return False
     return bool(chosen)
 

@@ -18,7 +18,7 @@ from ..models import text_config
 from ._doctor import Differences, compare_models
 from ._logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
 from ._onnx import onnx_network, onnx_norms
-from ._weights import Weight, compare_weights, stored
+from ._weights import Weight, adopt, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"
 _INERT = """_name_or_path transformers_version architectures dtype torch_dtype quantization_config use_cache model_type
@@ -93,18 +93,21 @@ def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping
     entries = dict(_entries(*known)) if len(known) == 2 else {}
     single = {key: theirs for key, (mine, theirs) in entries.items() if _rounded(mine, theirs)}
     config = {key: pair for key, pair in entries.items() if key not in single}
+    formats = (stored(source), stored(port))
     with in_float64():
         both = _Pair(widened(source, single), widened(port), weights, config, left)
         mine, theirs = both.source.state_dict(), both.port.state_dict()
         for each in weights:
             if each.state == "rounded":
                 mine[each.name].copy_(theirs[each.name])
+            elif each.name in mine and each.name in theirs and mine[each.name].shape == theirs[each.name].shape:
+                adopt(mine[each.name], theirs[each.name], formats)
         sequences = _sequences(both, drawn)
-        _run(both, sequences, torch.finfo(stored(port)).eps)
+        _run(both, sequences, torch.finfo(formats[1]).eps)
         layer = None if both.alike else first_layer(both.source, both.port, both.worst)
     norms = _norms(copy.deepcopy(both.source).float(), copy.deepcopy(both.port).float(), both.worst)
     lengths = sorted({ids.shape[1] for ids in sequences})
-    return _judged(both, norms, layer, lengths, str(stored(port)).removeprefix("torch."))
+    return _judged(both, norms, layer, lengths, str(formats[1]).removeprefix("torch."))
 
 
 def _alike(source: nn.Module, port: nn.Module) -> tuple[nn.Module, nn.Module, list[str]]:

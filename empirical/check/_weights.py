@@ -37,7 +37,7 @@ def stored(model: nn.Module) -> torch.dtype:
 def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, str] | None = None) -> list[Weight]:
     """Each weight of either model; `quantized` tells the GGUF type of those that one of them read from such a file.
 
-    A weight is rounded if all its numbers are the other's nearest in the coarser format, or all are cut off.
+    A weight is rounded if all its numbers are the other's nearest in the coarser format, or all are cut off there.
     """
     mine, theirs = ({n: w for n, w in m.state_dict().items() if w.is_floating_point()} for m in (source, port))
     formats, kinds = (stored(source), stored(port)), quantized or {}
@@ -54,7 +54,9 @@ def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, 
             to = _rounded(old, new, formats, kind, name in columns)
             unit = max(torch.finfo(each).eps for each in (*formats, mine[name].dtype))
             others = ((n, w) for n, w in moved.items() if n != name)
-            found.append(Weight(name, "rounded", to) if to else Weight(name, "changed", change(old, new, unit, others)))
+            adopted = torch.where(near(old, new, formats)[0], new, old) if old.shape == new.shape else old
+            how = "" if to else change(adopted, new, unit, others)
+            found.append(Weight(name, "rounded", to) if to else Weight(name, "changed", how))
     texts = {each.name: each.text for each in found}
     return [each._replace(text=_mutual(each, texts)) for each in found]
 
@@ -71,13 +73,38 @@ def _rounded(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype],
         return ""
     if kind in _LEVELS:
         return kind if old.ndim == 2 and _quantized(old.T if columns else old, new.T if columns else new, kind) else ""
-    for fine, rough, own in ((old, new, formats[1]), (new, old, formats[0])):
-        to = _GGUF.get(kind, own)
-        near = (rough.abs() <= fine.abs()) & ((fine - rough).abs() < torch.finfo(to).eps * fine.abs())
-        known = kind in _GGUF or formats[0] != formats[1]
-        if known and (torch.equal(fine.to(to).double(), rough) or (near | (fine == rough)).all()):
-            return str(to).removeprefix("torch.")
-    return ""
+    alike, to = near(old, new, (_GGUF[kind], _GGUF[kind]) if kind in _GGUF else formats)
+    return str(to).removeprefix("torch.") if alike.all() else ""
+
+
+def near(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype]) -> tuple[Tensor, torch.dtype]:
+    """Which numbers are those of the other weight in its format, by the way that fits most: nearest, or all cut off."""
+    pairs = ((old, new, formats[1]), (new, old, formats[0]))
+    found = [(fine.to(to).double() == rough, to) for fine, rough, to in pairs]
+    found += [(_cut(fine, to) == rough, to) for fine, rough, to in pairs]
+    return max(found, key=lambda each: int(each[0].sum()))
+
+
+def folded(moved: Tensor, old: Tensor) -> Tensor:
+    """Where a fold put numbers: a matrix, row or column of whose numbers but 0 half moved; single ones of a vector."""
+    if old.ndim < 2:
+        return moved
+    flat, own = moved.flatten(1), (moved | (old != 0)).flatten(1)
+    every, row, column = (flat.sum(d, True) * 2 >= own.sum(d, True).clamp(min=1) for d in ((0, 1), 1, 0))
+    return (every | row | column).reshape(moved.shape)
+
+
+def adopt(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype]) -> None:
+    """Give `old` the rounded numbers of `new` but where a fold put others."""
+    alike = near(old, new, formats)[0]
+    old.copy_(torch.where(alike & ~folded(~alike, old), new, old))
+
+
+def _cut(w: Tensor, to: torch.dtype) -> Tensor:
+    """The numbers without the digits that a format does not hold."""
+    info = torch.finfo(to)
+    step = torch.ldexp(torch.full_like(w, info.eps), torch.frexp(w).exponent - 1).clamp(min=info.tiny * info.eps)
+    return (w / step).trunc() * step
 
 
 def _quantized(old: Tensor, new: Tensor, kind: str) -> bool:

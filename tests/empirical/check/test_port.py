@@ -60,6 +60,22 @@ def rescaled(network: Any) -> None:
     on(r"model.layers.0.self_attn.[qkv]_proj.weight", lambda w: w / factor)(network)
 
 
+def one_number(factor: float) -> Callable[[Any], Any]:
+    """In bfloat16, one entry of a matrix multiplied."""
+
+    def changed(network: Any) -> None:
+        network.bfloat16().get_parameter(DOWN).data[1, 2] *= factor
+
+    return changed
+
+
+def one_neuron(network: Any) -> None:
+    """One row that its column makes up for, in bfloat16."""
+    network.get_parameter(DOWN.replace("down", "up")).data[3] *= 3
+    network.get_parameter(DOWN).data[:, 3] /= 3
+    network.bfloat16()
+
+
 def one_token(w: Tensor) -> Tensor:
     return torch.cat([w[:40], w[40:41] * 1.1, w[41:]])
 
@@ -70,6 +86,9 @@ CHANGED: dict[str, tuple[str, Any, str]] = {
     "scaled": ("llama", on(DOWN, lambda w: 1.01 * w), r"1.mlp.down_proj, .*multiplied by 1.01$"),
     "scaled, in bfloat16": ("gpt2", lambda n: on(r".*1.mlp.c_proj.weight", lambda w: 1.01 * w)(n) or n.bfloat16(),
                             r"h.1.mlp.c_proj, .*multiplied by 1.0(1|09)"),
+    **{f"one number times {f}": ("llama", one_number(f), r"1.mlp.down_proj, .*off in 1 of 1024.* at \[1, 2\]")
+       for f in (1.01, 1.02, 1.5, -1)},
+    "one gain": ("llama", lambda n: n.bfloat16().get_parameter(GAIN).data[5:6].mul_(1.02), r"0.input_l.* at \[5\]"),
     "transposed": ("llama", on(QUERY, torch.t), "1.self_attn.q_proj, .*transposed"),
     "permuted": ("llama", on(GAIN, lambda w: w.roll(3)), "0.input_layernorm, .*weight permuted"),
     "exchanged": ("llama", exchanged, f"0.input_layernorm, .*weight exchanged with {OTHER}"),
@@ -94,6 +113,7 @@ SAME: dict[str, tuple[str, Any, str]] = {
     "bfloat16 and back": ("neox", lambda network: network.bfloat16().float(), r"same up to .* \(bfloat16\)"),
     "float16": ("gpt2", lambda network: network.half(), r"same up to the stored format \(float16\)"),
     "rescaled": ("llama", rescaled, "same function: .* though weights differ"),
+    "one neuron": ("llama", one_neuron, r"same up to the stored format \(bfloat16\)"),
     "dropout": ("gpt2", {"attn_pdrop": 0.3}, "same function"),
 }
 
