@@ -91,7 +91,8 @@ def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping
     weights = compare_weights(source, port, quantized)
     known = [text_config(model.config).to_dict() for model in (source, port) if hasattr(model, "config")]
     entries = dict(_entries(*known)) if len(known) == 2 else {}
-    single = {key: theirs for key, (mine, theirs) in entries.items() if _rounded(mine, theirs)}
+    # Those that are one number as float32, the format of numbers in a GGUF file.
+    single = {k: b for k, (a, b) in entries.items() if type(a) is type(b) is float and np.float32(a) == np.float32(b)}
     config = {key: pair for key, pair in entries.items() if key not in single}
     formats = (stored(source), stored(port))
     with in_float64():
@@ -125,11 +126,6 @@ def _entries(mine: Mapping[str, Any], theirs: Mapping[str, Any], prefix: str = "
             yield from _entries(mine[key], theirs[key], f"{prefix}{key}.")
         elif not key.endswith(("_token_id", "dropout", "_pdrop", "_drop")) and not key.startswith("output_"):
             yield prefix + key, (mine[key], theirs[key])
-
-
-def _rounded(mine: Any, theirs: Any) -> bool:
-    """Whether both are one number as float32, the format of numbers in a GGUF file."""
-    return isinstance(mine, float) and isinstance(theirs, float) and np.float32(mine) == np.float32(theirs)
 
 
 def _sequences(both: _Pair, drawn: Drawn) -> list[Tensor]:

@@ -76,12 +76,12 @@ _ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}
 def likely_frameworks(target: object) -> list[str]:
     """Names of the frameworks that `target` mentions, then of the others that are loaded.
 
-    A function that mentions none and calls methods of x alone is NumPy's if it spells their options as NumPy does:
-    ``x.std(axis=-1, keepdims=True)`` runs in PyTorch too, and divides by d - 1 there.
+    A function that mentions none and calls methods of x alone is of the framework whose options it spells:
+    ``x.std(axis=-1, keepdims=True)`` is NumPy's, though it runs in PyTorch too, and divides by d - 1 there.
     """
     mentioned = {_ROOTS.get(name.partition(".")[0]) for name in _mentioned(target, set())} - {None}
-    if not mentioned and {"axis", "keepdims"} & _keywords(target):
-        mentioned = {"numpy"}
+    for name, options in (("numpy", {"axis", "keepdims"}), ("torch", {"dim", "keepdim"})):
+        mentioned = mentioned or ({name} if options & _keywords(target) else set())
     order = sorted(FRAMEWORKS, key=lambda name: name not in mentioned)
     return [name for name in order if name in mentioned or name in sys.modules] or ["numpy"]
 

@@ -14,6 +14,7 @@ from transformers import AutoModel, LlamaConfig
 
 from empirical import check as checking
 from empirical.check import check, check_spec, compare_models
+from empirical.tracing import likely_frameworks
 from lngeom.cli import main
 from lngeom.errors import InputError
 
@@ -103,6 +104,12 @@ def test_norms_as_they_stand_in_public_code(name: str, told: str) -> None:
     sys.modules.pop("in_public", None)
     kind = None if "layernorm" in told.lower() else "rmsnorm"
     assert re.search(told, f"{check(f'in_public:{name}', kind=kind)}\n", re.DOTALL)
+
+
+@pytest.mark.parametrize(("option", "framework"), [("keepdims", "numpy"), ("keepdim", "torch")])
+def test_options_tell_the_framework(option: str, framework: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("empirical.tracing._frameworks.sys", type("", (), {"modules": {}}))
+    assert likely_frameworks(eval(f"lambda x: x / x.std(-1, {option}=True)")) == [framework]
 
 
 def test_the_script_shows_the_fault_without_the_library(capsys: pytest.CaptureFixture[str]) -> None:
