@@ -97,10 +97,10 @@ class Definition:
         return numpy.where(numpy.isnan(bound), numpy.inf, bound)
 
     def _affine(self, sample: Sample) -> tuple[Reals, Reals]:
-        one = sample.numbers(numpy.ones(sample.d))
+        gain, bias = self.gain, self.bias
         return (
-            one if self.gain is None else sample.numbers(self.gain),
-            0 * one if self.bias is None else sample.numbers(self.bias),
+            sample.numbers(numpy.ones(sample.d) if gain is None else gain),
+            sample.numbers(numpy.zeros(sample.d) if bias is None else bias),
         )
 
     def family(self, sample: Sample, arithmetic: Arithmetic, columns: slice = _ALL) -> Family:
@@ -128,7 +128,7 @@ class Definition:
             # A kernel that multiplies first may overflow on the way to a number.
             first = bounded * (numpy.max(abs(gain)) + 1) * (sample.largest + 1) > float(arithmetic.work.largest)
             free = (vanishing | first | ~_finite(high + alpha))[:, 0] | spread.unbounded(sample, arithmetic)
-            size = numpy.max(numpy.abs(center + 0 * sample.x), axis=-1, keepdims=True)
+            size = numpy.max(numpy.abs(center + 0 * alpha), axis=-1, keepdims=True)
             own = 0 if arithmetic.method == "two-pass" else 3 * u * size
             reach = alpha + own if self.centered else 0 * alpha
             numerator, gain, bias = numerator[:, columns], gain[columns], bias[columns]
