@@ -34,7 +34,7 @@ class Framework(NamedTuple):
     def read(self, values: object) -> np.ndarray:
         """Float64 copy of an array of the library."""
         if detach := getattr(values, "detach", None):  # NumPy has no bfloat16, other devices no memory it could read
-            values = detach().cpu().double().numpy()
+            return detach().to("cpu", importlib.import_module("torch").float64, copy=True).numpy()
         return np.array(values).astype(np.float64, copy=False)
 
 

@@ -42,7 +42,7 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
             Effort.products += 1
             whole = kernel.multiply(both, part)
             tried.setdefault(reduce(whole.conclusion.term), whole)
-    top = max((power_of_d(monomial) for term in left for monomial, _ in term), default=0)
+    top = max((power_of_d(monomial) for term in left for monomial, _ in term.pairs), default=0)
     columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in range(-1, max(2, top + 1) + 1)]
     strict = [relation == whole.conclusion.relation == ">" for _, whole, _ in columns]
     found = _solved(left, [term for term, _, _ in columns], strict) if columns else None
@@ -196,7 +196,7 @@ def _solved(
     from scipy.sparse import csr_array
 
     sides = [*(-term for term in left), *columns]
-    rows = {monomial: k for k, monomial in enumerate({m: 0 for term in sides for m, _ in term})}
+    rows = {monomial: k for k, monomial in enumerate({m: 0 for term in sides for m, _ in term.pairs})}
     entries = [(rows[m], j, c) for j, term in enumerate(sides) for m, c in term]
     entries += [(len(rows), j, Fraction(1)) for j in range(len(left))]
     i, j, c = zip(*entries, strict=True)

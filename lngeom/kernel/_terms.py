@@ -94,11 +94,13 @@ def _is_vector_atom(atom: tuple) -> bool:
 
 def _add(total: dict[tuple, tuple[int, int]], monomial: tuple, n: int, m: int) -> None:
     p, q = total.get(monomial, (0, 1))
-    total[monomial] = _reduced(p * m + n * q, q * m)
+    total[monomial] = (p + n, 1) if q == m == 1 else _reduced(p * m + n * q, q * m)
 
 
 def _times(first: tuple, second: tuple) -> tuple:
     """Product of two monomials."""
+    if not first or not second:
+        return first or second
     powers = dict(first)
     for atom, k in second:
         powers[atom] = powers.get(atom, 0) + k

@@ -257,24 +257,25 @@ def weakened() -> Iterator[tuple[str, dict[str, Any]]]:
         tree = ast.fix_missing_locations(change.visit(ast.parse(TEXT)))
         if not change.done:
             break
-        yield change.done, executed(tree)
+        yield change.done, executed(compile(tree, "checker.py", "exec"))
+    whole = compile(TEXT, "checker.py", "exec")
     for rule, premises in checker._PREMISES.items():
         premises = premises or ()
         for k, allowed in enumerate(premises):
             for relation in set(checker.RELATIONS) - set(allowed.split()):
-                names = executed(ast.parse(TEXT))
+                names = executed(whole)
                 names["_PREMISES"][rule] = (*premises[:k], f"{allowed} {relation}", *premises[k + 1 :])
                 yield f"premise {k} of {rule} may read {relation} 0", names
     for pair in {(a, b) for a in checker.RELATIONS for b in checker.RELATIONS if a != b} - set(checker._WEAKER):
-        names = executed(ast.parse(TEXT))
+        names = executed(whole)
         names["_WEAKER"] += (pair,)
         yield f"from {pair[0]} to {pair[1]}", names
 
 
-def executed(tree: ast.Module) -> dict[str, Any]:
+def executed(code: types.CodeType) -> dict[str, Any]:
     """The names of a changed checker."""
     module = types.ModuleType("weakened")
-    exec(compile(tree, "checker.py", "exec"), vars(module))
+    exec(code, vars(module))
     return vars(module)
 
 

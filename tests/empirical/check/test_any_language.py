@@ -28,9 +28,10 @@ FAULTS = [
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("c") / "calls"
-    options = ["--kind", "rmsnorm", "--eps", "1e-6"]
-    assert main(["check", "f(x, gain, eps)", "--write-inputs", str(folder), *options]) == 0
+    folder = tmp_path_factory.mktemp("c")
+    for name, d in (("calls", []), ("few", ["--d", "24"])):
+        options = ["--kind", "rmsnorm", "--eps", "1e-6", *d]
+        assert main(["check", "f(x, gain, eps)", "--write-inputs", str(folder / name), *options]) == 0
     return folder
 
 
@@ -39,13 +40,14 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_program_in_c_gets_verdict_name_and_script(
     right: str, wrong: str, verdict: str, cause: str | None, calls: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(calls.parent)
+    monkeypatch.chdir(calls)
     Path("rms.c").write_text(PROGRAM.replace(right, wrong))
     subprocess.run(["cc", "-O2", "-o", "rms", "rms.c", "-lm"], check=True)
-    subprocess.run(["./rms", "calls"], check=True)
+    folder = "few" if "eps" in right or "gain" in right else "calls"  # what shows in every dimension
+    subprocess.run(["./rms", folder], check=True)
     shows = verdict == "variant"  # what no single output shows, as an eps that is ignored, has no script
     script = ["--reproducer", "script.py"] if shows else []
-    assert main(["check", "--outputs", "calls", "--json", "found.json", *script]) == (verdict != "rounding")
+    assert main(["check", "--outputs", folder, "--json", "found.json", *script]) == (verdict != "rounding")
     found = json.loads(Path("found.json").read_text())["results"][0]
     assert found["verdict"] == verdict
     assert (cause or "") in (found["cause"] or "")

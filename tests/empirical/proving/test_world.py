@@ -13,10 +13,15 @@ from tests.kernels.traced import PROVED
 from . import world
 
 
+@functools.cache
+def not_proved(name: str) -> Proof:
+    world.STATE.update(calls=0, last=None)
+    return prove_target(world.NOT_PROVED[name], "code", "torch", kind="rmsnorm")
+
+
 @pytest.mark.parametrize("name", world.NOT_PROVED)
 def test_what_is_not_known_is_not_proved(name: str) -> None:
-    world.STATE.update(calls=0, last=None)
-    proof = prove_target(world.NOT_PROVED[name], "code", "torch", kind="rmsnorm")
+    proof = not_proved(name)
     assert proof.status in ("not traced", "variant", "refuted"), str(proof)
     assert not proof.passes()
 
@@ -42,8 +47,7 @@ def test_a_branch_on_eps_is_two_formulas() -> None:
 
 
 def test_the_code_s_own_numbers_are_where_it_is_tried() -> None:
-    proof = prove_target(world.NOT_PROVED["a size far away"], "code", "torch", kind="rmsnorm")
-    assert {49_999, 50_000, 50_001} <= set(proof.sizes)
+    assert {49_999, 50_000, 50_001} <= set(not_proved("a size far away").sizes)
 
 
 def test_a_certificate_says_what_it_is_about() -> None:
