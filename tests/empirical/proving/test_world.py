@@ -1,12 +1,13 @@
 """What a verdict does not know, it refuses or names."""
 
+import functools
 import re
 
 import numpy as np
 import pytest
 import torch
 
-from empirical.proving import prove_target
+from empirical.proving import Proof, prove_target
 from lngeom.checker import recheck
 from tests.kernels.traced import PROVED
 
