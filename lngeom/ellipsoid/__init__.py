@@ -1,7 +1,6 @@
-"""The ellipsoid that the outputs of a norm layer fill: its principal axes, their certificates, its dead directions."""
+"""The ellipsoid that the outputs of a norm layer fill: its principal axes and its dead directions."""
 
 from ._axes import PrincipalAxes, dead_direction, principal_axes
-from ._certificate import Certificate
 from ._ellipsoid import Ellipsoid
 
-__all__ = ["Certificate", "Ellipsoid", "PrincipalAxes", "dead_direction", "principal_axes"]
+__all__ = ["Ellipsoid", "PrincipalAxes", "dead_direction", "principal_axes"]

@@ -9,13 +9,9 @@ import numpy as np
 
 from ..carriers import Array, check_gain, door, namespace, narrow, widen
 from ..errors import InputError
-from ._certificate import Certificate, enclose
 from ._secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
 
 _SMALLEST, _LARGEST = 2.0**-511, 2.0**511
-# Bounds the rounding of a semi-axis computed from an exact offset: 3 units of 2^-53 for the root (_secular.root),
-# 2 for √d and the product, 2 for this factor; 16 are allowed.
-_LENGTH_ERROR = 2.0**-49
 
 
 def to_numpy(array: Array) -> Floats:
@@ -60,14 +56,6 @@ class PrincipalAxes(ABC):
     @abstractmethod
     def _rows(self, positions: Integers, work: Floats) -> Floats:
         """Unit directions of the axes at `positions`, one per row; may lie in `work` and last until the next call."""
-
-    @abstractmethod
-    def certificate(self, *, exact: bool = False) -> Certificate:
-        """Prove an interval around every semi-axis, whatever way it was computed; costs about as much as the axes.
-
-        `exact` decides every sign in integer arithmetic: intervals of the offsets shrink from some 100 to some 10 units
-        of 2⁻⁵³, and time grows by a factor of about a hundred.
-        """
 
     def _here(self, result: Floats) -> Array:
         """`result` in the library and on the device of the gain."""
@@ -136,14 +124,10 @@ class CenteredAxes(PrincipalAxes):
         member = np.arange(self._pole.size) - np.repeat(np.cumsum(count) - count, count) + 1
         self._member = np.where(member > np.repeat(ties, count), 0, member)
 
-    def _lengths_from(self, offset: Floats) -> Floats:
-        gap = np.arange(offset.size)
-        below = np.concatenate(([0.0], root(self._poles, gap, self._origin, offset)))
-        return math.sqrt(self.d) * np.where(self._member == 0, below[self._pole], self._poles[self._pole])
-
     @functools.cached_property
     def _all_lengths(self) -> Floats:
-        return self._lengths_from(self._offset)
+        below = np.concatenate(([0.0], root(self._poles, np.arange(self._offset.size), self._origin, self._offset)))
+        return math.sqrt(self.d) * np.where(self._member == 0, below[self._pole], self._poles[self._pole])
 
     def _lengths(self) -> Floats:
         return self._all_lengths
@@ -171,16 +155,6 @@ class CenteredAxes(PrincipalAxes):
             result[row, tied] = np.sign(self._gain[tied]) * contrast
         return result
 
-    def certificate(self, *, exact: bool = False) -> Certificate:
-        low, high, integers = enclose(self._poles, self._weights, self._origin, self._offset, exact=exact)
-        width = np.concatenate(([0.0], 0.5 * (high - low) / np.abs(self._offset)))
-        return Certificate(
-            lower=self._lengths_from(low) * (1.0 - _LENGTH_ERROR),
-            upper=self._lengths_from(high) * (1.0 + _LENGTH_ERROR),
-            offset_width=np.where(self._member == 0, width[self._pole], 0.0),
-            exact=integers,
-        )
-
 
 class CoordinateAxes(PrincipalAxes):
     """Axes of the ellipsoid of RMSNorm, {g ∘ y : ‖y‖ ≤ √d}: the coordinate axes of the nonzero gains."""
@@ -197,15 +171,6 @@ class CoordinateAxes(PrincipalAxes):
         result = np.zeros((positions.size, self.d))
         result[np.arange(positions.size), self._coordinate[positions]] = 1.0
         return result
-
-    def certificate(self, *, exact: bool = False) -> Certificate:
-        lengths = self._lengths()
-        return Certificate(
-            lower=lengths * (1.0 - _LENGTH_ERROR),
-            upper=lengths * (1.0 + _LENGTH_ERROR),
-            offset_width=np.zeros_like(lengths),
-            exact=0,
-        )
 
 
 @door
@@ -224,7 +189,7 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     2⁻⁵¹¹ to 2⁵¹¹.
 
     Returns PrincipalAxes with ``.semi_axes`` (m,) descending, m = d − max(1, k) for k zero gains (RMSNorm: d − k);
-    ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m); ``.certificate()`` proves an interval around each length.
+    ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m).
 
     Source: Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973),
     section 5, for the secular equation; Li, LAPACK Working Note 89, for the iteration.
