@@ -4,14 +4,18 @@ import functools
 import importlib
 import pkgutil
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from lngeom.apart import Ended, apart
 from lngeom.errors import InputError, LngeomError
 from lngeom.theorems import Theorem, theorems_of
 
 from . import chapters
+
+T = TypeVar("T")
 
 CHAPTERS = (
     "projection",
@@ -68,6 +72,16 @@ def stated_in(file: Path) -> list[Theorem]:
     if not stated:
         raise InputError(f"{file} states no theorem: `@theorem` of lngeom.theorems makes one of a function")
     return stated
+
+
+def away_from(files: Iterable[object], work: Callable[[], T]) -> T:
+    """What `work` returns, in a process of its own if it runs code of any files; these cannot end this process."""
+    if not (named := ", ".join(map(str, files))):
+        return work()
+    try:
+        return apart(work)
+    except Ended as end:
+        raise InputError(f"{named}: the code {end}; take that out of it, then run it again") from None
 
 
 @contextmanager

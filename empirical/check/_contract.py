@@ -11,6 +11,7 @@ from lngeom.norms import Placement
 from lngeom.rounding import FORMATS
 
 from ..tracing import by_roles
+from ._limits import stating
 from ._target import resolve
 
 
@@ -63,7 +64,7 @@ def contract(name: str | None) -> Contract:
     if name is None:
         return ANY
     if ":" in name:
-        return Contract(name, 0.0, stated=by_roles(resolve(name)))
+        return Contract(name, 0.0, stated=stating(name)(by_roles(resolve(name))))
     if name in CONTRACTS:
         return CONTRACTS[name]
     try:

@@ -12,10 +12,14 @@ _told: list[mmap.mmap] = []
 _PAGE = 1 << 14
 
 
-def watch() -> mmap.mmap:
-    """From now on :func:`limited` says here what is called, and a script of the call, each up to a NUL."""
-    _told[:] = [mmap.mmap(-1, _PAGE)]
-    return _told[0]
+def page() -> mmap.mmap:
+    """A page that this process and its children see."""
+    return mmap.mmap(-1, _PAGE)
+
+
+def watch(told: mmap.mmap) -> None:
+    """From now on :func:`limited` says here what is called, a script of it, each up to a NUL, and last if it runs."""
+    _told[:] = [told]
 
 
 def watched() -> bool:
@@ -26,7 +30,7 @@ def watched() -> bool:
 def _tell(what: str, script: str, seconds: float) -> None:
     """Says it, and has the system end what does not return to Python a while after a call may last."""
     said = what.encode() + b"\0" + script.encode()
-    _told[0][:] = (said if len(said) < _PAGE else what.encode()).ljust(_PAGE, b"\0")
+    _told[0][:] = (said if len(said) < _PAGE - 1 else what.encode()).ljust(_PAGE - 1, b"\0") + b"\1"
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
@@ -51,25 +55,43 @@ def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
         raise Endless(f"{what} does not end within {seconds:g} s of processor time")
 
     if threading.current_thread() is not threading.main_thread():
-        with _exits(what):
+        with returning(what):
             yield
         return
     handler, timer = signal.signal(signal.SIGPROF, end), signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        with _exits(what):
+        with returning(what):
             yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, *timer)
         signal.signal(signal.SIGPROF, handler)
         if _told:  # what judges the outputs may take its time
+            _told[0][-1] = 0
             resource.setrlimit(
                 resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1])
             )
 
 
 @contextmanager
-def _exits(what: str) -> Iterator[None]:
+def returning(what: str) -> Iterator[None]:
+    """Turn what code raises to end its process into an error; where none waits for this one, Ctrl-C stays."""
     try:
         yield
     except SystemExit as error:
         raise RuntimeError(f"{what} ends the process by sys.exit({error.code!r})") from None
+    except BaseException as error:
+        if isinstance(error, Exception | Endless) or (isinstance(error, KeyboardInterrupt) and not _told):
+            raise
+        raise RuntimeError(f"{what} ends the process by {error!r}") from None
+
+
+@contextmanager
+def stating(what: str) -> Iterator[None]:
+    """A call of a definition: what ends the process there is no call of the kernel, although it may be in one."""
+    running = _told[0][-1] if _told else 0
+    for flag in _told:
+        flag[-1] = 0
+    with returning(what):
+        yield
+    for flag in _told:
+        flag[-1] = running

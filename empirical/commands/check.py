@@ -82,6 +82,7 @@ def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[s
         return check_spec(target, **asked) if call is None else {call: check(called(target, call), name=call, **asked)}
 
     return in_child(
+        target,
         lambda: (checked(), versions()),
         lambda end, script: ({target: dead(CheckOptions(**asked), end, script)}, versions()),
     )

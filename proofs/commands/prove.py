@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -31,7 +31,7 @@ from rich.text import Text
 from lngeom.options import argument, json_alone, json_option, option
 from lngeom.theorems import Theorem
 
-from .._registry import blamed_on, find, stated_in, theorems
+from .._registry import away_from, blamed_on, find, stated_in, theorems
 from .._terminal import show
 
 if TYPE_CHECKING:
@@ -58,28 +58,31 @@ class Options:
 
 def run(options: Options) -> int:
     """Check the chosen theorems, print the result, and write the evidence; returns the exit code."""
-    chosen = list(_chosen(options.ids))
+    own = [id for id in options.ids if id.endswith(".py")]
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", folder)
-        gathered = list(_progress(chosen, options.jobs, options.timeout))
-    alone = json_alone({"theorems": [evidence.as_json() for evidence in gathered]}, options.json)
-    if not alone:
-        if len(gathered) == 1:
-            print(_page(gathered[0], verbose=options.verbose))
-        else:
-            show(_table(gathered), piped=_PIPED)
-            print(_totals(gathered))
-        own = (id for id in options.ids if id.endswith(".py"))
-        print(_replayed(gathered, " ".join(["lngeom verify", *own])))
+        records, pages, written = away_from(own, partial(_checked, options, " ".join(["lngeom verify", *own])))
+    alone = json_alone({"theorems": records}, options.json)
+    for page in () if alone else pages:
+        print(page) if isinstance(page, str) else show(page, piped=_PIPED)
+    if options.certificates is not None:
+        print(f"{written} certificates written to {options.certificates}", file=sys.stderr if alone else sys.stdout)
+    return int(any(record["faults"] for record in records))
+
+
+def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list[str | Table], int]:
+    """The evidence as JSON, what is to be shown, and how many certificates are written."""
+    chosen = list(_chosen(options.ids))
+    gathered = list(_progress(chosen, options.jobs, options.timeout))
+    one = len(gathered) == 1
+    pages = [_page(gathered[0], verbose=options.verbose)] if one else [_table(gathered), _totals(gathered)]
+    count = 0
     if options.certificates is not None:
         from ..certificates import write
 
-        written = write(chosen, options.certificates)
-        print(
-            f"{len(written)} certificates written to {options.certificates}", file=sys.stderr if alone else sys.stdout
-        )
-    return int(any(evidence.faults for evidence in gathered))
+        count = len(write(chosen, options.certificates))
+    return [evidence.as_json() for evidence in gathered], [*pages, _replayed(gathered, command)], count
 
 
 def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:

@@ -23,7 +23,7 @@ from lngeom.kernel import ProofCertificate, ProofError
 from lngeom.options import argument, option, written
 from lngeom.theorems import CheckError
 
-from .._registry import blamed_on, stated_in, theorems
+from .._registry import away_from, blamed_on, stated_in, theorems
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,14 @@ def run(options: Options) -> int:
         folder = options.keep or Path(temporary)
         try:
             if options.files:
-                written = [data for file in options.files if file.suffix == ".json" for data in read(file)]
-                stated = (theorem for file in options.files if file.suffix != ".json" for theorem in stated_in(file))
-                with blamed_on(*options.files):
-                    certificates = written + write(stated, folder)
+                certificates = [data for file in options.files if file.suffix == ".json" for data in read(file)]
+                own = [file for file in options.files if file.suffix != ".json"]
+
+                def exported() -> list[ProofCertificate]:
+                    with blamed_on(*own):
+                        return write((theorem for file in own for theorem in stated_in(file)), folder)
+
+                certificates += away_from(own, exported)
                 build_checker(folder)
                 audit(replay(certificates, folder), folder)
                 print("\n".join(line for data in certificates for line in _told(data)))

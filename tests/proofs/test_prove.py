@@ -140,6 +140,17 @@ def test_an_error_of_one_s_own_file_is_told_with_its_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+@pytest.mark.parametrize("text", ["os._exit(0)", HEAD + "os._exit(0)"])
+@pytest.mark.parametrize("command", ["prove", "verify"])
+def test_a_file_does_not_decide_the_exit_code(command: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(f"import os\n{text}", encoding="utf-8")
+    asked = [sys.executable, "-m", "lngeom", command, "own.py"]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = "own.py: the code ends the process with exit code 0; take that out of it, then run it again"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"lngeom {command}: {said}\n")
+
+
 def test_prove_works_beside_another_package_of_that_name_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "proofs").mkdir()
     (tmp_path / "proofs" / "__init__.py").write_text("raise ImportError('another project')\n", encoding="utf-8")

@@ -1,5 +1,6 @@
 """Compiled kernels that take their process down: the verdict stays, with a script that ends alike."""
 
+import json
 import resource
 import shutil
 import subprocess
@@ -71,3 +72,42 @@ def test_a_kernel_that_takes_its_process_down_gets_a_verdict(
     pages = [int(word) for word in ran.stdout.split()[::2]]
     # Eight times fifty outputs of 1 MiB; all but the first fifty are seen to come on top.
     assert ran.returncode < 0 if name != "leaking" else (pages[-1] - pages[0]) * resource.getpagesize() > 300 << 20
+
+
+ENDS = """
+import os, sys
+import numpy as np
+{}
+def rms(x, eps):
+    {}
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(eps))
+def leaves(x): sys.exit(0)
+def ends(x): os._exit(0)
+"""
+OUTSIDE = "code of k.py:rms or of a definition ends the process"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+@pytest.mark.parametrize(
+    ("first", "inside", "more", "code", "told"),
+    [
+        ("os._exit(0)", "", "", 2, f"{OUTSIDE} with exit code 0;"),
+        ("raise KeyboardInterrupt", "", "", 2, f"{OUTSIDE} by KeyboardInterrupt();"),
+        ("class Own(BaseException): ...\nraise Own", "", "", 2, f"{OUTSIDE} by Own();"),
+        ("", "os._exit(0)", "", 1, "bug: a call with x of shape (3, 8) ends the process with exit code 0"),
+        ("", "raise KeyboardInterrupt", "", 2, "a call with x of shape (3, 8) ends the process by KeyboardInterrupt()"),
+        ("", "", "--spec k.py:leaves", 2, "k.py:leaves has no value at a row of d = 8: RuntimeError: k.py:leaves ends"),
+        ("", "", "--spec k.py:ends", 2, f"{OUTSIDE} with exit code 0;"),
+        ("", "print(1); os.write(1, b'2')", "--json", 0, ""),
+        ("sys.stdout.close()", "", "--json", 0, ""),
+    ],
+)
+def test_a_file_decides_neither_the_exit_code_nor_what_stands_on_standard_output(
+    first: str, inside: str, more: str, code: int, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "k.py").write_text(ENDS.format(first, inside))
+    asked = f"-m lngeom check k.py:rms --kind rmsnorm --eps 1e-6 --d 8 {more}".split()
+    done = subprocess.run([sys.executable, *asked], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == code, done
+    assert json.loads(done.stdout)["passed"] if not told else told in (done.stdout if code == 1 else done.stderr)
+    assert done.stderr.count("\n") == (code == 2) or not code, done.stderr

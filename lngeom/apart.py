@@ -1,0 +1,89 @@
+"""Code of others in a process of its own: it neither decides how this one ends nor writes on its standard output."""
+
+import contextlib
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable
+from typing import IO, NoReturn, TypeVar
+
+T = TypeVar("T")
+_THREADED = ("torch", "jax", "tensorflow", "triton")
+"""What starts threads: they do not survive a fork."""
+_KNOWN = ("builtins", "lngeom", "empirical", "proofs", "concurrent")
+"""Whose errors this process can read; one of the code would be imported with it."""
+
+
+class Ended(Exception):
+    """The end of the process in place of a result; `status` is its exit code, or minus the signal."""
+
+    def __init__(self, how: str, status: int = 0) -> None:
+        super().__init__(how, status)
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"ends the process {self.args[0]}"
+
+
+def apart(run: Callable[[], T]) -> T:
+    """What `run` returns or raises in a child process; what it prints goes to standard error.
+
+    Where no process can be made safely, in this one: on systems but Linux, and behind the first import of PyTorch.
+
+    Raises:
+        Ended: The code ended the process, or raised what is no Exception.
+
+    >>> apart(lambda: 1 + 1)
+    2
+    """
+    if sys.platform != "linux" or any(name in sys.modules for name in _THREADED):
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                return run()
+        except SystemExit as error:
+            raise Ended(f"by {error!r}") from None
+    with os.fdopen(os.memfd_create("answer"), "w+b") as answer:
+        if not (child := os.fork()):
+            _answer(answer, run)
+        try:
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        except BaseException:
+            os.kill(child, signal.SIGKILL)
+            raise
+        answer.seek(0)
+        sent = answer.read()
+    if status < 0:
+        raise Ended(f"by signal {-status} ({signal.Signals(-status).name})", status)
+    if not sent:
+        raise Ended(f"with exit code {status}", status)
+    done, value = pickle.loads(sent)
+    if not done:
+        raise value
+    return value
+
+
+def _answer(answer: IO[bytes], run: Callable[[], object]) -> NoReturn:
+    """In the child: result or error, and the end of the process."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a KeyboardInterrupt is now one that the code raises
+        os.dup2(2, 1)
+        sys.stdout = open(1, "w", buffering=1, errors="replace", closefd=False)  # noqa: SIM115
+        try:
+            told: tuple[bool, object] = True, run()
+        except Exception as error:
+            known = type(error).__module__.partition(".")[0] in _KNOWN
+            told = False, error if known else RuntimeError(f"{type(error).__name__}: {error}")
+        except BaseException as error:
+            told = False, Ended(f"by {error!r}")
+        try:
+            sent = pickle.dumps(told)
+        except Exception:  # an error that cannot be sent
+            sent = pickle.dumps((False, RuntimeError(f"{type(told[1]).__name__}: {told[1]}")))
+        answer.write(sent)
+        answer.flush()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(0)
