@@ -340,6 +340,29 @@ def test_an_autotuned_kernel_that_adds_to_memory_is_not_followed(tmp_path: Path)
     assert "need not reach the end of a row" in text or "adds to what it wrote" in text
 
 
+_FEW = ("multi_processor_count\n", "multi_processor_count\n        programs = max(1, min(programs, M))\n")
+_GROUPS = (
+    ("torch.zeros(N", "torch.zeros((4, N)"),
+    ("DW + cols, dy", "DW + row % 4 * N + cols, dy"),
+    ("dy.shape), dw", "dy.shape), dw.sum(0)"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "right"),
+    [
+        ("pulled_layer_norm", [_FEW], True),
+        ("pulled_layer_norm", [_FEW, ("math.ceil(M / programs)", "M // programs")], False),
+        ("atomic_rms_norm", _GROUPS, True),
+        ("atomic_rms_norm", [*_GROUPS, ("row % 4", "row % 5")], False),
+        ("atomic_rms_norm", [*_GROUPS, ("row % 4", "row // 4")], False),
+    ],
+)
+def test_sums_by_few_programs_and_in_groups(name: str, changes: Any, right: bool, tmp_path: Path) -> None:
+    proof = proof_of(loaded(tmp_path, name, *changes), name)
+    assert ({each.status for each in proof.derivatives} == {"proved"}) == right, str(proof)
+
+
 @pytest.mark.parametrize("asks", ["x.stride(-1) == 1", "x.is_contiguous()"])
 def test_plain_code_is_not_told_of_memory(asks: str) -> None:
     code = eval(f"lambda x, weight: x * weight if {asks} else x")
