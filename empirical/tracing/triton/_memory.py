@@ -11,7 +11,7 @@ from .._layout import checked, distance
 from .._sizes import FEATURE
 from .._trace import Trace
 from ._blocks import Blocks, D, Mask, Pointer, Tile
-from ._whole import Space, Whole, product
+from ._whole import PROGRAM, Space, Whole, product
 
 
 class Accesses(Blocks):
@@ -55,7 +55,7 @@ class Accesses(Blocks):
                 self.row, self.labels, self.within = row, rows, count.plus(row, -1)
             (needed if row.symbols & self.space.extents.keys() else allowed).append(count.plus(row, -1))
         self.never(not rows and row.terms, f"element {offset} of an array without rows")
-        both = row.symbols & column.symbols & (self.space.extents.keys() | self.space.loops.keys())
+        both = row.symbols & column.symbols & {*self.space.extents, *self.space.loops, *PROGRAM.symbols}
         self.never(both, f"element {offset}: one lane counts rows and columns")
         columns = self.space.columns(column, D) if vector else None
         if vector:
