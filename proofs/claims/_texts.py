@@ -1,4 +1,4 @@
-"""Reading the records: each text is a TOML file of ``texts/``, beside the sources that the records cite."""
+"""Reading the records: each text is a TOML file of ``texts/``, a table a claim, beside the sources that the records cite."""
 
 import functools
 import importlib
@@ -70,11 +70,11 @@ def read_claims(name: str) -> tuple[Claim, ...]:
     Raises:
         CheckError: If a record has a field that claims do not have, or names what does not exist.
     """
-    return tuple(_claim(name, record) for record in _read(name)["claim"])
+    return tuple(_claim(name, record | {"id": id}) for id, record in _read(name).items() if id != "document")
 
 
 def _claim(name: str, record: dict[str, Any]) -> Claim:
-    where = f"{name}.toml, {record.get('id', 'a claim without id')}"
+    where = f"{name}.toml, {record['id']}"
     if unknown := sorted(set(record) - _FIELDS):
         raise CheckError(f"{where}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}")
 
