@@ -57,8 +57,8 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Control characters of a terminal and of the direction of text, which names of files and tensors may contain."""
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""What no terminal or XML should get: control characters, also of the direction of text, and bytes that are no text."""
 _FULL = re.compile(
     "can(no|')t allocate memory|out of memory|failed to map segment|bad_alloc|can't start new thread", re.I
 )
@@ -109,7 +109,7 @@ class _Completion(argparse.Action):
 
 
 def printable(text: str) -> str:
-    """The text with ? for every control character of a terminal but the end of a line."""
+    """The text with ? for every control character but the end of a line, and what is no character."""
     return _CONTROL.sub("?", text)
 
 
@@ -150,6 +150,11 @@ def command_parser(name: str, module: ModuleType) -> _Parser:
     return parser
 
 
+def _refuse_bytes(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    if odd := next((word for word in words if re.search("[\ud800-\udfff]", word)), None):
+        parser.error(f"{odd!a} has bytes that are no UTF-8, and names stand in files of text: give another name")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 a check failed, 2 bad input."""
     words = sys.argv[1:] if argv is None else argv
@@ -163,6 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         parser.print_help()
         return 0
+    _refuse_bytes(parser, words)
     chosen = parser.parse_args(words)
     name = chosen.command
     try:

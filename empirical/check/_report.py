@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from lngeom.cli import printable
 from lngeom.errors import InputError
 
 from ..support import Json
@@ -31,8 +32,8 @@ class Outcome:
     def told(self) -> str:
         """Verdict and cause in one line."""
         if self.finding is None:
-            return f"not checked: {self.error}"
-        verdict = f"{str(self.finding.proof or 'NOT PROVED').partition(':')[0]}; {self.finding.headline}"
+            return printable(f"not checked: {self.error}")
+        verdict = printable(f"{str(self.finding.proof or 'NOT PROVED').partition(':')[0]}; {self.finding.headline}")
         if not self.expected:
             return verdict
         return f"{verdict} (as expected)" if self.passed else f"{verdict} (expected: {self.expected})"
@@ -70,10 +71,11 @@ def annotations(outcomes: list[Outcome]) -> str:
     """A command of GitHub's workflows for each kernel that fails, at its file where KERNEL names one."""
     lines = []
     for one in outcomes:
-        file = one.name.partition(":")[0]
+        name, told = (printable(text).replace("%", "%25").replace("\n", "%0A") for text in (one.name, one.told))
+        name = name.replace(":", "%3A").replace(",", "%2C")
+        file = name.partition("%3A")[0]
         where = f"file={file}," if file.endswith(".py") else ""
-        escaped = one.told.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        lines += [] if one.passed else [f"::error {where}title=lngeom check {one.name.replace(':', '%3A')}::{escaped}"]
+        lines += [] if one.passed else [f"::error {where}title=lngeom check {name}::{told}"]
     return "\n".join(lines)
 
 
@@ -83,8 +85,8 @@ def write_junit(outcomes: list[Outcome], path: Path) -> None:
     counts = {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors)}
     suite = ElementTree.Element("testsuite", {"name": "lngeom check", **counts})
     for one in outcomes:
-        case = ElementTree.SubElement(suite, "testcase", classname="lngeom.check", name=one.name)
+        case = ElementTree.SubElement(suite, "testcase", classname="lngeom.check", name=printable(one.name))
         if not one.passed:
             kind = "failure" if one.finding else "error"
-            ElementTree.SubElement(case, kind, message=one.told).text = str(one.finding or one.error)
+            ElementTree.SubElement(case, kind, message=one.told).text = printable(str(one.finding or one.error))
     ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)

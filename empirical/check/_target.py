@@ -3,12 +3,33 @@
 import importlib
 import inspect
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
 
 from ._interpreted import forget_stand_in, interpret_triton
+
+_KEPT = ("builtins", "math", "numpy", "lngeom", "empirical")
+
+
+@contextmanager
+def intact(spec: str) -> Iterator[None]:
+    """Refuse what replaces a function of Python, NumPy or this library: these judge its outputs.
+
+    Raises:
+        InputError: One is another than before.
+    """
+    spaces = {name: vars(module) for name, module in sys.modules.items() if name.partition(".")[0] in _KEPT}
+    before = [(place, name, old) for place, space in spaces.items() for name, old in space.items() if callable(old)]
+    try:
+        yield
+    finally:
+        for place, name, old in before:
+            if spaces[place].get(name) is not old:
+                raise InputError(f"{spec} replaces {place}.{name}, which judges outputs: let it leave that as it is")
 
 
 def resolve(spec: str) -> Any:

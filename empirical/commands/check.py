@@ -9,10 +9,12 @@ and allowed variants, 1 for everything else.
 Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from lngeom.cli import printable
 from lngeom.errors import InputError, LngeomError
 from lngeom.options import argument, json_alone, json_option, option, written
 
@@ -72,14 +74,17 @@ _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "se
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
     """The findings of a program's outputs, or else of what is named, and the versions behind them."""
-    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
+    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, intact, versions
 
     if options.outputs is not None:
         return {target: check_outputs(options.outputs, options.refuse)}, versions()
     asked, call = {**given, "refuse": options.refuse}, options.call
 
     def checked() -> dict[str, "Finding"]:
-        return check_spec(target, **asked) if call is None else {call: check(called(target, call), name=call, **asked)}
+        with intact(target):
+            if call is None:
+                return check_spec(target, **asked)
+            return {call: check(called(target, call), name=call, **asked)}
 
     return in_child(
         target,
@@ -124,10 +129,10 @@ def _written(outcomes: list["Outcome"], options: Options) -> None:
     if options.certificate:
         certificates = [data for each in findings if each.proof for data in each.proof.certificates]
         write_certificates(certificates, options.certificate)
-    if options.reproducer and findings:
-        wrong = [one for one in outcomes if one.finding and one.finding.verdict != "rounding"]
-        if not wrong:
-            raise InputError(f"{options.reproducer} is not written: no output was wrong, so there is no fault to show")
+    wrong = [one for one in outcomes if one.finding and one.finding.verdict != "rounding"]
+    if options.reproducer and findings and not wrong:
+        print(f"{options.reproducer} is not written: no output was wrong: there is no fault to show", file=sys.stderr)
+    elif options.reproducer and findings:
         scripts = [script for one in wrong if one.finding and (script := one.finding.point.reproducer)]
         if not scripts:
             raise InputError(
@@ -158,9 +163,9 @@ def run(options: Options) -> int:
     if not alone:
         for one in outcomes:
             if one.finding:
-                print(f"{one.name}: {one.finding}" if len(outcomes) > 1 else one.finding)
+                print(printable(f"{one.name}: {one.finding}" if len(outcomes) > 1 else str(one.finding)))
         if len(outcomes) > 1 or options.expected:
-            print(table(outcomes))
+            print(printable(table(outcomes)))
     if options.github and (lines := annotations(outcomes)):
         print(lines)
     _written(outcomes, options)

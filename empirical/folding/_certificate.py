@@ -26,7 +26,7 @@ from ..models import (
     stored_otherwise,
     weights_sha256,
 )
-from ..support import Json, ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
+from ..support import Json, ModelError, RunError, lock_beside, read_sealed, sha256_of, write_folder, write_sealed
 from ._fold import Fold, Map, agreement, fold, matrix, own, rms_form
 from ._gauge import find_shifts, rotate, shift_by
 from ._scale import in_turn, scale
@@ -226,7 +226,7 @@ def write_fold(
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with lock(directory, beside=True) as hold:
+    with lock_beside(directory):
         if directory.exists():
             raise ModelError(f"{directory}: exists already; choose another --output")
         compared, worst = compare(original, folded, batches)
@@ -243,7 +243,6 @@ def write_fold(
         if wrong := failures(certificate) + ruin(compared):
             raise Ruined(f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
         write_folder(directory, lambda draft: _fill(draft, folded, source, certificate, worst))
-        Path(hold.lock_file).unlink()
     return certificate
 
 

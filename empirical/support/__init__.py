@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._files import (
         Json as Json,
         lock as lock,
+        lock_beside as lock_beside,
         read_json as read_json,
         read_sealed as read_sealed,
         remembered_sha256 as remembered_sha256,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import shutil
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,10 +59,14 @@ def _whole(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a draft beside ``path``; on leaving it is on the disk and takes the place of ``path`` at once.
 
-    If the block raises, ``path`` is left as it was and the draft is removed.
+    If the block raises, ``path`` is left as it was and the draft is removed. A device or a pipe is written in place,
+    and a link stays one: what it points to is replaced.
     """
-    if not path.name:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        with _whole(path):
+            yield path
+        return
+    path = path.resolve() if path.is_symlink() else path
     draft = path.with_name(f".{path.name}.draft")
     try:
         with _whole(path):
@@ -151,12 +157,30 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     draft = folder.with_name(f".{folder.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    with _whole(folder):
-        fill(draft)
+    try:
+        with _whole(folder):
+            fill(draft)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
     for path in draft.rglob("*"):
         sync(path)
     draft.rename(folder)
     sync(folder.parent)
+
+
+@contextmanager
+def lock_beside(directory: Path) -> Iterator[None]:
+    """Hold a directory by a file beside it, which goes with the hold, also where SIGTERM ends it."""
+    with lock(directory, beside=True) as hold:
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)) if main else None
+        try:
+            yield
+        finally:
+            Path(hold.lock_file).unlink()
+            if main:
+                signal.signal(signal.SIGTERM, before)
 
 
 def lock(directory: Path, *, beside: bool = False) -> filelock.BaseFileLock:

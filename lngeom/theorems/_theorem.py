@@ -69,7 +69,8 @@ class Theorem:
         if self.kind not in get_args(Kind):
             raise BodyError(f"kind is {self.kind!r}, not one of {', '.join(get_args(Kind))}")
         self.kinds = kinds_of(self.body)
-        parts = [" ".join(part.split()) for part in inspect.cleandoc(self.body.__doc__ or self.name).split("\n\n")]
+        says = "".join(c if c.isprintable() or c.isspace() else "?" for c in self.body.__doc__ or self.name)
+        parts = [" ".join(part.split()) for part in inspect.cleandoc(says).split("\n\n")]
         self.title = parts.pop(0).removesuffix(".")
         labels = ("Last step:", "Cites:", "Remark:")
         sections = {label: p.removeprefix(label).strip() for label in labels for p in parts if p.startswith(label)}

@@ -28,6 +28,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from lngeom.cli import printable
 from lngeom.options import argument, json_alone, json_option, option
 from lngeom.theorems import Theorem
 
@@ -65,7 +66,7 @@ def run(options: Options) -> int:
         records, pages, written = away_from(own, partial(_checked, options, " ".join(["lngeom verify", *own])))
     alone = json_alone({"theorems": records}, options.json)
     for page in () if alone else pages:
-        print(page) if isinstance(page, str) else show(page, piped=_PIPED)
+        print(printable(page)) if isinstance(page, str) else show(page, piped=_PIPED)
     if options.certificates is not None:
         print(f"{written} certificates written to {options.certificates}", file=sys.stderr if alone else sys.stdout)
     return int(any(record["faults"] for record in records))
@@ -144,7 +145,7 @@ def _table(gathered: list[Evidence]) -> Table:
             f"{evidence.proof_ms:.1f}",
             refuted,
         )
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(Text, map(printable, cells)))
     return table
 
 

@@ -170,6 +170,7 @@ def my_norm(x):
 
 @theorem
 def test_radius(x: Vector):
+    "\\x1b[31m all norms are equal"
     assume(np.var(x) > 0, "x is not constant")
     assert norm(my_norm(x)) == root(dim(x))
     wrong("radius √(d − 1)", lambda: norm(my_norm(x)) == root(dim(x) - 1))
@@ -194,7 +195,9 @@ def test_theorems_of_a_file_are_proved_and_written(
 ) -> None:
     (tmp_path / f"{name}.py").write_text(OWN, encoding="utf-8")
     assert main(["prove", str(tmp_path / f"{name}.py"), "--certificates", str(tmp_path / "written")]) == 0
-    assert "radius √(d − 1)\n      false at d = 2: x = (" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{name}.radius: ?[31m all norms" in printed
+    assert "radius √(d − 1)\n      false at d = 2: x = (" in printed
     assert [file.name for file in (tmp_path / "written").iterdir()] == [f"{name}.radius.json"]
     assert sys.modules["json"] is json
     (tmp_path / "empty.py").write_text("", encoding="utf-8")

@@ -94,6 +94,8 @@ OUTSIDE = "code of k.py:rms or of a definition ends the process"
         ("os._exit(0)", "", "", 2, f"{OUTSIDE} with exit code 0;"),
         ("raise KeyboardInterrupt", "", "", 2, f"{OUTSIDE} by KeyboardInterrupt();"),
         ("class Own(BaseException): ...\nraise Own", "", "", 2, f"{OUTSIDE} by Own();"),
+        ("np.isfinite = np.ones_like", "", "", 2, "k.py:rms replaces numpy.isfinite, which judges outputs"),
+        ("", "import builtins; builtins.any = all", "", 2, "k.py:rms replaces builtins.any, which judges outputs"),
         ("", "os._exit(0)", "", 1, "bug: a call with x of shape (3, 8) ends the process with exit code 0"),
         ("", "raise KeyboardInterrupt", "", 2, "a call with x of shape (3, 8) ends the process by KeyboardInterrupt()"),
         ("", "", "--spec k.py:leaves", 2, "k.py:leaves has no value at a row of d = 8: RuntimeError: k.py:leaves ends"),

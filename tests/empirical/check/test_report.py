@@ -69,3 +69,12 @@ def test_kernels_are_judged_together(
     assert len(failing) == int(suite.attrib["failures"]) + int(suite.attrib["errors"]) == (code > 0)
     title = "::error file=norms_of_ci.py,title=lngeom check {}::"
     assert [name for name in failing if title.format(name.replace(":", "%3A")) not in printed] == []
+
+
+def test_names_command_neither_a_terminal_nor_a_workflow_and_are_xml(tmp_path: Path) -> None:
+    outcomes = [checking.Outcome("a\x1b]0;\x07,b::.py:f", None, "no\x1b\ufffe\n%", False)]
+    assert (
+        checking.annotations(outcomes) == "::error title=lngeom check a?]0;?%2Cb%3A%3A.py%3Af::not checked: no??%0A%25"
+    )
+    checking.write_junit(outcomes, tmp_path / "j.xml")
+    assert ElementTree.parse(tmp_path / "j.xml").getroot()[0].attrib["name"] == "a?]0;?,b::.py:f"

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,8 +23,9 @@ from conftest import own_folder
 from empirical.folding import fold
 from empirical.pages import Layout, panels, print_rows
 from empirical.pages._style import figure_bytes
-from empirical.support import ModelError, _hub, read_table, say, write_table
+from empirical.support import ModelError, _hub, lock_beside, read_table, say, write_table
 from experiments.attack.scene import Scene, read_only, said, short_files
+from lngeom.cli import main
 from tests.support import refused
 
 from ..conftest import tiny_model
@@ -166,6 +168,34 @@ def test_weights_without_numbers_are_refused() -> None:
         network = tiny_model("gpt2")
     with pytest.raises(ModelError, match="device meta, without numbers; load them first"):
         fold(network)
+
+
+def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDWR)
+    write_table(tmp_path / "pipe", [{"site": 1}])
+    assert (tmp_path / "pipe").is_fifo()
+    assert os.read(reader, 99) == b"site\n1\n"
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "table")
+    write_table(tmp_path / "link", [{"site": 1}])
+    assert (tmp_path / "link").readlink() == tmp_path / "table"
+    assert (tmp_path / "table").read_bytes() == b"site\n1\n"
+
+
+def test_a_process_that_is_told_to_end_leaves_no_lock(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="143"), lock_beside(tmp_path / "fold"):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert [*tmp_path.iterdir()] == []
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_name_that_is_no_text_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["sweep", "model", "--output=bad\udcff"])
+    assert re.fullmatch(r"lngeom: '--output=bad\\udcff' has bytes that are no UTF-8.*\n", capsys.readouterr().err)
 
 
 def test_a_folder_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
