@@ -81,7 +81,7 @@ def jacobian_product(
     """
     _check(x, gain, tangent, "tangent")
     product = _product(x, tangent, eps=eps, placement=placement, centered=centered)
-    return narrow(product if gain is None else widen(gain) * product, x)
+    return narrow(product if gain is None else widen(gain, product) * product, x)
 
 
 @door
@@ -105,7 +105,7 @@ def jacobian_transpose_product(
     array([0., 0., 0.])
     """
     _check(x, gain, cotangent, "cotangent")
-    weighted = cotangent if gain is None else widen(cotangent) * widen(gain)
+    weighted = cotangent if gain is None else widen(cotangent) * widen(gain, widen(cotangent))
     return narrow(_product(x, weighted, eps=eps, placement=placement, centered=centered), x)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy
 
-from .carriers import Array, check_vectors, detached, door, namespace
+from .carriers import Array, check_vectors, detached, door, namespace, widen
 from .errors import InputError
 
 __all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fold", "certify_rounding", "fold_affine"]
@@ -149,12 +149,14 @@ class FoldCertificate:
 
         Inputs of a reader that has gain and bias folded in have norm at most √d.
         """
+        if not input_norm >= 0:
+            raise InputError(f"input_norm is {input_norm!r:.40}: it bounds norms; give a number >= 0")
         return self.weight_error * input_norm + self.bias_error
 
 
 def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     """Largest error of `got`, in units of its bound, and the norm of its errors; NaN counts as infinite."""
-    got, exact, error = detached(got), detached(exact), detached(error)
+    got, exact, error = detached(got), widen(detached(exact)), widen(detached(error))
     check_vectors("what was stored", got)
     if not tuple(got.shape) == tuple(exact.shape) == tuple(error.shape) or 0 in got.shape:
         shapes = ", ".join(str(tuple(array.shape)) for array in (got, exact, error))
@@ -183,6 +185,11 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
 
     Source: This project; a number rounded to nearest lies within half a unit in the last place.
     """
+    xp = namespace(error)
+    if not bool(xp.all(error >= 0)):
+        raise InputError(
+            "error holds a negative number or a NaN: it bounds how far `exact` may be off; give bounds >= 0"
+        )
     return FoldCertificate(*_compare(stored, exact, error), 0.0)
 
 

@@ -73,9 +73,9 @@ def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Arra
 
 def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
     if gain is not None:
-        y = y * widen(gain)
+        y = y * widen(gain, y)
     if bias is not None:
-        y = y + widen(bias)
+        y = y + widen(bias, y)
     return y
 
 
@@ -210,7 +210,11 @@ def batch_norm(
     if mean is None:
         y = normalized(x, eps=eps, placement=placement, centered=True, axis=_batch_axis(x)).y
         return narrow(_affine(y, gain, bias), x)
-    wide, middle, divisor = widen(x), widen(mean), scale(widen(variance), eps=eps, placement=placement)
+    wide, middle, divisor = (
+        widen(x),
+        widen(mean, widen(x)),
+        scale(widen(variance, widen(x)), eps=eps, placement=placement),
+    )
     with numpy.errstate(all="ignore") if isinstance(wide, numpy.ndarray) else nullcontext():
         z = _affine((wide - middle) / divisor, gain, None)
         if hasattr(z, "dtype") and not hasattr(z, "error"):  # a carrier with an error tells by it what left the range

@@ -145,13 +145,13 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
     """Raise unless the gain or bias `parameter` is None or of shape (d,) and of the library of `x`."""
     if parameter is None:
         return
-    if not (hasattr(parameter, "shape") and hasattr(x, "shape")):
+    if not (hasattr(parameter, "shape") or isinstance(parameter, int | float)) or not hasattr(x, "shape"):
         return
     check_kind(name, parameter)
     namespace(x, parameter)
-    if tuple(parameter.shape) != (x.shape[-1],):
+    if (shape := tuple(getattr(parameter, "shape", ()))) != (x.shape[-1],):
         raise InputError(
-            f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "
+            f"{name} has shape {shape}, but x of shape {tuple(x.shape)} has vectors of "
             f"dimension {x.shape[-1]}: {name} must have shape ({x.shape[-1]},)"
         )
 
@@ -210,15 +210,19 @@ def _check_eps_of_rows(eps: Array, x: Array) -> None:
         raise InputError(msg) from error
 
 
-def widen(x: Array) -> Array:
-    """`x` in float32 if its dtype is float16 or bfloat16, else `x` itself.
+def widen(x: Array, like: Array = None) -> Array:
+    """`x` in float32 if its dtype is float16 or bfloat16; of integers in that of `like` or float64.
 
     Sums and squares of half-precision numbers overflow (float16 at 65504) or lose the angle's digits
     (bfloat16 has 8 bits), so half precision is a storage format here and never a format to compute in.
     """
-    if hasattr(x, "dtype") and dtype_name(x) in _HALF_PRECISION:
+    name = dtype_name(x) if hasattr(x, "dtype") else ""
+    if name in _HALF_PRECISION:
         xp = namespace(x)
         return xp.astype(x, xp.float32)
+    if "int" in name:
+        xp = namespace(x)
+        return xp.astype(x, getattr(like, "dtype", xp.float64))
     return x
 
 

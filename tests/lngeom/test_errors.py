@@ -16,7 +16,7 @@ import lngeom as lg
 from lngeom.angles import IsotropicAngle
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product
 from lngeom.fibers import invert
-from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
+from lngeom.folding import center_writer, certify_centering, certify_fold, certify_rounding, fold_affine
 from lngeom.norms import batch_norm
 from lngeom.rounding import Arithmetic, Definition, certainly_outside, diagnose, error_bound, indistinct
 
@@ -78,6 +78,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: typeless.projection.uniform(2, xp="numpy"), "xp and dtype"),
     (lambda: typeless.angles.IsotropicAngle(3).cdf([None]), "angle is of type list: .* real numbers"),
     (lambda: jacobian_product(X, np.ones((3, 3)), eps=0.1), "tangent has shape .* the others broadcast"),
+    (lambda: typeless.layer_norm(X, 2.0, eps=0.1), r"gain has shape \(\), but x .* must have shape \(3,\)"),
+    (lambda: typeless.rms_norm(X, V, 2, eps=0.1), r"bias has shape \(\), but x"),
+    *((lambda off=off: certify_rounding(X, X, X * off), "error holds a negative") for off in (-1, math.nan)),
+    (lambda: certify_fold(X, None, X, None).output_error(-1.0), "input_norm is -1.0: "),
     (lambda: certify_centering(X, V[:2], X, V), "stored, exact and error have shapes"),
     # fibers
     (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* take eps > 0"),
@@ -173,6 +177,18 @@ def test_every_function_reads_its_arrays(name: str, odd: str) -> None:
         with contextlib.suppress(lg.errors.InputError):  # an argument that this function does not have
             got = call(arrays | {key: ODD[odd](value)}, 1.0)
             assert np.array_equal(got, right) or (odd == "nothing" and np.size(got) == 0)
+
+
+@pytest.mark.parametrize("kind", ["u1", "i1", "i8"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_integers_are_computed_in_a_floating_format(name: str, kind: str) -> None:
+    call, arrays = FUNCTIONS[name].call, {key: a.astype("f4") for key, a in data(4, 3).items()}
+    for key, value in arrays.items():
+        whole = np.trunc(99 * abs(value)).clip(1, 127).astype(kind)
+        with contextlib.suppress(lg.errors.InputError):  # rows are floating
+            got = call(arrays | {key: whole}, 1.0)
+            right = [call(arrays | {key: whole.astype(each)}, 1.0) for each in ("f4", "f8")]
+            assert any(np.array_equal(got, each, equal_nan=True) for each in right), key
 
 
 NUMBERS = [*map(np.float32, ("nan", -1)), np.ma.masked, Decimal("nan"), *map(torch.tensor, (0.1, -1.0))]
