@@ -32,9 +32,11 @@ from ._gauge import find_shifts, rotate, shift_by
 from ._scale import in_turn, scale
 
 _CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation of a gauge"
-_FORMAT = 5
+_FORMAT = 6
 """Since 3 the certificate carries its own hash, since 4 outputs are held to each other in float64 alone, since 5 gains
-and biases that moved have maps."""
+and biases that moved have maps, since 6 it has the hashes of all files."""
+_ADDED = ("README", "LICENSE", "NOTICE", ".")
+"""How names begin that a user may add: no class of transformers reads such files."""
 _ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "quantization_config")
 """Entries of a configuration that say how its file came to be; classes and numbers are compared themselves."""
 Inputs = Mapping[str, Tensor]
@@ -254,9 +256,21 @@ def _fill(draft: Path, folded: Fold, source: ModelSource, certificate: Json, wor
     if folded.rotation is not None:
         arrays[_ROTATION] = folded.rotation
     np.savez_compressed(draft / _WORST, **arrays)
-    write_sealed(draft / _CERTIFICATE, {**certificate, "worst_sha256": sha256_of(draft / _WORST)})
     with contextlib.suppress(ModelError):  # a network for token ids alone has none
         load_tokenizer(source).save_pretrained(draft)
+    write_sealed(draft / _CERTIFICATE, {**certificate, "files": _hashes(draft)})
+
+
+def _hashes(directory: Path) -> dict[str, str]:
+    """SHA-256 of each file that is the fold's."""
+    files = {path.relative_to(directory).as_posix(): path for path in sorted(directory.rglob("*")) if path.is_file()}
+    return {n: sha256_of(path) for n, path in files.items() if n != _CERTIFICATE and not n.startswith(_ADDED)}
+
+
+def _other_files(files: Mapping[str, str], seen: Mapping[str, str]) -> list[str]:
+    how = {name: "was added" if name not in files else "is missing" if name not in seen else "was changed"
+           for name in sorted({*files, *seen}) if files.get(name) != seen.get(name)}  # fmt: skip
+    return [f"{name} {what} since the fold was written" for name, what in how.items()]
 
 
 def _certificate_of(directory: Path) -> Json:
@@ -335,10 +349,10 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[s
 
 
 def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, list[str]]:
-    if sha256_of(directory / _WORST) != record["worst_sha256"]:
-        raise ModelError(
-            f"{directory / _WORST}: is damaged (the certificate has another SHA-256); fold the model again"
-        )
+    files, seen = record["files"], _hashes(directory)
+    others = _other_files(files, seen)
+    if files[_WORST] != seen.get(_WORST):
+        return record, others
     original = load_network(find_model(model or record["location"], record["revision"]))
     with np.load(directory / _WORST, allow_pickle=False) as arrays:
         rotation = arrays.get(_ROTATION)
@@ -346,12 +360,13 @@ def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, l
     try:
         planned = _planned(original, record, rotation)
     except ModelError as error:
-        return record, [f"the original cannot be changed like that: {error}"]
-    source = find_model(str(directory))
+        return record, [*others, f"the original cannot be changed like that: {error}"]
     try:
-        network = load_network(source)
-    except LackingError as error:
-        return record, [str(error)]
+        network = load_network(source := find_model(str(directory)))
+    except ModelError as error:
+        if others or isinstance(error, LackingError):
+            return record, [*others, str(error)]
+        raise
     if type(network) is not type(original):
         raise ModelError(f"{directory}: is a {type(network).__name__}, the original a {type(original).__name__}")
     fields = {field: getattr(planned, field) for field in ("norms", "moved", "kept", "entries", "untied")}
@@ -362,7 +377,7 @@ def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, l
         **record, **fields, "maps": certify_maps(original, planned, network), "weights_sha256": hashes,
         "compared": {**compared, "inputs": "those of the largest difference"},
     }  # fmt: skip
-    changed = [
+    changed = others + [
         f"the weights of the {name} network are not those of the certificate"
         for name, digest in hashes.items()
         if digest != record["weights_sha256"][name]

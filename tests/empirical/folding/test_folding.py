@@ -3,7 +3,9 @@
 import copy
 import json
 import math
+import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -232,12 +234,23 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
         write_sealed(path, forged)
         assert main(["fold", "--verify", str(folded)]) == 2
         assert "its certificate does not fit its networks (" in capsys.readouterr().err
-    for damaged in (path, folded / "worst.npz"):
-        write_sealed(path, whole)
-        kept = damaged.read_bytes()
-        damaged.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])
-        assert main(["fold", "--verify", str(folded)]) == 2
-        damaged.write_bytes(kept)
+    write_sealed(path, whole)
+    kept = path.read_bytes()
+    path.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])
+    assert main(["fold", "--verify", str(folded)]) == 2
+    path.write_bytes(kept)
+    (folded / "README.md").write_text("ours")
+    for file in (folded / name for name in ("worst.npz", "config.json", "generation_config.json")):
+        whole_file = file.read_bytes()
+        for how, change in (("changed", partial(file.write_bytes, whole_file + b" ")), ("missing", file.unlink)):
+            change()
+            capsys.readouterr()
+            assert main(["fold", "--verify", str(folded)]) == 1
+            assert re.search(rf"FAILED  {file.name} (was|is) {how} ", capsys.readouterr().out)
+        file.write_bytes(whole_file)
+    assert main(["fold", "--verify", str(folded)]) == 0
+    (folded / "chat_template.jinja").write_text("")
+    assert main(["fold", "--verify", str(folded)]) == 1
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
