@@ -82,7 +82,7 @@ class RunDirectory:
         if self.manifest_path.exists():
             difference = first_difference(json.loads(json.dumps(identity)), identity_of(self.manifest()))
             if difference is None:
-                status = "done" if self.is_done else "started"
+                status = "done" if self.is_done and self.finished_manifest() else "started"
             elif self._left_more_than_manifest():
                 name, mine, theirs = difference
                 msg = f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here)"
@@ -154,7 +154,7 @@ class RunDirectory:
         return [name for name in self._results if (self.path / name).exists()]
 
     def finished_manifest(self) -> Json:
-        """Read the manifest of a run that is done and whose results are what they were."""
+        """Read the manifest of a run that is done and whose results and token ids are what they were."""
         manifest = self.manifest()
         if not self.is_done:
             command = manifest.get("command", "lngeom sweep")
@@ -165,9 +165,13 @@ class RunDirectory:
             hashes |= {name: digest for digest, name in (line.split(maxsplit=1) for line in lines)}
         except ValueError:
             hashes |= {"DONE": None}
+        if "token_policy" in manifest and self.tokens_path.exists():  # which may be left out of what is published
+            hashes |= {self.tokens_path.name: manifest["tokens_sha256"]}
         for name, digest in hashes.items():
             if digest is None or sha256_of(self.path / name) != digest:
-                msg = f"{self.path / name}: is damaged (DONE has another SHA-256); measure again in another directory"
+                msg = (
+                    f"{self.path / name}: is damaged (another SHA-256 is recorded); measure again in another directory"
+                )
                 raise RunError(msg)
         return manifest
 

@@ -114,6 +114,14 @@ def test_what_can_be_made_again_is(file: str, change: Any, line: str, scene: Sce
         assert done == "done"
 
 
+@pytest.mark.parametrize("file", ["tokens.npy", "sites.csv"])
+def test_a_damaged_file_of_a_finished_run_is_named(file: str, scene: Scene) -> None:
+    with scene.copy("finished") as (run,):
+        _cut(run / file)
+        for command in ("sweep", "report"):
+            refused(scene.said(command, run), f"{file}: is damaged")
+
+
 @pytest.mark.parametrize(
     ("size", "file"), [(100, "manifest.json: File too large"), (4000, "000000.safetensors: cannot be")]
 )
