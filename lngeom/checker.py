@@ -256,10 +256,12 @@ class Terms:
         self.algebra = algebra
         self.values: list[Polynomial] = []
         self.atoms: dict[int, tuple] = {}
-        for node in _list(nodes):
+        table = _list(nodes)
+        for node in table:
             _need(bool(_list(node)), "a node has a kind", Malformed)
             kind, *operands = node
             self.values.append(self.node(kind, operands))
+        _need(len({*map(tuple, table)}) == len(table), "a node stands twice", Malformed)
 
     def __call__(self, place: object) -> Polynomial:
         return self.values[_integer(place, 0, len(self.values))]

@@ -106,6 +106,7 @@ FORGERIES: dict[str, Callable[[Data], Any]] = {
     "a member is missing": lambda c: c.pop("id"),
     "another format": lambda c: c.update(format="lngeom certificate 0"),
     "a term of too many parts": lambda c: c["terms"].append(["inv", 0, 0]),
+    "a term twice": lambda c: c["terms"].append([*c["terms"][-1]]),
     "an empty term": lambda c: c["terms"].append([]),
     "a float": lambda c: c["terms"].append(["q", 0.5, 1]),
     "a denominator of 0": lambda c: c["terms"].append(["q", 1, 0]),
