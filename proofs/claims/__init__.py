@@ -4,7 +4,7 @@ A record names the theorem, the exact counterexample or the measurement; pytest 
 """
 
 from .._terminal import as_text as as_text
-from ._claim import Citation as Citation, Claim as Claim, Column as Column, Document as Document
+from ._claim import Claim as Claim, Document as Document
 from ._registry import (
     DOCUMENTS as DOCUMENTS,
     claims as claims,
@@ -15,4 +15,4 @@ from ._registry import (
 )
 from ._text import explanation as explanation, ledger as ledger
 
-__all__ = ["DOCUMENTS", "Citation", "Claim", "Column", "Document", "claims", "counts", "document_of", "find", "select"]
+__all__ = ["DOCUMENTS", "Claim", "Document", "claims", "counts", "document_of", "find", "select"]

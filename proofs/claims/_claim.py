@@ -17,38 +17,6 @@ class Document(NamedTuple):
     reference: str
 
 
-class Column(NamedTuple):
-    """A column of a result file: the measurement that answers a claim."""
-
-    file: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.name}"
-
-
-class Citation(NamedTuple):
-    """A dated source, and what it says in our words.
-
-    >>> from proofs.claims import Citation
-    >>> print(Citation("Devlin et al., arXiv:1810.04805", 2018, "the released configuration has ε = 1e−12"))
-    Devlin et al., arXiv:1810.04805 (2018): the released configuration has ε = 1e−12
-    """
-
-    work: str
-    year: int
-    says: str
-
-    def __str__(self) -> str:
-        return f"{self.work} ({self.year}): {self.says}"
-
-    @classmethod
-    def read(cls, text: str) -> "Citation":
-        """The source that is printed so."""
-        work, year, says = re.split(r" \((\d{4})\): ", text, maxsplit=1)
-        return cls(work, int(year), says)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """A checkable claim of a document, its verdict, and what settles it.
@@ -71,9 +39,9 @@ class Claim:
         counterexample: Counterexample
         example: Counterexample. For a claim of numbers alone: they are worked out, and nothing is refuted.
         arithmetic: Whether the claim is one of numbers alone, which an example settles without a theorem.
-        columns: tuple of Column. The measurement.
+        columns: tuple of str. The measurement: columns of result files, ``FILE:COLUMN``.
         prediction: Id of the theorem that predicts what the columns hold.
-        citations: tuple of Citation
+        citations: tuple of str. Dated sources, ``WORK (YEAR): what it says in our words``.
 
     >>> from proofs.claims import find
     >>> claim = find("1-16")
@@ -98,9 +66,9 @@ class Claim:
     counterexample: Counterexample | None = None
     example: Counterexample | None = None
     arithmetic: bool = False
-    columns: tuple[Column, ...] = ()
+    columns: tuple[str, ...] = ()
     prediction: str | None = None
-    citations: tuple[Citation, ...] = ()
+    citations: tuple[str, ...] = ()
 
     @property
     def is_distinct(self) -> bool:
@@ -118,6 +86,11 @@ class Claim:
         return f"“{self.quote}”" if self.quote else "The text was not at hand: the claim is in our words."
 
     @property
+    def sources(self) -> list[str]:
+        """The works that are cited, with their years."""
+        return [work for text in self.citations for work in re.findall(r"^(.+? \(\d{4}\)): ", text)]
+
+    @property
     def settled_by(self) -> list[str]:
         """Everything that settles the claim, one line each.
 
@@ -131,7 +104,7 @@ class Claim:
             "example": [self.example.name] if self.example else [],
             "column": self.columns,
             "prediction": [self.prediction] if self.prediction else [],
-            "source": [f"{citation.work} ({citation.year})" for citation in self.citations],
+            "source": self.sources,
         }
         return [f"{kind} {name}" for kind, names in kinds.items() for name in names]
 
@@ -161,11 +134,11 @@ class Claim:
             case "empirical":
                 needs = {"a column of a result file": self.columns}
             case "false_by_source":
-                needs = {"a dated source": self.citations, "a reason": self.why}
+                needs = {"a dated source": self.sources, "a reason": self.why}
             case "unverified":
                 needs = {"a reason": self.why, "no quotation": not self.quote}
             case "convention":
-                needs = {"a dated source": self.citations}
+                needs = {"a dated source": self.sources}
             case _:
                 needs = {f"a verdict among {', '.join(CLAIM_VERDICTS)}": False}
         needs["a statement, a place and a correction"] = self.says and self.place and self.correction

@@ -132,12 +132,12 @@ def _items(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
         yield "Proved" if not k else "", f"{theorem.title}: {theorem.statement}"
         yield "", Text(f"`lngeom prove {id}`{assuming}", "dim")
     if claim.columns:
-        yield from (("", ""), ("Measured by", ", ".join(map(str, claim.columns))))
+        yield from (("", ""), ("Measured by", ", ".join(claim.columns)))
     if claim.prediction is not None:
         predicted = find_theorem(claim.prediction)
         yield "Predicted by", f"{predicted.id}, {predicted.statement}"
     if claim.citations:
-        yield from (("", ""), ("Sources", "\n".join(map(str, claim.citations))))
+        yield from (("", ""), ("Sources", "\n".join(claim.citations)))
 
 
 def _worked(case: WorkedExample) -> Table:

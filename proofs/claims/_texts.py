@@ -1,4 +1,4 @@
-"""Reading the records: each text is a TOML file of ``texts/``, a table a claim, beside the sources that the records cite."""
+"""Reading the records: each text is a TOML file of ``texts/``, a claim a table; beside them the cited sources."""
 
 import functools
 import importlib
@@ -12,7 +12,7 @@ from lngeom.theorems import CheckError
 
 from . import counterexamples
 from ._case import Counterexample, of_wrong
-from ._claim import Citation, Claim, Column, Document
+from ._claim import Claim, Document
 
 T = TypeVar("T")
 
@@ -45,9 +45,9 @@ def _read(name: str) -> dict[str, Any]:
 
 
 @functools.cache
-def sources() -> dict[str, Citation]:
+def sources() -> dict[str, str]:
     """The dated sources by the keys that records cite."""
-    return {key: Citation.read(text) for key, text in _read("sources").items()}
+    return _read("sources")
 
 
 @functools.cache
@@ -90,5 +90,4 @@ def _claim(name: str, record: dict[str, Any]) -> Claim:
         wrong = "/" in record.get(key, "")
         values[key] = of_wrong(record[key]) if wrong else next(iter(known(key, examples())), None)
     values["citations"] = known("citations", sources())
-    values["columns"] = tuple(Column(*column.split(":", 1)) for column in values.get("columns", ()))
     return Claim(**values)

@@ -2,10 +2,11 @@
 
 import importlib
 import json
+import operator as op
 import pkgutil
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, strategies as st
@@ -84,7 +85,7 @@ def test_every_claim_is_settled(claim: Claim) -> None:
         ({"verdict": "true"}, "no counterexample"),
         ({"verdict": "non_sequitur"}, "a premise that holds in it"),
         ({"verdict": "empirical", "columns": ()}, "a column of a result file"),
-        ({"verdict": "convention", "citations": ()}, "a dated source"),
+        ({"verdict": "convention", "citations": ("Ba et al.: no year",)}, "a dated source"),
         ({"correction": ""}, "a statement, a place and a correction"),
     ],
 )
@@ -103,13 +104,6 @@ def test_theorems_exist_and_assume_no_more_than_the_claim_says(claim: Claim, id:
 def test_predictions_are_theorems_about_what_is_measured(claim: Claim) -> None:
     assert claim.columns
     assert _registry.find(str(claim.prediction)).statement
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=name)
-def test_counterexamples_are_certain(example: Counterexample) -> None:
-    case = example.work()
-    assert case.refuted
-    assert example.says
 
 
 def test_every_counterexample_serves_a_claim() -> None:
@@ -151,14 +145,9 @@ def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch: pyte
 
 fractions = st.fractions(-4, 4, max_denominator=6)
 intervals = st.tuples(fractions, fractions).map(lambda ends: Interval(min(ends), max(ends)))
-ORACLE: dict[Relation, Callable[[Fraction, Fraction], bool]] = {
-    "=": lambda a, b: a == b,
-    "≠": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "≤": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    "≥": lambda a, b: a >= b,
-}
+ORACLE: dict[Relation, Callable[[Fraction, Fraction], bool]] = dict(
+    zip(get_args(Relation), (op.eq, op.ne, op.lt, op.le, op.gt, op.ge), strict=True)
+)
 
 
 @given(st.sampled_from(list(ORACLE)), st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
