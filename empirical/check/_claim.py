@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lngeom.rounding import REAL, Arithmetic, Definition, Sample, candidates, rounded
+from lngeom.rounding import REAL, Arithmetic, Definition, candidates, rounded
 
 from ..proving import Proof
 from ._contract import Contract
@@ -63,8 +63,7 @@ class Claim:
     def judged(self, label: str, x: np.ndarray, got: np.ndarray) -> Trial:
         """Outputs `got` of the rows `x`, both of shape (n, d), as a trial; outputs of another shape are wrong."""
         got = got if got.shape == x.shape else np.full_like(x, np.nan)
-        base = self.base(x.shape[-1])
-        return Trial(label, x, got, base, self.arithmetic, base.family(Sample(x), self.arithmetic).fit(got).ratio)
+        return Trial.of(label, x, got, self.base(x.shape[-1]), self.arithmetic)
 
     def trial(self, label: str, x: np.ndarray) -> Trial:
         """The kernel on the rows `x`."""

@@ -36,7 +36,7 @@ def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
         arrays = {name: values for name, values in kernel.arrays(d).items() if name != purpose}
         base = replace(claim.base(d), **{purpose: None})
         got = kernel.framework.read(kernel.call(kernel.array(x), arrays))
-        yield Trial(label, x, got, base, claim.arithmetic, base.family(Sample(x), claim.arithmetic).fit(got).ratio)
+        yield Trial.of(label, x, got, base, claim.arithmetic)
 
 
 def unexamined(claim: Claim, x: np.ndarray) -> str:

@@ -9,6 +9,9 @@ from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outs
 
 from ._stated import Stated
 
+_AT_ONCE = 1 << 14
+"""Components of which the bounds are computed at a time."""
+
 
 class Shown(NamedTuple):
     """The component of an input at which a kernel is wrong.
@@ -62,6 +65,14 @@ class Outputs:
 class Trial(Outputs):
     """Outputs of one group of rows, held against the family of correct ones."""
 
+    @classmethod
+    def of(cls, label: str, x: np.ndarray, got: np.ndarray, base: Definition, arithmetic: Arithmetic) -> "Trial":
+        """Outputs of rows with their distances from a correct result, as many at a time as a cache holds."""
+        step = max(1, _AT_ONCE // x.shape[-1])
+        some = (slice(k, k + step) for k in range(0, max(1, len(x)), step))
+        ratios = [base.family(Sample(x[rows]), arithmetic).fit(got[rows]).ratio for rows in some]
+        return cls(label, x, got, base, arithmetic, np.concatenate(ratios))
+
     def part(self, label: str, begin: int, end: int) -> "Trial":
         """Some of the rows."""
         some = slice(begin, end)
@@ -75,8 +86,7 @@ class Trial(Outputs):
 
     def against(self, base: Definition) -> "Trial":
         """The same outputs, held against another definition."""
-        ratio = base.family(Sample(self.x), self.arithmetic).fit(self.got).ratio
-        return Trial(self.label, self.x, self.got, base, self.arithmetic, ratio)
+        return Trial.of(self.label, self.x, self.got, base, self.arithmetic)
 
     def certain(self) -> bool:
         """Whether the worst row is wrong in exact arithmetic too; the bounds of a stated definition hold in floats."""

@@ -35,7 +35,7 @@ class Framework(NamedTuple):
         """Float64 copy of an array of the library."""
         if detach := getattr(values, "detach", None):  # NumPy has no bfloat16, other devices no memory it could read
             return detach().to("cpu", importlib.import_module("torch").float64, copy=True).numpy()
-        return np.array(values).astype(np.float64, copy=False)
+        return np.array(values, dtype=np.float64)
 
 
 def _numpy(values: np.ndarray, dtype: str, device: str | None) -> np.ndarray:
