@@ -83,7 +83,7 @@ def test_an_expression_says_how_a_kernel_is_called(kernels: str) -> None:
     for text, why in (
         ("rms_heads(x, w, q)", "'q', which is neither"),
         ("torch.ones(3)", "no x"),
-        ("a b", "no express"),
+        ("a b", "not a Python express"),
     ):
         with pytest.raises(InputError, match=why):
             called(kernels, text)
