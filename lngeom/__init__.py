@@ -2,15 +2,15 @@
 
 These conventions hold for every function. Vectors lie along the last axis: `x` has shape (..., d). `gain` and `bias`
 have shape (d,) and default to 1 and 0. Arrays have a real floating dtype, and all arrays of a call belong to one
-library; results belong to the same library and device. float16 and bfloat16 are computed in float32: results with
-components are rounded once to the dtype of `x`, single numbers per vector stay float32. `eps` ≥ 0 is a keyword without
-a default, because its value and its place differ between libraries: with `placement` "inside" a layer divides by
-√(σ² + ε) (PyTorch, Hugging Face), with "outside" by σ + ε. `centered` False means RMSNorm: no mean is subtracted, and
-σ² is ‖x‖²/d. At ε = 0 a vector with σ = 0 cannot be normalized, and its row is NaN. A row with a NaN or an infinity
-affects no other row. Rows whose squares leave the range of the dtype are first multiplied by a power of two, which
-changes no digit, unless ε is of ordinary size: beside it, with D what a layer divides by, results may be off by some of
-the smallest numbers of the dtype over D. Angles are in radians. Invalid input raises
-:class:`lngeom.errors.InputError`.
+library; results belong to the same library and device. Moments, inner products and norms may be integers: they count as
+float64, beside rows as their dtype. float16 and bfloat16 are computed in float32: results with components are rounded
+once to the dtype of `x`, single numbers per vector stay float32. `eps` ≥ 0 is a keyword without a default, because its
+value and its place differ between libraries: with `placement` "inside" a layer divides by √(σ² + ε) (PyTorch, Hugging
+Face), with "outside" by σ + ε. `centered` False means RMSNorm: no mean is subtracted, and σ² is ‖x‖²/d. At ε = 0 a
+vector with σ = 0 cannot be normalized, and its row is NaN. A row with a NaN or an infinity affects no other row. Rows
+whose squares leave the range of the dtype are first multiplied by a power of two, which changes no digit, unless ε is
+of ordinary size: beside it, with D what a layer divides by, results may be off by some of the smallest numbers of the
+dtype over D. Angles are in radians. Invalid input raises :class:`lngeom.errors.InputError`.
 
 The most used names are here. Every other name is in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,

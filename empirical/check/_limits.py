@@ -41,30 +41,39 @@ class Endless(BaseException):
 
 
 @contextmanager
-def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
-    """Turn ``sys.exit`` into an error, and end what computes longer; outside the main thread it may take long.
+def timed(what: str, seconds: float) -> Iterator[None]:
+    """End what computes longer; outside the main thread it may take long.
 
     Processor time is counted, of all threads, so that other work on the machine does not count. Python ends a call
-    between two of its own instructions. One that never returns from compiled code ends with its process, if that is
-    watched; one that waits without computing is not ended.
+    between two of its own instructions; one that waits without computing is not ended.
     """
-    if _told:
-        _tell(what, script, seconds)
 
     def end(*_: object) -> None:
         raise Endless(f"{what} does not end within {seconds:g} s of processor time")
 
     if threading.current_thread() is not threading.main_thread():
-        with returning(what):
-            yield
+        yield
         return
     handler, timer = signal.signal(signal.SIGPROF, end), signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        with returning(what):
-            yield
+        yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, *timer)
         signal.signal(signal.SIGPROF, handler)
+
+
+@contextmanager
+def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
+    """A call: ``sys.exit`` is an error, and it is :func:`timed`.
+
+    One that never returns from compiled code ends with its process, if that is watched.
+    """
+    if _told:
+        _tell(what, script, seconds)
+    try:
+        with timed(what, seconds), returning(what):
+            yield
+    finally:
         if _told:  # what judges the outputs may take its time
             _told[0][-1] = 0
             resource.setrlimit(

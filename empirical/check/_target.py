@@ -11,8 +11,11 @@ from typing import Any
 from lngeom.errors import InputError
 
 from ._interpreted import forget_stand_in, interpret_triton
+from ._limits import Endless, timed
 
 _KEPT = ("builtins", "math", "numpy", "lngeom", "empirical")
+_SECONDS = 60.0
+"""Processor time that the import of a module may take."""
 
 
 @contextmanager
@@ -47,8 +50,9 @@ def resolve(spec: str) -> Any:
     interpret_triton()
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
-        value: Any = importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # a script without a guard may end the process
+        with timed("its code", _SECONDS):
+            value: Any = importlib.import_module(module)
+    except (Exception, SystemExit, Endless) as error:  # a script without a guard may end the process
         msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"
         raise InputError(msg) from error
     forget_stand_in()

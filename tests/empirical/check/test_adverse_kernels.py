@@ -116,6 +116,9 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     (tmp_path / "script.py").write_text("import sys\nsys.exit(0)\n")
     monkeypatch.chdir(tmp_path)
     refused(said("check", "script:f"), "the module 'script' cannot be imported from here: SystemExit: 0")
+    (tmp_path / "loop.py").write_text("while True:\n    pass\n")
+    monkeypatch.setattr("empirical.check._target._SECONDS", 0.5)
+    refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
     refused(said("sweep", "sys:exit", "--output", tmp_path / "run"), r"ends the process by sys\.exit")
     refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
 
