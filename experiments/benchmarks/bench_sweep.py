@@ -7,8 +7,8 @@
 
 Bare and observed batches alternate, so that both see the machine in the same state; the ratio is the median over pairs.
 The process keeps the memory it frees, as ``lngeom sweep`` does: by default glibc faults large blocks in over and over,
-in one pass more and in the next one less. Memory on the CPU is the peak of a process of its own from the first pass on,
-which takes Linux; on a GPU it is that of the allocator.
+in one pass more and in the next one less. Memory is the peak of a process of its own from the first pass on, which
+takes Linux.
 """
 
 import argparse
@@ -16,7 +16,6 @@ import gc
 import importlib.util
 import itertools
 import multiprocessing
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -64,30 +63,14 @@ def seconds(loaded: LoadedModel, work: Callable[[], object], clock: Callable[[],
     return clock() - start
 
 
-def observer(loaded: LoadedModel, directions: int, *, compiled: bool | None = None) -> Observer:
-    return Observer(loaded.model, loaded.sites, directions=directions, compiled=compiled)
-
-
-def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> int:
-    """Peak bytes of the allocator above what is there before the pass."""
-    gc.collect()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    with observer(loaded, directions) if directions else nullcontext():
-        for _ in range(3):
-            forward(loaded, ids)
-    return torch.cuda.max_memory_allocated() - before
-
-
 def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, options: argparse.Namespace) -> Row:
-    """Ratio of observed to bare time, speed, and on a GPU the memory."""
+    """Ratio of observed to bare time."""
     clock = time.process_time if options.cpu_time else time.perf_counter
     ids = batches(loaded, batch, options.sequence_length)
     passed, bare, observed = partial(forward, loaded, ids), [], []
     with torch.inference_mode():
         forward(loaded, ids)
-        watching = observer(loaded, directions, compiled=options.compiled or None)
+        watching = Observer(loaded.model, loaded.sites, directions=directions, compiled=options.compiled or None)
         watching.null(null(ids, every))
         with watching:
             for _ in range(2):  # what waits for more layers is reduced, and its kernel compiled, by the second pass
@@ -97,21 +80,9 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, optio
             bare.append(seconds(loaded, passed, clock))
             with watching:
                 observed.append(seconds(loaded, passed, clock))
-        name, d = loaded.source.name, loaded.config.hidden_size
-        row: Row = {
-            "work": f"{name}, d = {d}, {batch} × {options.sequence_length} tokens, K = {directions} on 1 in {every}",
-            "peer": "bare pass",
-            **ratio(observed, bare),
-            "model": name,
-            "dtype": loaded.dtype,
-            "pairs": len(bare),
-            "tokens_per_second": ids.numel() / statistics.median(observed),
-        }
-        if loaded.device.type == "cuda":
-            peaks = [gpu_peak(loaded, ids, k) for k in (None, directions)]
-            row["extra_megabytes"] = (peaks[1] - peaks[0]) / 1e6
-            row["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
-    return row
+    name, d = loaded.source.name, loaded.config.hidden_size
+    work = f"{name}, d = {d}, {batch} × {options.sequence_length} tokens, K = {directions} on 1 in {every}"
+    return {"work": work, "peer": "bare pass", **ratio(observed, bare), "model": name}
 
 
 def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
@@ -126,7 +97,8 @@ def peak_of_passes(options: argparse.Namespace, tokens: int, watched: bool) -> f
     with torch.inference_mode():
         forward(loaded, ids)
         forget_peak()
-        with observer(loaded, options.directions[0]) if watched else nullcontext() as seen:
+        seeing = Observer(loaded.model, loaded.sites, directions=options.directions[0])
+        with seeing if watched else nullcontext() as seen:
             for _ in range(0, tokens, ids.numel()):
                 forward(loaded, ids)
             if seen is not None and not seen.states:
@@ -179,8 +151,6 @@ def main() -> None:
             rows.append(overhead(loaded, *case, options))
         del loaded
         gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
     finish(options.json, rows)
 
 

@@ -1,7 +1,7 @@
 """The harness of the benchmarks: variants timed in turn, ratios of rounds, Markdown tables, results as JSON.
 
 A result is a row with `work`, `peer`, `ratio` (our time over the peer's), and `low` and `high` where there are rounds;
-what else it holds is for readers of the file. `notes` are sentences that stand below the table.
+what else it holds is for readers of the file.
 """
 
 import argparse
@@ -78,10 +78,10 @@ def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def finish(path: Path | None, results: Sequence[Row], notes: Sequence[str] = (), **more: Any) -> None:
+def finish(path: Path | None, results: Sequence[Row]) -> None:
     """Print the results, and write them where a file is asked for."""
     names = ("work", "peer", "ratio", "low", "high")
     cells = ([f"{v:.4g}" if isinstance(v := row.get(name, ""), float) else v for name in names] for row in results)
-    print(table(names, cells), *notes, sep="\n", flush=True)
+    print(table(names, cells), flush=True)
     if path:
-        path.write_text(json.dumps({"results": results, "notes": notes, **more}, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -1,7 +1,6 @@
 """All benchmarks by one command, into one results file.
 
     python experiments/benchmarks/run.py                       # everything, an hour on two cores
-    python experiments/benchmarks/run.py --quick               # ten minutes
     python experiments/benchmarks/run.py --only norms axes     # parts
 
 Each part is a script that can run alone; what it writes is kept as it is under its name, and the tables of the site
@@ -25,43 +24,35 @@ PAGES = ("cost", "benchmarks")
 
 
 class Part(NamedTuple):
-    """A page of the site, the title there, a script with its options, and what the quick form adds."""
+    """A page of the site, the title there, and a script with its options."""
 
     page: str
     title: str
     command: str
-    quick: str = ""
 
 
 _SWEEP = "bench_sweep.py --cpu-time --sequence-length 256 --batch-size"
 PARTS = {
     "sweep": Part(
         "cost", "SmolLM2, every token projected on the random directions, and one in eight",
-        f"{_SWEEP} 4 --null-every 1 8 --seconds 90", "--seconds 10",
+        f"{_SWEEP} 4 --null-every 1 8 --seconds 90",
     ),
-    "compiled": Part(
-        "cost", "The same, reduced by one compiled kernel", f"{_SWEEP} 4 --compiled --seconds 90", "--seconds 10"
-    ),
+    "compiled": Part("cost", "The same, reduced by one compiled kernel", f"{_SWEEP} 4 --compiled --seconds 90"),
     "directions": Part(
         "cost", "SmolLM2 with other numbers of random directions, every token projected",
-        f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 20", "--seconds 5",
+        f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 20",
     ),
-    "tokens": Part("cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 20", "--seconds 5"),
+    "tokens": Part("cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 20"),
     "shapes": Part(
         "cost", "Seven models at their true width, a block or two of each, random weights",
-        f"{_SWEEP} 2 --all --blocks 2 --seconds 20", "--blocks 1 --seconds 2",
+        f"{_SWEEP} 2 --all --blocks 2 --seconds 20",
     ),
     "shapes-compiled": Part(
         "cost", "The same, reduced by compiled kernels",
-        f"{_SWEEP} 2 --all --blocks 2 --compiled --seconds 20", "--blocks 1 --seconds 2",
+        f"{_SWEEP} 2 --all --blocks 2 --compiled --seconds 20",
     ),
-    "memory": Part(
-        "cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000",
-        "--batch-size 2 --memory 2048 8192",
-    ),
-    "norms": Part(
-        "benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled", "--shape 2048 1024"
-    ),
+    "memory": Part("cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000"),
+    "norms": Part("benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled --shape 2048 1024"),
     "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --sizes 256 512 1024"),
 }  # fmt: skip
 
@@ -78,8 +69,7 @@ def tables(records: dict[str, Any], page: str) -> str:
                 spread = f"{row['low']:.4g} to {row['high']:.4g}" if "low" in row else ""
                 lines.append(f"| {row['work']} | {row['peer']} | {row['ratio']:.4g} | {spread} |")
             where = [record["hardware"], *(" ".join(library) for library in record["versions"].items())]
-            lines += [line for text in (*record["notes"], ", ".join(where)) for line in ("", text)]
-            lines.append("")
+            lines += ["", ", ".join(where), ""]
     return "\n".join(lines)
 
 
@@ -90,39 +80,36 @@ def hardware() -> str:
     return f"{next(named, platform.machine())}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
 
 
-def measured(part: Part, quick: bool) -> dict[str, Any] | None:
+def measured(part: Part) -> dict[str, Any] | None:
     """The record of a part, made by its script; None if that fails."""
-    script, *words = f"{part.command} {part.quick if quick else ''}".split()
+    script, *words = part.command.split()
     where = hardware()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "part.json")
         if subprocess.run([sys.executable, str(HERE / script), *words, "--json", str(path)], check=False).returncode:
             return None
-        record = json.loads(path.read_text())
+        results = json.loads(path.read_text())
     versions = {name: version(name) for name in ("lngeom", "numpy", "scipy", "torch", "transformers")}
     command = " ".join(["python", f"experiments/benchmarks/{script}", *words])
-    return {"command": command, "hardware": where, "versions": versions} | record
+    return {"command": command, "hardware": where, "versions": versions, "results": results}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--json", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    records: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
+    records: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
     failed = []
-    for name in options.only:
+    for name in parser.parse_args().only:
         print(f"== {name}", flush=True)
-        record = measured(PARTS[name], options.quick)
+        record = measured(PARTS[name])
         if record is None:
             failed.append(name)
             continue
         records[name] = record
-        options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+        RESULTS.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
         for page in PAGES:
-            options.json.with_name(f"{page}.txt").write_text(tables(records, page), encoding="utf-8")
-    print(f"written to {options.json}" + (f"; failed: {', '.join(failed)}" if failed else ""))
+            RESULTS.with_name(f"{page}.txt").write_text(tables(records, page), encoding="utf-8")
+    print(f"written to {RESULTS}" + (f"; failed: {', '.join(failed)}" if failed else ""))
     return int(bool(failed))
 
 
