@@ -48,13 +48,15 @@ def apart(run: Callable[[], T]) -> T:
             _answer(answer, run)
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        except BaseException:
-            os.kill(child, signal.SIGKILL)
+        except KeyboardInterrupt:
+            with contextlib.suppress(ProcessLookupError):  # which it reached as well
+                os.kill(child, signal.SIGKILL)
             raise
         answer.seek(0)
         sent = answer.read()
     if status < 0:
-        raise Ended(f"by signal {-status} ({signal.Signals(-status).name})", status)
+        names = {each.value: each.name for each in signal.Signals}
+        raise Ended(f"by signal {-status} ({names.get(-status, 'real-time')})", status)
     if not sent:
         raise Ended(f"with exit code {status}", status)
     done, value = pickle.loads(sent)
@@ -70,16 +72,12 @@ def _answer(answer: IO[bytes], run: Callable[[], object]) -> NoReturn:
         os.dup2(2, 1)
         sys.stdout = open(1, "w", buffering=1, errors="replace", closefd=False)  # noqa: SIM115
         try:
-            told: tuple[bool, object] = True, run()
-        except Exception as error:
-            known = type(error).__module__.partition(".")[0] in _KNOWN
-            told = False, error if known else RuntimeError(f"{type(error).__name__}: {error}")
+            sent = pickle.dumps((True, run()))
         except BaseException as error:
-            told = False, Ended(f"by {error!r}")
-        try:
-            sent = pickle.dumps(told)
-        except Exception:  # an error that cannot be sent
-            sent = pickle.dumps((False, RuntimeError(f"{type(told[1]).__name__}: {told[1]}")))
+            foreign = type(error).__module__.partition(".")[0] not in _KNOWN
+            kind = OSError if isinstance(error, OSError) else RuntimeError
+            told = kind(f"{type(error).__name__}: {error}") if foreign else error
+            sent = pickle.dumps((False, told if isinstance(error, Exception) else Ended(f"by {error!r}")))
         answer.write(sent)
         answer.flush()
     finally:

@@ -20,18 +20,19 @@ _SECONDS = 60.0
 
 @contextmanager
 def intact(spec: str) -> Iterator[None]:
-    """Refuse what replaces a function of Python, NumPy or this library: these judge its outputs.
+    """Refuse what replaces a function or number of Python, NumPy or this library: these judge its outputs.
 
     Raises:
         InputError: One is another than before.
     """
-    spaces = {name: vars(module) for name, module in sys.modules.items() if name.partition(".")[0] in _KEPT}
-    before = [(place, name, old) for place, space in spaces.items() for name, old in space.items() if callable(old)]
+    spaces = [(name, vars(module)) for name, module in sys.modules.items() if name.partition(".")[0] in _KEPT]
+    before = [(place, space, name, old) for place, space in spaces for name, old in space.items()
+              if callable(old) or isinstance(old, float)]  # fmt: skip
     try:
         yield
     finally:
-        for place, name, old in before:
-            if spaces[place].get(name) is not old:
+        for place, space, name, old in before:
+            if space.get(name) is not old:
                 raise InputError(f"{spec} replaces {place}.{name}, which judges outputs: let it leave that as it is")
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lngeom.cli import printable
 from lngeom.errors import InputError
 from lngeom.kernel import ProofCertificate, ProofError
 from lngeom.options import argument, option, written
@@ -60,7 +61,7 @@ def run(options: Options) -> int:
                 return 0
             record = verify(theorems(), folder, lambda line: print(line, flush=True))
         except (CheckError, ProofError) as error:
-            print(f"FAULT: {error}", file=sys.stderr)
+            print(printable(f"FAULT: {error}"), file=sys.stderr)
             return 1
     (options.results or RESULTS).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(

@@ -92,6 +92,7 @@ OUTSIDE = "code of k.py:rms or of a definition ends the process"
     ("first", "inside", "more", "code", "told"),
     [
         ("os._exit(0)", "", "", 2, f"{OUTSIDE} with exit code 0;"),
+        ("os.kill(os.getpid(), 40)", "", "", 2, f"{OUTSIDE} by signal 40 (real-time);"),
         ("raise KeyboardInterrupt", "", "", 2, f"{OUTSIDE} by KeyboardInterrupt();"),
         ("class Own(BaseException): ...\nraise Own", "", "", 2, f"{OUTSIDE} by Own();"),
         ("np.isfinite = np.ones_like", "", "", 2, "k.py:rms replaces numpy.isfinite, which judges outputs"),
