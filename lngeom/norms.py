@@ -217,9 +217,10 @@ def batch_norm(
     )
     with numpy.errstate(all="ignore") if isinstance(wide, numpy.ndarray) else nullcontext():
         z = _affine((wide - middle) / divisor, gain, None)
-        if hasattr(z, "dtype") and not hasattr(z, "error"):  # a carrier with an error tells by it what left the range
+        xp = namespace(z)
+        if hasattr(xp, "isfinite"):  # terms have no range, and numbers that know their error tell by it what leaves it
             # Halves where the difference leaves the range, and the gain before the divisor where the quotient does.
-            xp, half = namespace(z), wide / 2 - middle / 2
+            half = wide / 2 - middle / 2
             part = half / divisor
             other = xp.where(xp.isfinite(part), _affine(part, gain, None), _affine(half, gain, None) / divisor)
             z = xp.where(xp.isfinite(z), z, 2 * other)
