@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ._port import Drawn, Examined, examine, examine_onnx
     from ._report import Outcome, annotations, expectations, table, write_junit
     from ._spec import check_spec
-    from ._target import intact
     from ._versions import versions
     from ._weights import compare_weights, gguf_types
 else:

@@ -18,6 +18,7 @@ from lngeom.errors import InputError
 from . import _limits
 from ._finding import Finding
 from ._options import CheckOptions
+from ._target import intact
 from ._verdict import nothing_computed
 
 T = TypeVar("T")
@@ -35,7 +36,8 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> 
         if os.getpid() != here:
             _bound_memory()
             _limits.watch(told)
-        return run()
+        with intact(name):
+            return run()
 
     try:
         return apart(watched)

@@ -74,17 +74,14 @@ _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "se
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
     """The findings of a program's outputs, or else of what is named, and the versions behind them."""
-    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, intact, versions
+    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
 
     if options.outputs is not None:
         return {target: check_outputs(options.outputs, options.refuse)}, versions()
     asked, call = {**given, "refuse": options.refuse}, options.call
 
     def checked() -> dict[str, "Finding"]:
-        with intact(target):
-            if call is None:
-                return check_spec(target, **asked)
-            return {call: check(called(target, call), name=call, **asked)}
+        return check_spec(target, **asked) if call is None else {call: check(called(target, call), name=call, **asked)}
 
     return in_child(
         target,

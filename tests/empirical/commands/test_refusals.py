@@ -178,15 +178,12 @@ def test_weights_without_numbers_are_refused() -> None:
         fold(network)
 
 
-def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
+def test_a_pipe_or_a_link_is_written_and_stays_one(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDWR)
     write_table(tmp_path / "pipe", [{"site": 1}])
     assert (tmp_path / "pipe").is_fifo()
     assert os.read(reader, 99) == b"site\n1\n"
-
-
-def test_a_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "table")
     write_table(tmp_path / "link", [{"site": 1}])
     assert (tmp_path / "link").readlink() == tmp_path / "table"
