@@ -48,7 +48,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
     _MOVED = {
         "angles": "IsotropicAngle angle_from_inner_product angle_from_moments angle_to_uniform",
         "derivatives": "jacobian_product jacobian_singular_values jacobian_transpose_product",
-        "ellipsoid": "Certificate PrincipalAxes dead_direction",
+        "ellipsoid": "PrincipalAxes dead_direction",
         "epsilon": "matching_eps",
         "errors": "InputError LngeomError",
         "fibers": "invert",

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import IO, NoReturn, TypeVar
 
+from .errors import LngeomError
+
 T = TypeVar("T")
 _THREADED = ("torch", "jax", "tensorflow", "triton")
 """What starts threads: they do not survive a fork."""
@@ -15,7 +17,7 @@ _KNOWN = ("builtins", "lngeom", "empirical", "proofs", "concurrent")
 """Whose errors this process can read; one of the code would be imported with it."""
 
 
-class Ended(Exception):
+class Ended(LngeomError):
     """The end of the process in place of a result; `status` is its exit code, or minus the signal."""
 
     def __init__(self, how: str, status: int = 0) -> None:

@@ -1,11 +1,10 @@
-"""Finished runs as tables that people use: rows, pandas, Parquet, HTML; and several runs side by side."""
+"""Finished runs as tables that people use: rows, pandas; and several runs side by side."""
 
 import importlib.util
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from .. import judge, observe
 from ..runs import RunDirectory
 from ..support import Json, Row, Rows, RunError, read_records, write_table
 
-_SHOWN = ("site", "side", "angle_mean_deg", "angle_std_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "norm_mean")
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
 
 
@@ -40,27 +38,6 @@ class FinishedRun:
         import pandas
 
         return pandas.DataFrame(self.rows)
-
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as a Parquet file; needs pyarrow."""
-        if importlib.util.find_spec("pyarrow") is None:
-            raise RunError("to_parquet needs the package pyarrow; install it with: pip install pyarrow")
-        import pyarrow
-        from pyarrow import parquet
-
-        parquet.write_table(pyarrow.Table.from_pylist(self.rows), str(path))
-
-    def _repr_html_(self) -> str:
-        """The rows of all tokens, for notebooks."""
-        shown = [row for row in self.rows if row["bucket"] == "all"]
-        head = "".join(f"<th>{name}</th>" for name in _SHOWN)
-        body = "".join("<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in _SHOWN) + "</tr>" for row in shown)
-        title = f"{self.manifest['model']}, {self.manifest['tokens_measured']:,} tokens"
-        return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else escape(str(value))
 
 
 def read_finished(path: str | os.PathLike[str]) -> FinishedRun:

@@ -25,7 +25,6 @@ CLASSES = sorted(name for name, value in OFFERED.items() if inspect.isclass(valu
 # Results: made by a function, whose docstring has the example.
 RESULTS = {
     "Acceptance": "Tolerance.accepts",
-    "Certificate": "PrincipalAxes.certificate",
     "Explanation": "explain_difference",
     "FoldCertificate": "certify_fold",
     "PrincipalAxes": "principal_axes",

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from pyarrow import parquet
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
@@ -135,8 +134,6 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
     frame = whole.to_pandas()
     assert list(frame.columns) == list(whole.rows[0])
     assert frame["tokens"].sum() == sum(row["tokens"] for row in whole.rows)
-    whole.to_parquet(tmp_path / "sites.parquet")
-    assert parquet.read_table(tmp_path / "sites.parquet").to_pylist() == whole.rows
 
     def dying() -> Any:
         yield from batches[:3]
