@@ -153,15 +153,6 @@ def short_files(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-@contextlib.contextmanager
-def without_pages() -> Iterator[None]:
-    """No pages are drawn."""
-    with contextlib.ExitStack() as patches:
-        for page in ("draw_figures", "write_report"):
-            patches.enter_context(mock.patch(f"empirical.pages.{page}"))
-        yield
-
-
 class Scene:
     """A tiny model, a text of ids, and what each stage makes of them when left in peace.
 
@@ -209,9 +200,8 @@ class Scene:
         (command, *options), chosen = STAGES[stage].words.split(), STAGES[stage]
         reads = reads or [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
         where = [output] if chosen.within else ["--output", output]
-        with contextlib.ExitStack() as patches:
-            if not chosen.within:
-                patches.enter_context(without_pages())
+        pages: Any = dict.fromkeys(() if chosen.within else ("draw_figures", "write_report"), mock.DEFAULT)
+        with mock.patch.multiple("empirical.pages", **pages) if pages else contextlib.nullcontext():
             return said(command, *reads, *options, *where, *more)
 
     def judged(self, stage: str, done: str, output: Path, what: str = "") -> str:

@@ -188,21 +188,13 @@ def train(options: Options, data: TokenData) -> None:
     states = sorted(out.glob("checkpoint-*/trainer_state.json"), key=lambda path: int(path.parent.name.split("-")[1]))
     trainer.train(resume_from_checkpoint=str(states[-1].parent) if states else None)
     if trainer.is_world_process_zero():
-        _write_tables(recipe, trainer.state.log_history, out)
+        _write_tables(trainer.state.log_history, out)
 
 
-def _write_tables(recipe: Recipe, log: Sequence[Json], out: Path) -> None:
+def _write_tables(log: Sequence[Json], out: Path) -> None:
     for name in TABLES:
         write_table(out / f"{name}.csv", (dict(row["row"]) for row in log if row.get("table") == name))
-    tokens = recipe.batch_size * recipe.sequence_length
-    losses = [
-        {
-            "step": step, "tokens": step * tokens, "loss": row["loss"],
-            "learning_rate": learning_rate(recipe, step - 1), "gradient_norm": row["grad_norm"],
-        }
-        for row in log if "grad_norm" in row for step in [row["step"]]
-    ]  # fmt: skip
-    write_table(out / "losses.csv", losses)
+    write_table(out / "losses.csv", ({"step": row["step"], "loss": row["loss"]} for row in log if "grad_norm" in row))
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -8,11 +8,10 @@ from ._claim import Claim as Claim, Document as Document
 from ._registry import (
     DOCUMENTS as DOCUMENTS,
     claims as claims,
-    counts as counts,
     document_of as document_of,
     find as find,
     select as select,
 )
 from ._text import explanation as explanation, ledger as ledger
 
-__all__ = ["DOCUMENTS", "Claim", "Document", "claims", "counts", "document_of", "find", "select"]
+__all__ = ["DOCUMENTS", "Claim", "Document", "claims", "document_of", "find", "select"]

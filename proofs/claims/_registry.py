@@ -1,10 +1,9 @@
 """All claims, document by document."""
 
 import functools
-from collections.abc import Sequence
 
 from lngeom.errors import InputError
-from lngeom.verdicts import CLAIM_VERDICTS, Verdict
+from lngeom.verdicts import Verdict
 
 from ._claim import Claim, Document
 from ._texts import TEXTS, document, read_claims
@@ -43,15 +42,3 @@ def select(*, document: str | None = None, verdict: Verdict | None = None) -> li
     return [
         claim for claim in claims() if document in (None, document_of(claim).key) and verdict in (None, claim.verdict)
     ]
-
-
-def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]:
-    """How many of the claims have which verdict, for each document that has any.
-
-    >>> from proofs.claims import counts, find
-    >>> ((document, row),) = counts([find("3-6"), find("3-7")])
-    >>> document.key, row["false"]
-    ('riechers', 2)
-    """
-    verdicts = {text: [claim.verdict for claim in chosen if document_of(claim) is text] for text in DOCUMENTS}
-    return [(text, {verdict: of.count(verdict) for verdict in CLAIM_VERDICTS}) for text, of in verdicts.items() if of]

@@ -1,5 +1,6 @@
 """The ledger in words, for a terminal of any width: a table of claims, and one claim explained."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -12,7 +13,7 @@ from lngeom.verdicts import CLAIM_VERDICTS, MEANINGS, Verdict
 from .._registry import find as find_theorem
 from ._case import WorkedExample
 from ._claim import Claim
-from ._registry import DOCUMENTS, counts, document_of
+from ._registry import DOCUMENTS, document_of
 
 _STYLES: dict[Verdict, str] = {
     "true": "green",
@@ -40,16 +41,17 @@ _EXAMPLES: dict[Verdict, str] = {"true_under": "Without", "false": "Refuted", "n
 def ledger(chosen: Sequence[Claim]) -> Group:
     """Every claim with its verdict and what is true, document by document, and the counts."""
     parts: list[RenderableType] = []
+    counts: dict[str, Counter[Verdict]] = {}
     for document in DOCUMENTS:
         of = [claim for claim in chosen if document_of(claim) is document]
         if of:
             parts += [Text(document.title, "bold"), Text(document.reference, "dim"), "", _entries(of), ""]
-    table = counts(chosen)
-    present: list[Verdict] = [verdict for verdict in CLAIM_VERDICTS if any(row[verdict] for _, row in table)]
+            counts[document.key] = Counter(claim.verdict for claim in of)
+    present: list[Verdict] = [verdict for verdict in CLAIM_VERDICTS if any(row[verdict] for row in counts.values())]
     meanings = _grid(15)
     for verdict in present:
         meanings.add_row(_named(verdict), Text(MEANINGS[verdict].says))
-    rows = {document.key: [row[verdict] for verdict in present] for document, row in table}
+    rows = {key: [row[verdict] for verdict in present] for key, row in counts.items()}
     last = Text("`lngeom claims ID` explains one of them, with its counterexample worked through.")
     return Group(*parts, _indented(_counts(present, rows)), "", _indented(meanings), "", _indented(last))
 

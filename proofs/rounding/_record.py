@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +50,7 @@ def check(folder: Path) -> dict[str, Any]:
         InputError: Where Coq or Flocq is not installed.
         CheckError: If Coq refuses a file, or its checker names other axioms.
     """
-    before = _cpu()
     COQ.build(folder)
-    seconds = {"theorems": round(_cpu() - before, 1)}
-    before = _cpu()
     stated = ", ".join(f"@{theorem}" for theorem in THEOREMS.values())
     audit = f"From Rounding Require {' '.join(COQ.modules)}.\nDefinition everything := ({stated}).\n"
     assumed = COQ.compile(folder, "Audit", audit + "Print Assumptions everything.\n")
@@ -62,11 +58,10 @@ def check(folder: Path) -> dict[str, Any]:
     summary = COQ.run(folder, "coqchk", "-silent", "-o", "-Q", ".", "Rounding", "Rounding.Audit")
     named = summary.partition("* Axioms:")[2].partition("*")[0].split()
     checked = sorted(name.rpartition(".")[2] for name in named)
-    seconds["coqchk"] = round(_cpu() - before, 1)
     if axioms != checked:
         raise CheckError(f"Print Assumptions names {axioms}, coqchk {checked}")
     version = COQ.run(folder, "coqc", "-print-version").split()[0]
-    return {"coq": version, "axioms": axioms, "seconds": seconds, "sources": COQ.hashes(), "theorems": THEOREMS}
+    return {"coq": version, "axioms": axioms, "sources": COQ.hashes(), "theorems": THEOREMS}
 
 
 @functools.cache
@@ -79,8 +74,3 @@ def recorded() -> dict[str, Any]:
     """
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     return record if record.get("sources") == COQ.hashes() else {}
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

@@ -92,25 +92,16 @@ def test_a_file_is_told_by_what_it_states(checker: Path, tmp_path: Path, capsys:
     assert told[-1].endswith("axioms: none")
 
 
+@pytest.mark.parametrize("assumed", ["Axiom wrong : False.", "Theorem wrong : False. Admitted."])
 def test_what_rests_on_an_axiom_is_a_fault(
-    checker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    assumed: str, checker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also of a single file, whatever the translation does."""
     file = tmp_path / "given.json"
     file.write_text(json.dumps(find("projection.idempotent").certificates()), encoding="utf-8")
-    assumed = "Axiom wrong : False. Definition projection__idempotent := wrong.\n"
-    monkeypatch.setattr(_verify, "source", lambda data: assumed)
+    monkeypatch.setattr(_verify, "source", lambda data: f"{assumed} Definition projection__idempotent := wrong.\n")
     assert main(["verify", str(file), "--keep", str(checker)]) == 1
     assert "rests on an axiom" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "text", ["Axiom wrong : False.\n", "Theorem wrong : False. Admitted.\n"], ids=["axiom", "admitted"]
-)
-def test_what_is_assumed_is_no_proof(text: str, checker: Path) -> None:
-    printed = _verify._COQ.compile(checker, "Assumed", f"{text}Print Assumptions wrong.\n")
-    assert "wrong : False" in printed
-    assert _verify._NO_AXIOM not in printed
 
 
 def test_the_record_is_of_these_theorems_and_of_these_sources() -> None:

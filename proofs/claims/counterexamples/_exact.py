@@ -23,25 +23,13 @@ def exact(vector: Enclosure) -> list[Fraction]:
 
 
 def rank(operator: Operator, d: int) -> int:
-    """Rank of a linear operator on R^d whose matrix is rational."""
-    rows = [exact(operator(e)) for e in basis(d)]
-    rank_so_far = 0
+    """Rank of a linear operator on R^d whose matrix is rational, by elimination."""
+    rows, found = [exact(operator(e)) for e in basis(d)], 0
     for column in range(d):
-        pivot = next((row for row in rows[rank_so_far:] if row[column]), None)
-        if pivot is None:
-            continue
-        rows.remove(pivot)
-        rows.insert(rank_so_far, pivot)
-        for row in rows[rank_so_far + 1 :]:
-            factor = row[column] / pivot[column]
-            row[:] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
-        rank_so_far += 1
-    return rank_so_far
-
-
-def off(normal: Enclosure) -> Operator:
-    """The orthogonal projection off a vector."""
-    return lambda v: v - dot(v, normal) / dot(normal, normal) * normal
+        if pivot := next((row for row in rows if row[column]), None):
+            rows = [[a - row[column] / pivot[column] * b for a, b in zip(row, pivot, strict=True)] for row in rows]
+            found += 1
+    return found
 
 
 def cosine(x: Enclosure, y: Enclosure) -> Enclosure:
