@@ -37,7 +37,6 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(own_folder("hypothesis
 # No clock decides: a busy machine draws as it will.
 settings.register_profile("dev", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
-settings.register_profile("thorough", settings.get_profile("dev"), max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

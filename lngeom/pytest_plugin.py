@@ -43,18 +43,6 @@ def check_norm() -> Callable[..., object]:
     return run
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """The profile ``--hypothesis-profile=thorough``, unless there is one of the name."""
-    if config.getoption("--hypothesis-profile", None) == "thorough":
-        from hypothesis import errors, settings
-
-        try:
-            settings.get_profile("thorough")
-        except errors.InvalidArgument:
-            settings.register_profile("thorough", max_examples=1000, deadline=None)
-
-
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> pytest.Collector | None:
     """The checks of a theorem, in the file that states it."""
     theorems = sys.modules.get("lngeom.theorems")

@@ -33,10 +33,6 @@ class RMSNorm(nn.Module):
             return z if self.bias is None else z + self.bias
         return lngeom.rms_norm(x, self.weight, self.bias, eps=self.eps)
 
-    def extra_repr(self) -> str:
-        """Width and ε, for ``print(model)``."""
-        return f"{self.width}, eps={self.eps}"
-
 
 class GPT2RMSConfig(GPT2Config):
     """Configuration of GPT-2 with RMSNorm; ``layer_norm_epsilon`` is the ε of the RMSNorm layers."""

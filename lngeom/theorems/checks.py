@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import NoReturn
 
-from hypothesis import errors, given, reject, settings, strategies as st
+from hypothesis import errors, given, reject, strategies as st
 
 from ..carriers import Enclosure, Interval, Rounded, UndecidedError
 from ..kernel import Effort, ExhaustedError, Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
@@ -28,8 +28,8 @@ from ._search import (
 from ._small import SMALL
 from ._theorem import Theorem
 
-EXAMPLES, THOROUGH = 25, 1000
-"""Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis: the same in every run."""
+EXAMPLES = 25
+"""Examples of a theorem: the same in every run."""
 
 TERMS = 3_000_000
 """Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for."""
@@ -132,9 +132,8 @@ def check_examples(theorem: Theorem, count: int | None = None) -> Counts:
         AssertionError: By the assert that is false, at the smallest model that Hypothesis finds.
         CheckError: If there are too few models, or if term and library differ.
     """
-    usual = THOROUGH if settings.get_current_profile_name() == "thorough" else EXAMPLES
     try:
-        return _examples(theorem, count or usual)
+        return _examples(theorem, count or EXAMPLES)
     except (AssertionError, CheckError) as error:
         smallest = _smallest(theorem, error)
         if smallest is error:

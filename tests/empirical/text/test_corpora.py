@@ -16,8 +16,7 @@ from hypothesis import given, strategies as st
 from mwparserfromhell import parser
 from mwparserfromhell.parser import tokenizer
 
-from empirical.support import CorpusError
-from empirical.text import Corpus, _mediawiki, _plain, articles, flat_pieces, open_corpus, packed, plain_text
+from empirical.text import Corpus, _plain, articles, flat_pieces, open_corpus, packed, plain_text
 
 from ..conftest import message
 
@@ -100,27 +99,6 @@ def test_markup_that_is_never_closed_takes_linear_time(opening: str, monkeypatch
     few, some, many = np.diff(work)
     assert some < 2.2 * few
     assert many < 2.2 * some
-
-
-def test_a_long_attribute_takes_linear_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted is what the parser holds whenever it is given more: it may go through all of that."""
-    work, held, path = [], list[int](), tmp_path / "long.xml"
-
-    class Counted(_mediawiki._Chunks):
-        def read(self, _: int) -> bytes:
-            held.append(sum(held[-1:]) + len(chunk := super().read(_)))
-            return chunk
-
-    monkeypatch.setattr(_mediawiki, "_Chunks", Counted)
-    for size in (1 << 20, 1 << 21):
-        path.write_bytes(b'<mediawiki a="' + b"x" * size + b'"></mediawiki>')
-        held.clear()
-        assert list(articles(path)) == []
-        work.append(sum(held))
-    assert work[1] < 2.2 * work[0]
-    monkeypatch.setattr(_mediawiki, "_LONGEST", 1 << 16)
-    with pytest.raises(CorpusError, match="no element begins or ends in 0 MiB; give a dump"):
-        list(articles(path))
 
 
 def test_plain_and_json_lines(tmp_path: Path) -> None:
