@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
+from harness import finish, in_turn, parser, ratio  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -81,8 +81,8 @@ def main() -> None:
     x, c = (torch.randn(n, d, generator=generator).to(options.device, dtype) for _ in range(2))
     gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(options.device, dtype) for m in (1, 0))
     pairs = variants(x, gain, bias, c, options.compiled)
-    work: Any = {(name, k): partial(pair[k], x) for name, pair in pairs.items() for k in (0, 1)}
-    times: Any = in_turn(work, options.rounds, lambda f: seconds(partial(finished, f)))
+    work = {(name, k): partial(finished, partial(pair[k], x)) for name, pair in pairs.items() for k in (0, 1)}
+    times = in_turn(work, options.rounds)
     if options.csv:
         shape = (n, d, options.dtype, torch.get_num_threads(), options.device)
         with open(options.csv, "w", encoding="utf-8", newline="") as file:

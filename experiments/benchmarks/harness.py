@@ -32,14 +32,12 @@ def parser(doc: str | None, **defaults: Any) -> argparse.ArgumentParser:
     return made
 
 
-def in_turn(
-    work: Mapping[str, Callable[[], object]], rounds: int, time_of: Callable[[Callable[[], object]], Any] | None = None
-) -> dict[str, list[Any]]:
+def in_turn(work: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, list[float]]:
     """Seconds of each variant, round by round, after one round that warms up: other work on the machine meets all."""
-    times: dict[str, list[Any]] = {name: [] for name in work}
+    times: dict[Any, list[float]] = {name: [] for name in work}
     for number in range(rounds + 1):
         for name, function in work.items():
-            took = (time_of or seconds)(function)
+            took = seconds(function)
             if number:
                 times[name].append(took)
     return times

@@ -1,6 +1,6 @@
 """The figure of the study: d·E[cos²θ] of the uniform direction over steps."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -27,21 +27,17 @@ def cell_label(cell: Sequence[Any]) -> str:
     return f"{NORM_NAMES[norm]}, {OPTIMIZER_NAMES[optimizer]}, weight decay {decay:g}"
 
 
-def _shades(labels: Iterable[str]) -> dict[str, np.ndarray]:
-    """A colour for each layer, from the first to the last."""
-    labels = list(labels)
-    return dict(zip(labels, matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(labels))), strict=True))
-
-
 def step_figure(study: Table) -> Figure:
     """d·E[cos²θ] of 1 over steps, a line per site, a panel per cell at ``tiny``; bands are intervals over seeds."""
 
     def draw(axes: Axes, rows: Table) -> None:
-        colours, steps = _shades(rows["site"].unique()), sorted(rows["step"].unique())
-        for site, means in over_seeds(rows, "d_cos2", ["site", "step"]).groupby("site", sort=False):
+        by_site = over_seeds(rows, "d_cos2", ["site", "step"]).groupby("site", sort=False)
+        steps = sorted(rows["step"].unique())
+        colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(by_site)))  # from the first layer to the last
+        for colour, (site, means) in zip(colours, by_site, strict=True):
             value, low, high = np.array([mean[:3] for mean in means]).T
-            axes.plot(steps, value, color=colours[site], linewidth=1.3, label=site_label(site))
-            axes.fill_between(steps, low, high, color=colours[site], alpha=0.15, linewidth=0)
+            axes.plot(steps, value, color=colour, linewidth=1.3, label=site_label(site))
+            axes.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
         axes.axhline(1, color=NULL, linestyle="--", linewidth=0.8)
         axes.set(yscale="log", xlabel="step")
         axes.set_xscale("symlog", linthresh=max(1, steps[1]))

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from lngeom.checker import digest
 from lngeom.kernel import ProofCertificate
@@ -39,24 +39,6 @@ _COQ = Library(
 
 
 T = TypeVar("T")
-
-
-class Replayed(TypedDict):
-    """The version of Coq, and for each certificate that it replayed the hash of what it was given."""
-
-    coq: str
-    certificates: dict[str, str]
-
-
-class Record(Replayed):
-    """The record of ``lngeom verify``: the hashes of the sources, and the seconds that its parts took."""
-
-    exported: int
-    replayed: int
-    axioms: list[str]
-    seconds: dict[str, float]
-    sources: dict[str, str]
-    sha256: str
 
 
 def build_checker(folder: Path) -> None:
@@ -102,8 +84,11 @@ def audit(theorems: Iterable[str], folder: Path, more: Sequence[str] = ()) -> No
         raise CheckError(f"something rests on an axiom: {assumed}")
 
 
-def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]) -> Record:
+def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Write and replay the certificates, prove the last steps, look for axioms, and let ``coqchk`` check all once more.
+
+    Returns the record: the version of Coq, for each certificate the hash of what it was given, the hashes of the
+    sources, and the seconds that its parts took.
 
     Raises:
         InputError: Where Coq or mathcomp is not installed.
@@ -128,16 +113,9 @@ def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]
     names += [f"{name_of(id)}__last_step" for id in last]
     timed("axioms", lambda: audit(names, folder, LAST_STEPS))
     timed("coqchk", lambda: _COQ.run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
-    record = Record(
-        coq=version,
-        exported=len(certificates),
-        replayed=len(certificates),
-        axioms=[],
-        seconds=seconds,
-        sources=_COQ.hashes(),
-        certificates={data["id"]: _exported(data) for data in certificates},
-        sha256="",
-    )
+    counts = dict.fromkeys(("exported", "replayed"), len(certificates))
+    record = {"coq": version, **counts, "axioms": [], "seconds": seconds, "sources": _COQ.hashes()}
+    record["certificates"] = {data["id"]: _exported(data) for data in certificates}
     return {**record, "sha256": digest(record)}
 
 
@@ -177,8 +155,8 @@ def last_step_proved(theorem: Theorem) -> bool:
 
 
 @functools.cache
-def _results() -> Replayed:
+def _results() -> dict[str, Any]:
     """The record of the last run, if it is unchanged and of the sources as they are; otherwise an empty one."""
     record: Any = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     valid = record.get("sources") == _COQ.hashes() and record.get("sha256") == digest(record)
-    return record if valid else Replayed(coq="", certificates={})
+    return record if valid else {"coq": "", "certificates": {}}
