@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..support import Json, ModelError, read_json, remembered_sha256
+from ..support import Json, ModelError, read_json, sha256_of
 from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
@@ -108,7 +108,7 @@ class ModelSource:
         for path in self.files():
             name = path.relative_to(self.location).as_posix()
             digest.update(f"{name}\0{path.stat().st_size}\0".encode())
-            digest.update(bytes.fromhex(remembered_sha256(path)))
+            digest.update(bytes.fromhex(sha256_of(path)))
         return f"sha256:{digest.hexdigest()}"
 
 

@@ -69,7 +69,7 @@ class Layout:
         label: Of the vertical axes.
         title: Above all panels.
         sharex, sharey: Whether all panels have one scale.
-        legend: Entries of all panels below them or beside them, or in each panel its own.
+        legend: Entries of all panels below them or beside them.
     """
 
     size: tuple[float, float]
@@ -78,7 +78,7 @@ class Layout:
     title: str = ""
     sharex: bool = False
     sharey: bool = True
-    legend: Literal["below", "beside", "inside"] = "below"
+    legend: Literal["below", "beside"] = "below"
 
 
 def panels(contents: Sequence[tuple[str, Content]], draw: Callable[[Axes, Content], None], layout: Layout) -> Figure:
@@ -97,16 +97,13 @@ def panels(contents: Sequence[tuple[str, Content]], draw: Callable[[Axes, Conten
         for axes in grid.flat[: len(contents)]:
             if axes.get_yscale() == "log":
                 _label_decades(axes)
-            if layout.legend == "inside":
-                _as_words(axes.legend())
         for axes in grid.flat[len(contents) :]:
             axes.set_visible(False)
         for axes in grid[:, 0] if layout.label else ():
             axes.set_ylabel(layout.label)
         if layout.title:
             figure.suptitle(layout.title, parse_math=False)
-        if layout.legend != "inside":
-            _legend(figure, grid.flat[: len(contents)], below=layout.legend == "below")
+        _legend(figure, grid.flat[: len(contents)], below=layout.legend == "below")
     return figure
 
 

@@ -200,8 +200,8 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
-    """All figures of a run by name, those that its rows allow."""
-    drawn = {
+    """All figures of a run by name."""
+    return {
         "radius": _ordered_figure(rows, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
         "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
         "angle_before": angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
@@ -209,7 +209,6 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
         "energy": energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
         "more": _ordered_figure(rows, _MORE, f"Inputs of the norms\n{subject}"),
     }
-    return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         lock_beside as lock_beside,
         read_json as read_json,
         read_sealed as read_sealed,
-        remembered_sha256 as remembered_sha256,
         replacing as replacing,
         sha256_of as sha256_of,
         sync as sync,

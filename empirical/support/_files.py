@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     import filelock
 
 _SEAL = "sha256"
-_REMEMBERED_BYTES = 1 << 26
-"""Files from here on take a noticeable time to read."""
 
 
 def _umask() -> int:
@@ -112,23 +109,6 @@ def _seal(value: Json) -> str:
 def write_sealed(path: Path, value: Json) -> None:
     """Replace a file by a JSON object that carries its own SHA-256."""
     write_json(path, {**value, _SEAL: _seal(json.loads(json.dumps(value)))})
-
-
-def remembered_sha256(path: Path) -> str:
-    """Hash of all bytes of a file; of a large one kept in the user's cache while path, size, times and inode stay."""
-    seen = path.stat()
-    if seen.st_size < _REMEMBERED_BYTES:
-        return sha256_of(path)
-    key = [str(path.resolve()), seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns]
-    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "lngeom" / f"{name}.json"
-    with contextlib.suppress(OSError, RunError):
-        return read_sealed(kept)["digest"]
-    digest = sha256_of(path)
-    with contextlib.suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_sealed(kept, {"digest": digest})
-    return digest
 
 
 def read_sealed(path: Path) -> Json:

@@ -1,6 +1,5 @@
 """Finished runs as tables that people use: rows, pandas; and several runs side by side."""
 
-import importlib.util
 import math
 import os
 from collections.abc import Sequence
@@ -32,9 +31,7 @@ class FinishedRun:
     predictions: list[judge.Prediction]
 
     def to_pandas(self) -> Any:
-        """The table as a ``pandas.DataFrame``."""
-        if importlib.util.find_spec("pandas") is None:
-            raise RunError("to_pandas needs the package pandas; install it with: pip install pandas")
+        """The table as a ``pandas.DataFrame``, of the package pandas."""
         import pandas
 
         return pandas.DataFrame(self.rows)

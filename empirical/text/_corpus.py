@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..support import CorpusError, remembered_sha256
+from ..support import CorpusError, sha256_of
 from ._hub import SCHEME, streamed
 from ._ids import token_ids
 from ._plain import paragraphs, records
@@ -88,9 +88,9 @@ class Corpus:
         if self.path is None:
             return None
         if self.path.is_dir():
-            parts = map(remembered_sha256, sorted(self.path.glob("*.npz")))
+            parts = map(sha256_of, sorted(self.path.glob("*.npz")))
             return hashlib.sha256("".join(parts).encode()).hexdigest()
-        return remembered_sha256(self.path)
+        return sha256_of(self.path)
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[str]]:

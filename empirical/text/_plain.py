@@ -9,8 +9,6 @@ from ..support import CorpusError
 from ._streams import opened
 
 _PIECE = 1 << 20
-_LONGEST = 1 << 26
-"""Bytes of a record, which is held as a whole, in up to four bytes a character and again as a text."""
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -46,21 +44,15 @@ def _decoded(path: Path, piece: bytes, begins: int) -> str:
 def records(path: Path) -> Iterator[str]:
     """Yield ``record["text"]`` of each line of a JSON-lines file; empty lines are passed over."""
     with opened(path) as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(_LONGEST), b""), start=1):
+        for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
             try:
-                yield _text(json.loads(_whole(line)))
+                yield _text(json.loads(line))
             except (ValueError, RecursionError) as error:
                 is_told = isinstance(error, CorpusError)
                 reason = error if is_told else f"not JSON ({error}); one JSON object per line is expected"
                 raise CorpusError(f"corpus {path}, line {number}: {reason}") from None
-
-
-def _whole(line: bytes) -> bytes:
-    if len(line) == _LONGEST and not line.endswith(b"\n"):
-        raise CorpusError(f"longer than {_LONGEST >> 20} MiB; split its text among records, or store it as .txt")
-    return line
 
 
 def _text(record: object) -> str:

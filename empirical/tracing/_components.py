@@ -20,8 +20,7 @@ divide      -                 divide,true_divide  div       Div
 power       -                 power,float_power   pow       Pow
 maximum     maximum           maximum             max       Max
 minimum     minimum           minimum             min       Min
-hypot       hypot               hypot               -         -
-hypot       hypot               hypot               -         -
+hypot       hypot             hypot               -         -
 matmul      matmul            matmul              -         -
 negative    neg,negative      negative            neg       Neg
 absolute    abs,absolute      absolute            abs       Abs

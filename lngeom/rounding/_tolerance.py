@@ -36,13 +36,12 @@ class Layer(TypedDict, total=False):
 class Acceptance:
     """The answer of :meth:`lngeom.rounding.Tolerance.accepts`; true in a condition if every row is accepted.
 
-    `ok` and `reason`, one sentence; `p` and `delta` (...), scale and error of the mean of the closest member of the
-    family; `ratio` (..., d), distance of each component from that member over its tolerance, at most 1 where accepted.
+    `ok` and `reason`, one sentence; `p` (...), the scale of the closest member of the family; `ratio` (..., d), the
+    distance of each component from that member over its tolerance, at most 1 where accepted.
     """
 
     ok: bool
     p: numpy.ndarray
-    delta: numpy.ndarray
     ratio: numpy.ndarray
     reason: str
 
@@ -60,13 +59,11 @@ class Tolerance:
     Attributes:
         box: pair of float64 arrays, shape (..., d). Ends of the interval of each component by itself, rounded outward;
             infinite where no bound exists.
-        alpha, theta: float64 arrays, shape (...). Bounds of the error of the mean, and of the relative error of the
-            mean square that is divided by.
+        alpha: float64 array, shape (...). Bound of the error of the mean.
     """
 
     box: tuple[numpy.ndarray, numpy.ndarray]
     alpha: numpy.ndarray
-    theta: numpy.ndarray
     _family: Family
 
     @door
@@ -77,13 +74,11 @@ class Tolerance:
             msg = f"y has shape {values.shape}, but x has shape {shape}: pass the outputs of the same vectors"
             raise InputError(msg)
         fit = self._family.fit(values.reshape(-1, shape[-1]))
-        with numpy.errstate(all="ignore"):
-            delta = (fit.q / fit.p).reshape(shape[:-1])
         ratio, ok = fit.ratio.reshape(shape), bool(fit.ok.all())
         worst = tuple(int(i) for i in numpy.unravel_index(numpy.argmax(ratio), shape))
         text = f"component {worst} lies {ratio[worst]:.3g} tolerances from the closest output of a correct kernel"
         reason = "every row is within the family of correct outputs" if ok else text
-        return Acceptance(ok, fit.p.reshape(shape[:-1]), delta, ratio, reason)
+        return Acceptance(ok, fit.p.reshape(shape[:-1]), ratio, reason)
 
 
 @door
@@ -115,7 +110,7 @@ def tolerance(
             else float32. A half format means all operations.
         order: "any" or int. Order of each sum; an integer is the largest number of additions of a term.
 
-    Returns a Tolerance: `box`, `alpha`, `theta`, and `accepts(y)`. Source: N. J. Higham, Accuracy and Stability of
+    Returns a Tolerance: `box`, `alpha`, and `accepts(y)`. Source: N. J. Higham, Accuracy and Stability of
     Numerical Algorithms, 2nd ed., section 4.2.
 
     >>> import numpy as np, lngeom as lg
@@ -131,15 +126,10 @@ def tolerance(
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
     family = base.family(sample, arithmetic)
     spread = sample.spread(arithmetic, centered=base.centered)
-    square = sample.variance if base.centered else sample.square
-    with numpy.errstate(all="ignore"):
-        theta = numpy.maximum(spread.high - square, square - spread.low) / square
-    lead = rows.shape[:-1]
     low, high = family.box()
     return Tolerance(
         (outward(low, rows.shape, -1), outward(high, rows.shape)),
-        spread.alpha.astype(numpy.float64).reshape(lead),
-        theta.astype(numpy.float64).reshape(lead),
+        spread.alpha.astype(numpy.float64).reshape(rows.shape[:-1]),
         family,
     )
 

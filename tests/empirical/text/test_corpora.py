@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from mwparserfromhell import parser
 from mwparserfromhell.parser import tokenizer
 
-from empirical.text import Corpus, _plain, articles, flat_pieces, open_corpus, packed, plain_text
+from empirical.text import Corpus, articles, flat_pieces, open_corpus, packed, plain_text
 
 from ..conftest import message
 
@@ -204,16 +204,6 @@ def refused(spec: object, read: Callable[[Corpus], object] = lambda corpus: list
 def test_damaged_texts_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert refused(tmp_path / name) == message
-
-
-def test_a_record_that_cannot_be_held_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_plain, "_LONGEST", 1 << 20)
-    path, most = tmp_path / "long.jsonl", (1 << 20) - len('{"text": ""}\n')
-    for end in ("\n", ""):
-        path.write_text(json.dumps({"text": "x" * most}) + end)
-        assert [len(text) for text in open_corpus(str(path)).documents()] == [most]
-    path.write_text(json.dumps({"text": "x" * (most + 1)}) + "\n")
-    assert refused(path) == ", line 1: longer than 1 MiB; split its text among records, or store it as .txt"
 
 
 def test_damaged_token_files_are_refused(tmp_path: Path) -> None:
