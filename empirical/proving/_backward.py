@@ -29,7 +29,7 @@ class Derivative:
     Attributes:
         name: The parameter by which it is.
         status: ``proved``, ``refuted`` or ``not traced``.
-        text: Where it is wrong, or the reason.
+        text: Where it is proved if not everywhere, where it is wrong, or the reason.
         certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
         run: The run on terms of a backward pass that the program writes itself.
         unexamined: Circumstances for which nothing is proved.
@@ -72,14 +72,19 @@ def derivatives(path: Path) -> list[Derivative]:
             wrong = f"it has the axes {gradient.axes}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
-    _, run, left = path.written if path.trace.launched else (None, None, [])
-    return [replace(verdict, run=run, unexamined=tuple(left)) for verdict in verdicts]
+    if not path.trace.launched:
+        return verdicts
+    _, run, left, limits = path.written
+    return [
+        replace(verdict, run=run, unexamined=tuple(left), text=verdict.text or limits * (verdict.status == "proved"))
+        for verdict in verdicts
+    ]
 
 
 def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
     """The derivatives on a carrier, by the names of what they are derivatives by."""
     if path.trace.launched:
-        passes, known, _ = path.written
+        passes, known, *_ = path.written
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)

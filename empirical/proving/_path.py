@@ -54,8 +54,8 @@ class Path:
         return {name: by_row for name, by_row in self.trace.vectors.items() if name not in made}
 
     @cached_property
-    def written(self) -> tuple[tracing.Written, Trace, list[str]]:
-        """The backward pass that the program writes itself, its run on terms, and what is not examined."""
+    def written(self) -> tuple[tracing.Written, Trace, list[str], str]:
+        """The backward pass that the program writes itself, its run on terms, what is not examined, and where."""
         passes = tracing.Written(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
         runs = sorted(
             ((trace, made) for trace, made in passes.paths() if not self.excludes(trace)),
@@ -66,12 +66,24 @@ class Path:
             raise first
         another = first[0].value != self.output.value
         self.trace.never(another, "where derivatives are asked for, it gives something else")
-        left = dict[str, None]()
+        left, limits = dict[str, None](), list[list[str]]()
         for other, made in runs:
             if isinstance(made, Exception) or _values(made) != _values(first):
                 why = reason(made) if isinstance(made, Exception) else "it computes something else"
                 left[f"derivatives {self._where(other, trace)}({why})"] = None
-        return passes, trace, [*left, *sorted(trace.unexamined)]
+                apart = self._apart(trace, other)
+                limits += [apart] * (not any({*known} <= {*apart} for known in limits) and apart != [])
+        words = dict.fromkeys(text for apart in limits for text in apart)
+        return passes, trace, [*left, *sorted(trace.unexamined)], " and ".join(words)
+
+    def _apart(self, trace: Trace, other: Trace) -> list[str]:
+        """The sizes and numbers of rows that say that a run is not another one, unless that is a rare one."""
+        mine, others = ({*one.circumstances} for one in (trace, other))
+        if any(_COUNTED.fullmatch(name) is None for name in others - mine):
+            return []
+        asked = zip(trace.sizes_asked, self.branches(trace), strict=True)
+        sizes = [f"where {text}" for (value, how, yes), text in asked if (value, how, not yes) in other.sizes_asked]
+        return [*sizes, *sorted(mine - others), *(f"not {name}" for name in sorted(others - mine))]
 
     def _where(self, trace: Trace, usual: Trace) -> str:
         """How another run differs from a usual one."""
@@ -198,6 +210,10 @@ class Path:
         text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
         text = re.sub(r"pow2(\w+)ₛ", r"next_power_of_2(\1)", text)
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
+
+
+_COUNTED = re.compile(r"where \S+ (<|<=|>|>=|=|!=) \S+")
+"""A circumstance of how many rows there are."""
 
 
 def reason(error: Exception) -> str:

@@ -110,6 +110,11 @@ class Survey:
         return [axes for axes, reason in why.items() if not reason], left
 
     @property
+    def first(self) -> str:
+        """The shape of x for which it is followed."""
+        return _text(self.axes)
+
+    @property
     def _shape(self) -> str:
         return " or ".join(map(_text, sorted(self._others[0], key=len)))
 

@@ -77,7 +77,7 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
             if not proof.certificates:
                 return proof
             proof = replace(proof, **survey.world())
-            proof = _with_derivatives(proof, survey.paths) if backward else proof
+            proof = _with_derivatives(proof, survey) if backward else proof
             return replace(proof, certificates=tuple(_told(data, words=proof.words) for data in proof.certificates))
         except Exception as error:
             errors.append(error)
@@ -86,14 +86,16 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
     return Proof("not traced", reason(usual), sizes=tuple(sorted(sizes)))
 
 
-def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
-    """The verdict with what the backward pass of a program computes."""
+def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
+    """The verdict with what the backward pass of a program computes, for the first layout alone."""
+    paths = survey.paths
     backward = tuple(derivative for path in paths for derivative in derivatives(path))
     more = [data for derivative in backward for data in derivative.certificates if len(paths) == 1]
     runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
     notes = {f"its backward pass: {note}" for run in runs for note in run.notes - {*proof.notes}}
     given = {f"{name} = {value}" for run in runs for name, value in run.given.items()} - {*proof.given}
-    left = dict.fromkeys([*proof.unexamined, *(text for one in backward for text in one.unexamined)])
+    shapes = [f"derivatives for x of other shapes than {survey.first}"] * (proof.shape != survey.first)
+    left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     common: Json = {
         "notes": (*proof.notes, *sorted(notes)),
         "given": (*proof.given, *sorted(given)),

@@ -176,7 +176,9 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     else:
         output = cls.forward(*arguments)
         cls.setup_context(context, arguments, output)
-    trace.functions.append((cls, context, arguments, output))
+    outputs = output if isinstance(output, tuple) else (output,)
+    left = [(one, one.arr.value) for one in outputs if isinstance(one, Tensor)]  # as the function leaves them
+    trace.functions.append((cls, context, arguments, left))
     return output
 
 

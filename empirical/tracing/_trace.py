@@ -90,7 +90,7 @@ class Trace:
         parts: Which components a slice takes, each with the 0s and 1s that it is for a dimension.
         kernels, launched: Whether kernels may be launched, and have been.
         permuted, asks_memory: Whether axes lie in another order than in memory, and what is asked of memory.
-        functions: Those of autograd that ran, each with what it keeps, takes and gives.
+        functions: Those of autograd that ran, each with what it keeps and takes, and the arrays and values it gives.
         backward: Whether derivatives are asked for.
     """
 
@@ -127,7 +127,7 @@ class Trace:
     permuted: bool = False
     launched: bool = False
     asks_memory: str = ""
-    functions: list[tuple[Any, Any, tuple[Any, ...], Any]] = field(default_factory=list)
+    functions: list[tuple[Any, Any, tuple[Any, ...], list[tuple[Any, Any]]]] = field(default_factory=list)
     backward: bool = False
 
     @property

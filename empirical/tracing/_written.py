@@ -60,16 +60,15 @@ class Written:
     def _pulled(self, trace: Trace, output: Arr | None) -> Gradients:
         trace.never(not trace.functions, "it has no backward pass")
         trace.never(len(trace.functions) > 1, "several functions of autograd")
-        ((function, context, inputs, outputs),) = trace.functions
-        first, *others = outputs if isinstance(outputs, tuple) else (outputs,)
-        same = isinstance(first, Tensor) and output is not None and first.arr.memory is output.memory
+        ((function, context, inputs, ((first, value), *others)),) = trace.functions
+        same = output is not None and first.arr.memory is output.memory and output.value is value
         if not (same and output and output.labels == first.arr.labels == output.memory.labels):
             trace.refuse("derivatives of what is computed beside a function of autograd")
         v = given(trace, self.cotangent, self.axes, self.dtype).view(first.arr.axes)
         context.needs_input_grad = (True,) * len(inputs)
-        if any(isinstance(one, Tensor) for one in others):
+        if others:
             trace.unexamined.add("derivatives through further outputs")
-        zeros = [raised(one.arr.filled(0)) if isinstance(one, Tensor) else None for one in others]
+        zeros = [raised(one.arr.filled(0)) for one, _ in others]
         found = function.backward(context, raised(v), *zeros)
         found = found if isinstance(found, tuple) else (found,)
         more = len(found) < len(inputs) or any(one is not None for one in found[len(inputs) :])

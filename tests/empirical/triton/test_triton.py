@@ -313,18 +313,29 @@ def test_sizes_that_are_not_followed_are_named(tmp_path: Path) -> None:
     assert proof.dimensions == "every d ≥ 1 but for sizes that are not examined"
 
 
+_OWN = (
+    ("_scales[(M,)](rows, y,", "y = torch.empty_like(x)\n        _scales[(M,)](rows, y,"),
+    ("return y.view(x.shape)", "return y"),
+    ("return InTiles.apply(x, weight, eps)", "return InTiles.apply(x, weight, eps).mul_(1)"),
+)
+
+
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("name", "changes", "told"),
     [
-        ([("Pulled.apply(x", "Pulled.apply(x.detach()")], "autograd gives no derivative by x"),
-        ([("for row in", "for k in range(2):\n      for row in")], "dw lives longer than the loop"),
-        ([("dy, x, weight, mean, rstd, x.str", "dy, x, weight, mean, mean, x.str")], "as it runs is not the one|d = "),
+        ("pulled_layer_norm", [("Pulled.apply(x", "Pulled.apply(x.detach()")], "autograd gives no derivative by x"),
+        ("in_tiles_rms_norm", _OWN, "computed beside a function"),
+        ("pulled_layer_norm", [("M / programs), dy", "M / programs) if M < 64 else 1, dy")], "proved, where 64 > B·L"),
+        (
+            "pulled_layer_norm",
+            [("for row in", "for k in range(2):\n      for row in")],
+            "dw lives longer than the loop",
+        ),
+        ("pulled_layer_norm", [("mean, rstd, x.str", "mean, mean, x.str")], "as it runs is not the one|d = "),
     ],
 )
-def test_what_is_wrong_around_a_backward_pass_is_told(
-    changes: list[tuple[str, str]], told: str, tmp_path: Path
-) -> None:
-    proof = proof_of(loaded(tmp_path, "pulled_layer_norm", *changes), "pulled_layer_norm")
+def test_what_is_wrong_around_a_backward_pass_is_told(name: str, changes: Any, told: str, tmp_path: Path) -> None:
+    proof = proof_of(loaded(tmp_path, name, *changes), name)
     assert any(re.search(told, str(each), re.IGNORECASE) for each in proof.derivatives), str(proof)
 
 
