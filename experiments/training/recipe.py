@@ -57,7 +57,7 @@ class Recipe:
     steps: int = option(None, "optimizer steps")
     vocabulary: int = option(None, "tokens of the network, and of a tokenizer that is trained here")
     sequence_length: int = option(None, "predicted tokens of a sequence")
-    batch_size: int = option(None, "sequences per step, over all processes")
+    batch_size: int = option(None, "sequences per step")
     first_checkpoint: float = option(None, "fraction of the run at the first one, see checkpoint_steps")
 
     def __post_init__(self) -> None:

@@ -4,7 +4,6 @@
 networks of Gupta et al., arXiv:2409.12951. At each checkpoint (1 %, 2 %, ..., 10 %, 20 %, ..., 100 % of the run, and
 before it) the hidden states on held-out text are measured at every norm layer by the code of ``lngeom sweep``, which
 can also load the networks, `checkpoint-STEP`. The same command again continues a run that was stopped.
-Several processes: ``torchrun --nproc-per-node 4 -m experiments.training.train --config 1b ...``.
 """
 
 import argparse
@@ -17,7 +16,6 @@ from pathlib import Path
 
 import torch
 import transformers
-from accelerate import PartialState
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, default_data_collator
@@ -87,7 +85,7 @@ class _Recorder(TrainerCallback):
 
     def _record(self, state, model) -> None:
         step = state.global_step
-        if step in self._checkpoints and state.is_world_process_zero:
+        if step in self._checkpoints:
             tables = self._measure(model, gradients=step in (0, self._recipe.steps))
             rows = ((name, {"step": step, **row}) for name in tables for row in tables[name])
             # A state keeps the keys of a dictionary in another order.
@@ -111,7 +109,7 @@ class _Recorder(TrainerCallback):
     def on_save(self, args, state, control, **_) -> None:
         """Only the latest state can be gone on from; of the others the networks are kept."""
         for old in Path(args.output_dir).glob("checkpoint-*/optimizer.pt"):
-            if old.parent.name != f"checkpoint-{state.global_step}" and state.is_world_process_zero:
+            if old.parent.name != f"checkpoint-{state.global_step}":
                 old.unlink()
 
 
@@ -139,12 +137,8 @@ def train(options: Options, data: TokenData) -> None:
             f"the text has a vocabulary of {len(data.tokenizer):,} tokens, the network one of {recipe.vocabulary:,}: "
             "train a smaller tokenizer or a larger network"
         )
-    share, rest = divmod(recipe.batch_size, processes := PartialState().num_processes)
-    if rest:
-        raise InputError(
-            f"{recipe.batch_size} sequences do not divide among {processes} processes: change --batch-size"
-        )
-    at_once = max(n for n in range(1, min(share, options.micro_batch_size) + 1) if share % n == 0)
+    most = min(recipe.batch_size, options.micro_batch_size)
+    at_once = max(n for n in range(1, most + 1) if recipe.batch_size % n == 0)
     text = Sequences(data.train, recipe.sequence_length)
     held_out = data.held_out_sequences(recipe.sequence_length, options.held_out_tokens)
     model = build_model(recipe, data.tokenizer.eos_token_id)
@@ -154,8 +148,7 @@ def train(options: Options, data: TokenData) -> None:
         "held_out_tokens": options.held_out_tokens, "directions": options.directions,
         "versions": {each.__name__: each.__version__ for each in (lngeom, torch, transformers)},
     }  # fmt: skip
-    with PartialState().main_process_first():
-        _begin(out, about)
+    _begin(out, about)
     if (out / "losses.csv").exists():
         return
     recorder = _Recorder(recipe, Measurement(model, recipe, held_out, options.directions))
@@ -163,7 +156,7 @@ def train(options: Options, data: TokenData) -> None:
         str(out),
         max_steps=recipe.steps,
         per_device_train_batch_size=at_once,
-        gradient_accumulation_steps=share // at_once,
+        gradient_accumulation_steps=recipe.batch_size // at_once,
         max_grad_norm=recipe.clip or math.inf,
         bf16=not options.cpu and torch.cuda.is_available(),
         logging_steps=1,
@@ -173,7 +166,6 @@ def train(options: Options, data: TokenData) -> None:
         save_strategy="no",  # the recorder says when
         torch_compile=options.compile,
         use_cpu=options.cpu,
-        ddp_find_unused_parameters=False,
         dataloader_pin_memory=False,
         remove_unused_columns=False,
         report_to=[],
@@ -187,8 +179,7 @@ def train(options: Options, data: TokenData) -> None:
     # The Trainer writes this file of a state last.
     states = sorted(out.glob("checkpoint-*/trainer_state.json"), key=lambda path: int(path.parent.name.split("-")[1]))
     trainer.train(resume_from_checkpoint=str(states[-1].parent) if states else None)
-    if trainer.is_world_process_zero():
-        _write_tables(trainer.state.log_history, out)
+    _write_tables(trainer.state.log_history, out)
 
 
 def _write_tables(log: Sequence[Json], out: Path) -> None:
@@ -202,10 +193,8 @@ def main(words: Sequence[str] | None = None) -> None:
     add_options(parser, Options)
     options = read_options(parser, Options, sys.argv[1:] if words is None else words)
     corpus, out = open_corpus(options.corpus or str(bundled_wikipedia())), options.output
-    with PartialState(cpu=options.cpu).main_process_first():
-        how = {"tokenizer": options.tokenizer, "vocabulary": options.vocabulary, "limit": options.corpus_tokens}
-        data = prepare(corpus, out.with_name(f"{out.name}-data"), **how)
-    train(options, data)
+    how = {"tokenizer": options.tokenizer, "vocabulary": options.vocabulary, "limit": options.corpus_tokens}
+    train(options, prepare(corpus, out.with_name(f"{out.name}-data"), **how))
 
 
 if __name__ == "__main__":

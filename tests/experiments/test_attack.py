@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from empirical.support import read_table
-from experiments.attack.areas import AREAS
+from experiments.attack.__main__ import AREAS
 from experiments.attack.files import stopped_sweep
 from experiments.attack.scene import Scene
 from experiments.attack.texts import write_line
