@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -179,10 +180,7 @@ def train(options: Options, data: TokenData) -> None:
     # The Trainer writes this file of a state last.
     states = sorted(out.glob("checkpoint-*/trainer_state.json"), key=lambda path: int(path.parent.name.split("-")[1]))
     trainer.train(resume_from_checkpoint=str(states[-1].parent) if states else None)
-    _write_tables(trainer.state.log_history, out)
-
-
-def _write_tables(log: Sequence[Json], out: Path) -> None:
+    log: Any = trainer.state.log_history
     for name in TABLES:
         write_table(out / f"{name}.csv", (dict(row["row"]) for row in log if row.get("table") == name))
     write_table(out / "losses.csv", ({"step": row["step"], "loss": row["loss"]} for row in log if "grad_norm" in row))
