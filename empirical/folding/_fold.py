@@ -1,6 +1,5 @@
 """Folding a network: every writer centred, every LayerNorm an RMSNorm, gains and biases moved into their readers."""
 
-import contextlib
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -110,7 +109,7 @@ def put(model: nn.Module, name: str, values: Tensor) -> None:
         setattr(module, last, nn.Parameter(values, requires_grad=own(model, name).requires_grad))
 
 
-def fold(model: nn.Module, inputs: Mapping[str, Tensor] | None = None, *, gains: bool = False) -> Fold:
+def fold(model: nn.Module, *, gains: bool = False) -> Fold:
     r"""Remove mean subtraction from a network without changing what it computes.
 
     Every writer of the residual stream is centred, W ↦ ΠW, so that each LayerNorm reads vectors of mean zero, where it
@@ -119,7 +118,6 @@ def fold(model: nn.Module, inputs: Mapping[str, Tensor] | None = None, *, gains:
 
     Args:
         model: In evaluation mode; it is not changed.
-        inputs: Keyword arguments of a forward pass; by default drawn at random from its configuration.
         gains: Whether gains and biases move into the linear maps that read the norm, also those of RMSNorms.
 
     Returns:
@@ -143,14 +141,14 @@ def fold(model: nn.Module, inputs: Mapping[str, Tensor] | None = None, *, gains:
     ...     float((folded.model(tokens).logits - network(tokens).logits).abs().max()) < 1e-14
     True
     """
-    recorded, streams = _planned(model, inputs, gains=gains)
+    recorded, streams = _planned(model, gains=gains)
 
     def folded(wide: nn.Module) -> list[nn.Module]:
         changed = _applied(recorded, streams, wide, gains=gains)
         return [changed.model, changed.checkpoint]
 
     result = _applied(recorded, streams, model, gains=gains)
-    refuse_difference(model, folded, inputs, "cannot be folded")
+    refuse_difference(model, folded, "cannot be folded")
     return result
 
 
@@ -159,12 +157,12 @@ def fold_gains(model: nn.Module) -> Fold:
 
     A bias that no reader can take stays in its norm, divided by the gain.
     """
-    return _applied(*_planned(model, None, gains=True), model, gains=True, biases=True)
+    return _applied(*_planned(model, gains=True), model, gains=True, biases=True)
 
 
-def _planned(model: nn.Module, inputs: Mapping[str, Tensor] | None, *, gains: bool) -> tuple[Trace, Streams]:
+def _planned(model: nn.Module, *, gains: bool) -> tuple[Trace, Streams]:
     """The streams that a traced pass shows; raises where they cannot be folded."""
-    recorded = trace(model, sample_inputs(model) if inputs is None else inputs)
+    recorded = trace(model, sample_inputs(model))
     streams = find_streams(recorded)
     try:
         check_readers(recorded, streams)
@@ -209,17 +207,14 @@ def agreement(dtype: torch.dtype) -> float:
     return math.sqrt(max(torch.finfo(each).eps for each in (dtype, torch.float32)) / 2)
 
 
-def refuse_difference(
-    model: nn.Module, change: Callable[[nn.Module], list[nn.Module]], inputs: Mapping[str, Tensor] | None, refused: str
-) -> None:
-    """Refuse a change that is not the network, in float64, on the inputs of the trace and on the longest it takes."""
+def refuse_difference(model: nn.Module, change: Callable[[nn.Module], list[nn.Module]], refused: str) -> None:
+    """Refuse a change that is not the network, in float64, on short inputs and on the longest it takes."""
     wide = copy.deepcopy(model).double()
     changed = change(wide)
-    batches = [] if inputs is None else [inputs]
-    with contextlib.suppress(ModelError):  # other networks than those of transformers have only the given inputs
-        batches += [sample_inputs(model, length=length, seed=1) for length in (8, longest(model))]
-    for batch in batches:
-        batch = mapped(dict(batch), lambda t: t.double() if t.is_floating_point() else t)
+    for length in (8, longest(model)):
+        batch = mapped(
+            sample_inputs(model, length=length, seed=1), lambda t: t.double() if t.is_floating_point() else t
+        )
         before, *after = (tensors_of(network, batch) for network in (wide, *changed))
         for outputs in after:
             for right, got in zip(before, outputs, strict=True):

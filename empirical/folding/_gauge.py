@@ -180,7 +180,7 @@ def shift_by(model: nn.Module, shifts: Shifts, amounts: Mapping[str, float]) -> 
     maps = [Map(name, "uniform", -1, amount=c) for name, c in amounts.items()]
     result = Fold(checkpoint, checkpoint, maps, kept=shifts.kept)
     untie(model, result)
-    refuse_difference(model, lambda wide: [shifted(wide, amounts)], None, "has no such gauge")
+    refuse_difference(model, lambda wide: [shifted(wide, amounts)], "has no such gauge")
     return result
 
 
@@ -276,7 +276,7 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     for name, axis in axes.items():
         put(checkpoint, name, turned(own(onto.checkpoint, name), axis, rotation))
         result.maps.append(Map(name, "turned", axis))
-    refuse_difference(model, lambda _: [checkpoint], None, "has no such gauge")
+    refuse_difference(model, lambda _: [checkpoint], "has no such gauge")
     dtypes = {name: tensor.dtype for name, tensor in (*model.named_parameters(), *model.named_buffers())}
     for name, tensor in (*checkpoint.named_parameters(), *checkpoint.named_buffers()):
         tensor.data = tensor.data.to(dtypes.get(name, next(model.parameters()).dtype))

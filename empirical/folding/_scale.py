@@ -81,7 +81,7 @@ def scale(model: Any, factor: float) -> Fold:
     checkpoint = scaled(model)
     result = Fold(checkpoint, checkpoint, [Map(name, "scaled", axis, amount=factor) for name, axis in writers.items()])
     untie(model, result)
-    refuse_difference(model, lambda wide: [scaled(wide)], None, "has no such gauge")
+    refuse_difference(model, lambda wide: [scaled(wide)], "has no such gauge")
     return result
 
 

@@ -1,14 +1,13 @@
 """The norm layers of any model: every module that could be one is probed, and held against what one pass shows."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode, resolve_name
 
 import lngeom
 from lngeom.cli import out_of_memory
@@ -24,14 +23,6 @@ Readings = dict[tuple[object, ...], Reading | str]
 
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
-_FUNCTIONS = {
-    "torch.nn.functional.layer_norm",
-    "torch.nn.functional.rms_norm",
-    "torch.nn.functional.normalize",
-    "torch.nn.functional.group_norm",
-    "torch.rsqrt",
-    "torch.Tensor.rsqrt",
-}
 
 
 def _is_called_norm(name: str) -> bool:
@@ -102,13 +93,10 @@ class Norms:
     Attributes:
         found: The norms, in the order of the pass; those that it did not call last.
         others: What looks like a norm but cannot be measured as one.
-        functional: Calls of functions that normalize outside of these modules: the module that made them, and the
-            function.
     """
 
     found: tuple[FoundNorm, ...]
     others: tuple[NoNorm, ...]
-    functional: tuple[tuple[str, str], ...] = ()
 
     @property
     def sites(self) -> tuple[NormSite, ...]:
@@ -186,8 +174,7 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
             other = NoNorm(path, type(module).__name__, reading)
             if other.is_called_norm or (path in widths and own_parameters(module)):
                 others.append(other)
-    functional = tuple(each for each in seen.functions if each[0] not in by_path)
-    return Norms(tuple(by_path.values()), tuple(others), functional)
+    return Norms(tuple(by_path.values()), tuple(others))
 
 
 def ellipsoid(module: nn.Module) -> lngeom.Ellipsoid:
@@ -263,26 +250,21 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
 
 
-class _Pass(TorchFunctionMode):
-    """Observations of one pass: the candidates called, their inputs, and functions that normalize outside of them."""
+class _Pass:
+    """Observations of one pass: the candidates called, and their inputs."""
 
     def __init__(self, widths: Mapping[str, int]) -> None:
-        super().__init__()
         self._widths = widths
         self.calls: dict[str, int] = {}
         self.vectors: dict[str, tuple[Tensor, Tensor]] = {}
         self.inputs: dict[str, int] = {}
         self.twins: dict[str, str] = {}
-        self.functions: dict[tuple[str, str], None] = {}
         self._last: list[tuple[str, Tensor]] = []
-        self._inside: list[str] = []
 
     def run(self, model: nn.Module, batch: object) -> None:
         """Watch one pass in evaluation mode; the model is left as it was."""
-        paths = [path for path, _ in model.named_modules()]
-        watched = watching(model, paths, self._leave, lambda path, *_: self._inside.append(path))
         try:
-            with watched, evaluating(model), torch.no_grad(), self:
+            with watching(model, self._widths, self._leave), evaluating(model), torch.no_grad():
                 call(model, batch)
         except Exception as error:
             if not isinstance(error, LngeomError) and not out_of_memory(error):
@@ -290,24 +272,10 @@ class _Pass(TorchFunctionMode):
             raise
         self._last.clear()
 
-    def __torch_function__(
-        self,
-        func: Callable[..., object],
-        types: object,
-        args: Sequence[object] = (),
-        kwargs: Mapping[str, object] | None = None,
-    ) -> object:
-        name = resolve_name(func)
-        if name in _FUNCTIONS:
-            self.functions.setdefault((self._inside[-1] if self._inside else "", name))
-        return func(*args, **(kwargs or {}))
-
     def _leave(self, path: str, module: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
-        if self._inside:
-            self._inside.pop()
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
         z = first_tensor(output)
-        if path not in self._widths or not tensors or z is None:
+        if not tensors or z is None:
             return
         self.calls[path] = self.calls.get(path, 0) + 1
         if self.calls[path] == 1:
