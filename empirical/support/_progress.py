@@ -21,28 +21,11 @@ def say(console: Console, line: str) -> None:
 
 @contextmanager
 def _bar(console: Console, title: str, total: int, done: int) -> Iterator[Advance]:
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-    from rich.table import Column
+    from rich.progress import Progress
 
-    columns = (
-        SpinnerColumn(),  # a forward pass takes seconds, in which the bar stands still
-        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
-        BarColumn(bar_width=10),
-        TextColumn("{task.completed:,}/{task.total:,}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, expand=True) as progress:
-        task = progress.add_task(title, total=total, completed=done, rate="")
-        started, counted = time.perf_counter(), 0
-
-        def advance(tokens: int) -> None:
-            nonlocal counted
-            counted += tokens
-            rate = counted / (time.perf_counter() - started)
-            progress.update(task, advance=tokens, rate=f"{rate:,.0f} tokens/s")
-
-        yield advance
+    with Progress(console=console) as progress:
+        task = progress.add_task(title, total=total, completed=done)
+        yield lambda tokens: progress.update(task, advance=tokens)
 
 
 @contextmanager

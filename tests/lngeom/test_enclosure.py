@@ -1,6 +1,5 @@
 """Enclosures: the library's formulas in exact integers contain the exact value, at any size and scale."""
 
-import math
 import operator
 from fractions import Fraction
 
@@ -112,21 +111,6 @@ def test_scalars_broadcast_and_absolute_values_fold() -> None:
     assert x[..., 1] == -2
     assert len(x) == 2
     assert repr(x) == "Enclosure([1, -2], d=2)"
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [([], "one vector"), ([[1.0]], "one vector"), (np.ones((2, 2)), "one vector"), (np.float64(1), "one vector")],
-)
-def test_values_that_are_no_vector_are_refused(values, message) -> None:
-    with pytest.raises(InputError, match=message):
-        Enclosure(values)
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_values_that_are_not_finite_are_refused(value) -> None:
-    with pytest.raises(InputError, match="infinity or a NaN"):
-        Enclosure([1.0, value])
 
 
 def test_unequal_dimensions_and_foreign_operands_are_refused() -> None:

@@ -14,6 +14,7 @@ import torch
 
 import lngeom as lg
 from lngeom.angles import IsotropicAngle
+from lngeom.carriers import Enclosure
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product
 from lngeom.fibers import invert
 from lngeom.folding import center_writer, certify_centering, certify_fold, certify_rounding, fold_affine
@@ -137,6 +138,20 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lg.principal_axes(np.array([1.0, 1e200])), "overflow nor underflow"),
     (lambda: lg.principal_axes(np.array([5e-324, 0.0])), "overflow nor underflow"),
     (lambda: lg.principal_axes(V).direction(2), "axis 2 does not exist"),
+    # ellipsoids
+    (lambda: lg.Ellipsoid(V, np.zeros(2)), "bias has shape"),
+    (lambda: lg.Ellipsoid(V, np.array([0.0, np.nan, 1.0])), "bias holds a NaN"),
+    (lambda: lg.Ellipsoid(V, np.array([0, 1, 2])), "bias has dtype"),
+    (lambda: lg.Ellipsoid(V, torch.zeros(3)), "do not mix"),
+    *((lambda rtol=rtol: lg.Ellipsoid(V).contains(V, rtol=rtol), "rtol") for rtol in (-1.0, math.inf, math.nan)),
+    *(
+        (lambda name=name, z=z: getattr(lg.Ellipsoid(V), name)(z), told)
+        for name in ("relative_radius", "contains", "offset")
+        for z, told in ((np.zeros(2), "shape"), (torch.zeros(3), "do not mix"))
+    ),
+    # enclosures
+    *((lambda odd=odd: Enclosure(odd), "one vector") for odd in ([], [[1.0]], np.ones((2, 2)), np.float64(1))),
+    *((lambda odd=odd: Enclosure([1.0, odd]), "infinity or a NaN") for odd in (math.nan, math.inf)),
 ]
 
 
