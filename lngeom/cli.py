@@ -92,6 +92,22 @@ class _Quiet(argparse.Action):
         parser.silent = True
 
 
+class _Completion(argparse.Action):
+    """Print a script for a shell that completes commands and their options."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> None:
+        try:
+            import shtab
+        except ModuleNotFoundError:
+            parser.error("--completion needs the package 'shtab'; run: pip install shtab")
+        whole = argparse.ArgumentParser(prog="lngeom")
+        commands = whole.add_subparsers()
+        for name, command in COMMANDS.items():
+            add_options(commands.add_parser(name, help=command.help), load(name).Options)
+        print(shtab.complete(whole, str(values)))
+        parser.exit()
+
+
 def printable(text: str) -> str:
     """The text with ? for every control character but the end of a line, and what is no character."""
     return _CONTROL.sub("?", text)
@@ -110,6 +126,8 @@ def _main_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    shells = ("bash", "zsh", "tcsh")
+    parser.add_argument("--completion", action=_Completion, choices=shells, help="print the completion of a shell")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     return parser

@@ -38,11 +38,20 @@ class Rewrite:
     json: str | None = json_option("the certificate and its faults")
 
 
-def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:
-    """Write what `change(network, batches of every other document, of the rest)` makes; or verify it."""
+def rewrite(
+    options: Rewrite,
+    suffix: str,
+    change: "Rewriting",
+    summary: Callable[[Json], list[str]],
+    borne: Callable[["PreTrainedModel", "Batches", "Batches"], str] = lambda *_: "",
+) -> int:
+    """Write what `change(network, batches of every other document, of the rest)` makes; or verify it.
+
+    A refusal ends with what `borne` says, the largest change that would do.
+    """
     import torch
 
-    from ..folding import compared_on, describe_comparison, verify_fold, write_fold
+    from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold
     from ..models import find_model, load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
     from ..support import ModelError
 
@@ -66,7 +75,10 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     )
     changed, more = change(network, some, others)
     output = options.output or Path("runs", f"{source.name}-{suffix}")
-    certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
+    try:
+        certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
+    except Ruined as refusal:
+        raise ModelError(f"{refusal}{borne(network, some, others)}") from None
     if not json_alone({"faults": [], "certificate": certificate}, options.json):
         print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
         print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")

@@ -15,7 +15,7 @@ Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lngeom.options import option
@@ -66,7 +66,7 @@ def run(options: Options) -> int:
         angles = {name: [mean_angles(each, batches, wide) for each in both] for name, batches in told.items()}
         return changed, {name: {path: [a[path], b[path]] for path in wide} for name, (a, b) in angles.items()}
 
-    return rewrite(options, "gauge", change, _summary)
+    return rewrite(options, "gauge", change, _summary, lambda *given: _borne(options, *given))
 
 
 def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> tuple["Fold", list[str]]:
@@ -87,6 +87,26 @@ def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") ->
     if options.shift is not None or (options.angle is not None and layer):
         changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
     return in_turn(network, changes), wide
+
+
+def _borne(options: Options, network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> str:
+    """The largest shift, else scale, found to be borne: six steps of a bisection of its logarithm."""
+    from ..folding import compare, ruin
+
+    name, asked = ("shift", options.shift) if options.shift else ("scale", options.scale)
+    if asked is None:
+        return ""
+    high, best, amount = math.log2(abs(asked)), "", asked
+    low = high - 32 if name == "shift" else 0.0
+    for _ in range(6):
+        middle = (low + high) / 2
+        amount = float(f"{math.copysign(2**middle, asked):.2g}")
+        changed, _ = _changed(replace(options, **{name: amount}), network, fitted)
+        if ruin(compare(network, changed, [*fitted, *held_out])[0]):
+            high = middle
+        else:
+            low, best = middle, f"; the largest found to be borne is --{name} {amount:g}"
+    return best or f"; nor is --{name} {amount:g} borne"
 
 
 def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from ._ablate import run_ablation, summarize as summarize
     from ._ablation import Ablation
     from ._certificate import (
+        Ruined as Ruined,
         compare as compare,
         describe_comparison as describe_comparison,
         load_folded,
+        ruin as ruin,
         verify_fold,
         write_fold,
     )

@@ -42,6 +42,10 @@ _ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "qu
 Inputs = Mapping[str, Tensor]
 
 
+class Ruined(ModelError):
+    """The stored format does not bear the change."""
+
+
 def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | None) -> lngeom.folding.FoldCertificate:
     wide, unit = matrix(old, entry.axis).double(), torch.finfo(torch.float64).eps / 2
     if entry.change in ("uniform", "scaled"):
@@ -175,7 +179,7 @@ def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
         return []
     return [
         f"top-1 stays at {100 * compared['top1']:.2f} % of {compared['outputs']} outputs in {compared['dtype']}, "
-        f"at {100 * compared['top1_of_control']:.2f} % if its weights are rounded once more; ask for less"
+        f"at {100 * compared['top1_of_control']:.2f} % if its weights are rounded once more"
     ]
 
 
@@ -239,9 +243,7 @@ def write_fold(
             "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
         }  # fmt: skip
         if wrong := failures(certificate) + ruin(compared):
-            raise ModelError(
-                f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
-            )
+            raise Ruined(f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
         write_folder(directory, lambda draft: _fill(draft, folded, source, certificate, worst))
     return certificate
 

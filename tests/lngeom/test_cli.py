@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -101,6 +102,16 @@ def test_a_quiet_command_needs_no_letters_of_the_locale() -> None:
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "lngeom", "claims", "--quiet"]
     assert subprocess.run(command, capture_output=True, text=True, check=False, env=plain).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
+def test_a_shell_completes_commands_and_options() -> None:
+    pytest.importorskip("shtab", reason="the package shtab is not installed")
+    script = subprocess.run([sys.executable, "-m", "lngeom", "--completion", "bash"], capture_output=True, text=True)
+    for words in ("lngeom gau", "lngeom gauge --rot"):
+        asked = f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _shtab_lngeom; echo ${{COMPREPLY[@]}}"
+        done = subprocess.run(["bash", "-c", f"{script.stdout}\n{asked}"], capture_output=True, text=True)
+        assert done.stdout.split() == [{"gau": "gauge", "--rot": "--rotate"}[words.split()[-1]]], done.stderr
 
 
 @pytest.mark.parametrize("words", ["nothing", "sweep --tokens 0", "fold", "claims 99-1", "compare nowhere nothing"])

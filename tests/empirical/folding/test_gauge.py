@@ -219,7 +219,7 @@ def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_a_shift_that_costs_first_guesses_is_refused_and_one_that_does_not_is_made(
+def test_a_shift_that_costs_first_guesses_is_refused_with_one_that_does_not(
     dtype: torch.dtype, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trained(FAMILIES["gpt2"], dtype).save_pretrained(tmp_path / "model")
@@ -231,5 +231,7 @@ def test_a_shift_that_costs_first_guesses_is_refused_and_one_that_does_not_is_ma
     assert "top-1 stays at" in refusal
     assert refusal.count("\n") == 1
     assert not (tmp_path / "ruined").exists()
-    assert main([*words, "--shift=0.5", "--output", str(tmp_path / "less")]) == 0
-    assert main(["gauge", "--verify", str(tmp_path / "less")]) == 0
+    borne = float(refusal.split("--shift ")[1])
+    assert 0 < borne < 8
+    assert main([*words, f"--shift={borne:g}", "--output", str(tmp_path / "borne")]) == 0
+    assert main(["gauge", "--verify", str(tmp_path / "borne")]) == 0
