@@ -124,23 +124,6 @@ def tiled_layer_norm(x, weight, bias, eps=1e-5):
 
 
 @triton.jit
-def _strided(X, Y, W, M, N, eps, BLOCK: tl.constexpr):
-    cols = tl.arange(0, BLOCK)
-    w = tl.load(W + cols, mask=cols < N, other=0.0)
-    for row in range(tl.program_id(0), M, tl.num_programs(0)):
-        x = tl.load(X + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
-        scale = tl.rsqrt(tl.sum(x * x) / N + eps)
-        tl.store(Y + row * N + cols, x * scale * w, mask=cols < N)
-
-
-def strided_rms_norm(x, weight, eps=1e-6):
-    rows, y, M, N = in_rows(x)
-    programs = torch.cuda.get_device_properties(x.device).multi_processor_count
-    _strided[(programs,)](rows, y, weight, M, N, eps, BLOCK=triton.next_power_of_2(N))
-    return y.view(x.shape)
-
-
-@triton.jit
 def _scaled(x, scale, w):
     return x * scale * w
 

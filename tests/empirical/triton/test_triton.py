@@ -19,7 +19,7 @@ from lngeom.cli import main
 
 SOURCE = Path(__file__).with_name("kernels.py")
 RIGHT = {
-    **dict.fromkeys([f"{how}rms_norm" for how in ("", "strided_", "headed_", "seated_")], "weight∘RMSNorm(x; ε = eps)"),
+    **dict.fromkeys([f"{how}rms_norm" for how in ("", "headed_", "seated_")], "weight∘RMSNorm(x; ε = eps)"),
     **{f"{how}layer_norm": "weight∘LayerNorm(x; ε = eps) + bias" for how in ("", "blocked_", "tiled_", "in_two_")},
     "residual_rms_norm": "weight∘RMSNorm(x + residual; ε = eps)",
     **dict.fromkeys(["in_tiles_rms_norm", "atomic_rms_norm"], "weight∘RMSNorm(x; ε = eps)"),
@@ -111,9 +111,6 @@ tiled_layer_norm:
     triton.cdiv(M, meta → (lambda a, b: a // b)(M, meta | tl.sum(x, axis=1) → tl.sum(x, axis=0)
     rows[:, None] * N + cols → rows[:, None] + N * cols | BLOCK=triton.next_power_of_2(N) → BLOCK=16
     key=["N"]) → key=["N"], pre_hook=print) | {"BT": 8}) → {"BT": 8}, pre_hook=print)
-strided_rms_norm:
-    M, tl.num_programs(0)) → M, 2 * tl.num_programs(0)) | range(tl.program_id(0), M → range(0, M
-    tl.program_id(0), M, tl → tl.program_id(0), N, tl
 in_two_layer_norm:
     Mean + row → Mean + tl.program_id(1) → Mean | Rstd + row → Rstd | (M, triton.cdiv(N, 128)) → (M, N // 128)
     (M, triton.cdiv(N, 128)) → (triton.cdiv(N, 128), M) → (M, M) → (M, triton.cdiv(N, 128), 2) | BLOCK=128 → BLOCK=64
@@ -122,7 +119,7 @@ in_two_layer_norm:
 headed_rms_norm:
     row // heads, row % heads → row % heads, row // heads → row // heads, row // heads → row // (heads + 1), row % heads
     rows, H, → rows, B, | rows, tl.num → rows - 1, tl.num | HOW == "mean" → HOW == "sum" | HOW="mean" → HOW=x
-    tl.num_programs(0) → 64 | row // heads, → row ** heads, | min(rows, 64) → rows // 2
+    tl.num_programs(0) → 64 → 2 * tl.num_programs(0) | range(tl.program_id(0), → range(0, | row // heads, → row ** heads, | min(rows, 64) → rows // 2
 pulled_layer_norm:
     xhat * wdy, axis=0) / N → xhat * wdy, axis=0) → xhat * wdy, axis=0) / BLOCK → xhat * dy, axis=0) / N
     xhat * c1 + c2 → xhat * c2 + c1 → xhat * c1 - c2 → xhat * c1 | c2)) * rstd → c2)) | wdy = w * dy → wdy = dy
