@@ -119,7 +119,8 @@ in_two_layer_norm:
 headed_rms_norm:
     row // heads, row % heads → row % heads, row // heads → row // heads, row // heads → row // (heads + 1), row % heads
     rows, H, → rows, B, | rows, tl.num → rows - 1, tl.num | HOW == "mean" → HOW == "sum" | HOW="mean" → HOW=x
-    tl.num_programs(0) → 64 → 2 * tl.num_programs(0) | range(tl.program_id(0), → range(0, | row // heads, → row ** heads, | min(rows, 64) → rows // 2
+    tl.num_programs(0) → 64 → 2 * tl.num_programs(0) | range(tl.program_id(0), → range(0,
+    row // heads, → row ** heads, | min(rows, 64) → rows // 2
 pulled_layer_norm:
     xhat * wdy, axis=0) / N → xhat * wdy, axis=0) → xhat * wdy, axis=0) / BLOCK → xhat * dy, axis=0) / N
     xhat * c1 + c2 → xhat * c2 + c1 → xhat * c1 - c2 → xhat * c1 | c2)) * rstd → c2)) | wdy = w * dy → wdy = dy
