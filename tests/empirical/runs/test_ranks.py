@@ -1,5 +1,6 @@
 """Several processes: the numbers of one, also when one dies on the way, and when teams share a copy of a model."""
 
+import gc
 import os
 import signal
 import sys
@@ -30,9 +31,11 @@ def together(processes: int, work: Callable[..., object], *given: object, restar
         max_restarts=restarts, start_method="fork",
     )  # fmt: skip
     handlers = {number: signal.getsignal(number) for number in LISTENED}
+    gc.freeze()  # a child that ends an object of threads which it does not have waits for ever
     try:
         elastic_launch(settings, work)(*given)
     finally:
+        gc.unfreeze()
         for number, handler in handlers.items():
             signal.signal(number, handler)
 
