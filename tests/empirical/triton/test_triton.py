@@ -70,113 +70,13 @@ _AROUND = """def around(LARGEST):
 _scaled = around(1)
 @triton.jit
 """
-FAULTS = r"""
-layer_norm:
-    tl.where(mask, x - mean, 0.0) → x - mean | mean = tl.sum(x, axis=0) / N → mean = tl.sum(x, axis=0) / BLOCK
-    tl.sum(xc * xc, axis=0) / N → tl.sum(xc * xc, axis=0) / BLOCK → tl.sum(xc * xc, axis=0)
-    var = tl.sum(xc * xc, axis=0) / N → (var,) = [tl.sum(xc * xc, axis=0) / n for n in (N,)]
-    xc * (1 / → xc.inside * (1 / | mask=mask, other=0.0) → mask=mask, other=1.0) → mask=mask)
-    cols, mask=mask, other=0.0) → cols) | y, mask=mask) → y)
-    mask = cols < N → mask = cols < N - 1 → mask = cols <= N → mask = cols < BLOCK
-    BLOCK = triton.next_power_of_2(N) → BLOCK = 1024 | BLOCK=BLOCK, → BLOCK=BLOCK // 2,
-    cols = tl.arange(0, BLOCK) → cols = tl.arange(0, BLOCK) + 1 | X + row * stride_x → X + (row + 1) * stride_x
-    X + row * stride_x + cols → X + cols | _layer[(M,)] → _layer[(M - 1,)] → _layer[(N,)] → _layer[(M, 2)]
-    tl.sum(xc * xc → tl.sum(x * x | tl.store(Y + row * stride_y + cols, y, mask=mask) → pass
-    cols, y, mask → cols, x, mask
-    if HAS_BIAS:\n → for k in range(2):\n → if x:\n → if HAS_BIAS == x:\n → while HAS_BIAS:\n
-    tl.store(Mean + row, mean) → tl.store(Y + row * stride_y + cols, x, mask=mask) → tl.store(Y + row, mean)
-    tl.where(mask, x - mean → tl.where(x > 0, x - mean | tl.store(Y + → for k in range(0): tl.store(Y +
-    rows, y, weight, → rows, y, weight.new_ones(1).expand(N), → rows, y, bias,
-    next_power_of_2(N) → next_power_of_2(N) if N <= 4 else 4
-residual_rms_norm:
-    wide = s → wide = tl.load(S + row * N + cols, mask=mask, other=0.0) | tl.load(R + row * N → tl.load(Y + row * N
-    tl.load(W + cols, mask=mask) → tl.load(W + row, mask=mask) | return y.view(x.shape), s → return s.view(x.shape), y
-    return y.view → return torch.empty_like(y).view | @triton.jit\n → AROUND
-rms_norm:
-    args["n_cols"]) → args["n_cols"]) // 2 | wide * wide, axis=0 → wide * cols, axis=0
-    / n_cols + eps → / (n_cols - 1) + eps
-    rows.stride(0), y.stride(0), rows.shape[1] → rows.shape[1], 1, rows.shape[1]
-    load(w_ptr → load((w_ptr if x_ptr.dtype == tl.float32 else y_ptr)
-blocked_layer_norm:
-    square = 0.0 → square = 1.0 | mean = tl.sum(_mean, axis=0) / N → mean = tl.sum(_mean, axis=0) / N + a
-    _mean = tl.zeros([BLOCK] → _mean = tl.full([BLOCK], 1.0
-    in range(0, N, BLOCK) → in range(BLOCK, N, BLOCK) → in range(0, N - BLOCK, BLOCK) → in range(0, N, 2 * BLOCK)
-    range(tl.cdiv(N, BLOCK)) → range(N // BLOCK) | square += tl → square = tl
-    _mean += a → _mean -= a → _mean += a\n        _mean += a → _mean += a\n        X += 1
-    _mean += a → _mean += a + tl.sum(_mean, axis=0) | tl.where(cols < N, x - mean, 0.0) → x - mean
-    cols = k * BLOCK + → cols = k * (BLOCK - 1) +
-tiled_layer_norm:
-    (rows < M)[:, None] & inside[None, :] → inside[None, :] → (rows < M)[None, :] & inside[:, None]
-    rows < M → rows < M - 1 | rows = tl.program_id(0) * BT → rows = tl.program_id(0) * (BT - 1)
-    triton.cdiv(M, meta → (lambda a, b: a // b)(M, meta | tl.sum(x, axis=1) → tl.sum(x, axis=0)
-    rows[:, None] * N + cols → rows[:, None] + N * cols | BLOCK=triton.next_power_of_2(N) → BLOCK=16
-    key=["N"]) → key=["N"], pre_hook=print) | {"BT": 8}) → {"BT": 8}, pre_hook=print)
-in_two_layer_norm:
-    Mean + row → Mean + tl.program_id(1) → Mean | Rstd + row → Rstd | (M, triton.cdiv(N, 128)) → (M, N // 128)
-    (M, triton.cdiv(N, 128)) → (triton.cdiv(N, 128), M) → (M, M) → (M, triton.cdiv(N, 128), 2) | BLOCK=128 → BLOCK=64
-    cols = tl.program_id(1) * BLOCK → cols = tl.program_id(0) * BLOCK
-    tl.store(Y → tl.store(Mean + row, 0)\n    tl.store(Y
-headed_rms_norm:
-    row // heads, row % heads → row % heads, row // heads → row // heads, row // heads → row // (heads + 1), row % heads
-    rows, H, → rows, B, | rows, tl.num → rows - 1, tl.num | HOW == "mean" → HOW == "sum" | HOW="mean" → HOW=x
-    tl.num_programs(0) → 64 → 2 * tl.num_programs(0) | range(tl.program_id(0), → range(0,
-    row // heads, → row ** heads, | min(rows, 64) → rows // 2
-pulled_layer_norm:
-    xhat * wdy, axis=0) / N → xhat * wdy, axis=0) → xhat * wdy, axis=0) / BLOCK → xhat * dy, axis=0) / N
-    xhat * c1 + c2 → xhat * c2 + c1 → xhat * c1 - c2 → xhat * c1 | c2)) * rstd → c2)) | wdy = w * dy → wdy = dy
-    dw += dy * xhat → dw += wdy * xhat → dw = dy * xhat → dw += dy * x → dw += dy * xhat + dw
-    db += dy → db += wdy → db += dy\n        db += dy
-    db += dy → db += dy\n        tl.store(DB + program * N + cols, db, mask=mask)
-    (x - mean) * rstd → (x - mean) / rstd → x * rstd | Mean + row → Mean + program → Mean
-    X += stride\n → pass\n → X += N + stride\n → X += stride\n        X += stride\n → X = X\n
-    DY += first * N → DY += N
-    X += stride\n        DY → X += stride * (row > 0)\n        DY → X += row\n        DY → X += tl.load(X)\n        DY
-    DY += N → DY += first
-    if HAS_BIAS:\n            DX += N → if x:\n            DX += N → while N:\n            DX += N
-    first = program * share → first = program * (share - 1) → first = program | program = tl.program_id(0) → program = 0
-    min(first + share, M) → first + share → min(first + share, M - 1) → M → min(first + share, N) → min(first, M)
-    tl.store(DW + program → tl.store(DW + 2 * program → tl.store(DB + program | DW + program * N → DW + N
-    cols, dw, mask=mask → cols, dw, mask=cols < N - 1 → cols, dw | math.ceil(M / programs) → M // programs
-    math.ceil(M / programs) → math.ceil(programs / M) → math.ceil(N / programs) → math.ceil(M / 8)
-    dw.sum(0) → dw.mean(0) → dw[0] → dw.sum(1) → (2 * dw.sum(0)) → dw.sum(0).square() → dw
-    [(programs,)] → [(programs - 1,)] → [(2 * programs,)] → [(M,)] → [(N,)] → [(programs, 2)]
-    (rows, weight, mean → (x, weight, mean | mean, rstd)\n        return → rstd, mean)\n        return
-    dw, db, dy → db, dw, dy
-    db.sum(0).to(weight.dtype), None → dw.sum(0).to(weight.dtype), None → None, None
-    Pulled.apply(x → Pulled.apply(x.square() → x + Pulled.apply(x → 2 * Pulled.apply(x → Pulled.apply(x, x[0, 0]
-in_tiles_rms_norm:
-    axis=1)[:, None] / N → axis=1)[:, None] → axis=1)[:, None] / BLOCK → axis=0)[None, :] / N
-    tl.program_id(0) * BT, M → tl.program_id(0), M → 0, M | M, tl.num_programs(0) * BT → M, tl.num_programs(0) → M, BT
-    mask=there, other=0.0 → mask=there → other=0.0 | (X + at, mask=mask, other=0.0 → (X + at, mask=mask
-    (DY + at, mask=mask, other=0.0 → (DY + at, mask=mask | wdy - xhat * c → wdy + xhat * c → wdy - c
-    dw += tl.sum(dy * xhat, axis=0) → dw += tl.sum(dy * xhat, axis=1) → dw += w → dw += tl.sum(dy * x, axis=0)
-    dw += tl.sum(dy * xhat, axis=0) → dw += tl.sum(dy * xhat + w[None, :], axis=0) → dw += tl.sum(dy * xhat)
-    there = rows < M → there = rows < M - 1 → there = rows <= M → there = rows < M + BT → there = cols < M
-    DW + tl.program_id(0) * N + cols, dw → DW + cols, dw | (8, N) → (M, N) → (16, N)
-    parts, 8, → parts, 7, → parts, 16,
-    tl.program_id(0) * BLOCK + tl → tl | range(0, P, BT) → range(0, P, 2 * BT) → range(BT, P, BT) → range(0, P - 1, BT)
-    total += tl.load → total = tl.load | tl.sum(total, axis=0) → tl.sum(total, axis=1) → total
-    _tiles[(8,)] → _tiles[(7,)]
-    triton.cdiv(N, 32) → N // 32 → triton.cdiv(N, 64) → 1 | tl.zeros((BT, BLOCK) → tl.full((BT, BLOCK), 1.0
-    tl.store(DW + cols, tl.sum(total, axis=0), mask=cols < N)
-    tl.store(DW + cols, tl.sum(total → tl.atomic_add(DW + cols, tl.sum(total
-atomic_rms_norm:
-    torch.zeros(N → torch.zeros((4, N) | DW + cols, dy → DW + row % 4 * N + cols, dy
-    torch.zeros(N → torch.empty(N → torch.ones(N | tl.atomic_add → tl.store
-    dy * xhat, mask → dy * x, mask → wdy * xhat, mask
-    tl.atomic_add(DW → if row < 1: tl.atomic_add(DW → for k in range(2): tl.atomic_add(DW
-    DW + cols, dy → DW + row * N + cols, dy → DW + cols + 1, dy | [(M,)] → [(M - 1,)] → [(M, 2)] → [(N,)]
-    mask=mask, other=0.0)\n    wdy → mask=mask)\n    wdy | xhat * tl.sum → tl.sum
-    (Rstd + row)\n    tl → (Rstd)\n    tl
-seated_rms_norm:
-    (B, H)] → (B,)] → (H, B)] → (B, H - 1)] | b, h, cols = tl.program_id(0), tl. → h, b, cols = tl.program_id(0), tl.
-"""
+FAULTS = SOURCE.with_name("faults.txt")
 """What each right kernel becomes: a text, and those that stand in its place, one after the other."""
 
 
 def faults() -> Iterator[tuple[str, str, str]]:
     name = ""
-    for line in FAULTS.strip().splitlines():
+    for line in FAULTS.read_text(encoding="utf-8").splitlines():
         name = name if line[0] == " " else line[:-1]
         for change in line.strip().split(" | ") if line[0] == " " else ():
             old, *made = change.replace("\\n", "\n").replace("AROUND", _AROUND).split(" → ")
