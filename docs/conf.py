@@ -26,8 +26,6 @@ version = release
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
-    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
@@ -111,7 +109,6 @@ linkcheck_retries = 2
 linkcheck_rate_limit_timeout = 60
 linkcheck_anchors_ignore_for_url = [r"https://github\.com/.*"]  # anchors that a script makes
 linkcheck_report_timeouts_as_broken = False
-intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
 
 def _escape_bars(_app, _what, _name, _object, _options, lines: list[str]) -> None:

@@ -92,8 +92,11 @@ class Proof:
         }
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
-        """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`."""
-        if any(derivative.status != "proved" for derivative in self.derivatives):
+        """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`.
+
+        A derivative that is proved for some sizes only does not pass.
+        """
+        if any(derivative.status != "proved" or derivative.text for derivative in self.derivatives):
             return False
         excused = self.status == "variant" and any(word.lower() in self.text.lower() for word in allowed)
         return self.status == "proved" or excused

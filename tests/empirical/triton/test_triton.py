@@ -235,6 +235,7 @@ _OWN = (
 def test_what_is_wrong_around_a_backward_pass_is_told(name: str, changes: Any, told: str, tmp_path: Path) -> None:
     proof = proof_of(loaded(tmp_path, name, *changes), name)
     assert any(re.search(told, str(each), re.IGNORECASE) for each in proof.derivatives), str(proof)
+    assert not proof.passes(("",))
 
 
 def test_an_autotuned_kernel_that_adds_to_memory_is_not_followed(tmp_path: Path) -> None:
