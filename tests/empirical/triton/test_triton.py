@@ -258,6 +258,13 @@ _GROUPS = (
 )
 
 
+_ONES = [
+    ("(DY + at, mask=mask, other=0.0", "(DY + at, mask=mask, other=1.0"),
+    ("mask=there, other=0.0", "mask=there, other=1.0"),
+    ("(X + at, mask=mask, other=0.0", "(X + at, mask=mask, other=1.0"),
+]
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "right"),
     [
@@ -266,9 +273,13 @@ _GROUPS = (
         ("atomic_rms_norm", _GROUPS, True),
         ("atomic_rms_norm", [*_GROUPS, ("row % 4", "row % 5")], False),
         ("atomic_rms_norm", [*_GROUPS, ("row % 4", "row // 4")], False),
+        ("in_tiles_rms_norm", _ONES[:2], True),  # beyond the last row 0 times 1
+        ("in_tiles_rms_norm", _ONES, False),
     ],
 )
-def test_sums_by_few_programs_and_in_groups(name: str, changes: Any, right: bool, tmp_path: Path) -> None:
+def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
+    name: str, changes: Any, right: bool, tmp_path: Path
+) -> None:
     proof = proof_of(loaded(tmp_path, name, *changes), name)
     assert ({each.status for each in proof.derivatives} == {"proved"}) == right, str(proof)
 
