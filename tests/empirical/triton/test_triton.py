@@ -278,8 +278,9 @@ _ONES = [
     ],
 )
 def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
-    name: str, changes: Any, right: bool, tmp_path: Path
+    name: str, changes: Any, right: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_backward, "_executed", lambda *_: "")  # on terms alone
     proof = proof_of(loaded(tmp_path, name, *changes), name)
     assert ({each.status for each in proof.derivatives} == {"proved"}) == right, str(proof)
 
