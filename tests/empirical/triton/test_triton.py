@@ -282,7 +282,8 @@ def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
 ) -> None:
     monkeypatch.setattr(_backward, "_executed", lambda *_: "")  # on terms alone
     proof = proof_of(loaded(tmp_path, name, *changes), name)
-    assert ({(each.status, each.text) for each in proof.derivatives} == {("proved", "")}) == right, str(proof)
+    usual = [each.status == "proved" and not each.text.startswith("where") for each in proof.derivatives]
+    assert (usual != [] and all(usual)) == right, str(proof)  # what follows "not" is rare, as one program
 
 
 @pytest.mark.parametrize("asks", ["x.stride(-1) == 1", "x.is_contiguous()"])
