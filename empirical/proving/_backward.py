@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from lngeom.rounding import FORMATS
 from ..tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 from ._execution import tells
 from ._path import ALONG, COTANGENT, Path, reason
-from ._points import Point, small_numbers
+from ._points import Point, exactly, small_numbers
 
 _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
 
@@ -121,7 +120,7 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
 def _drawn(path: Path, d: int) -> Iterator[Point]:
     rng = np.random.default_rng(d)
     for _ in range(_TRIES):
-        more = {name: tuple(Fraction(int(n), 2) for n in rng.integers(-3, 5, d)) for name in (ALONG, COTANGENT)}
+        more = {name: rng.integers(-3, 5, d) / 2 for name in (ALONG, COTANGENT)}
         yield small_numbers(path, d, rng) | more
 
 
@@ -129,7 +128,7 @@ def _point(path: Path, name: str, difference: Carrier) -> str:
     """Where the two sides differ, which fractions decide."""
     for d in _SIZES if path.program.size is None else (path.program.size,):
         for values in _drawn(path, d):
-            if kernel.holds(Formula(difference, "="), values, d, total=False) is False:
+            if kernel.holds(Formula(difference, "="), exactly(values), d, total=False) is False:
                 floats = {key: np.array(value, dtype=float) for key, value in values.items()}
                 _, left, right = _sides(path, name, FloatGround(floats, d))
                 shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.vectors, ALONG])

@@ -14,8 +14,8 @@ from ..tracing import FloatGround, Refusal
 from ._candidates import Candidate
 from ._path import Path
 
-Point = dict[str, Fraction | tuple[Fraction, ...]]
-"""Rational numbers and vectors by name."""
+Point = dict[str, Fraction | np.ndarray]
+"""Rational numbers, and vectors of numbers that floats hold exactly, by name."""
 
 _TRIES, _EXACT = 12, 64
 """Points of each dimension, and the largest one at which fractions take no longer than floats."""
@@ -50,14 +50,22 @@ def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
     values |= {name: Fraction(int(rng.integers(1, 8)), 4) for name in sorted(path.trace.numbers)}
     values |= {f"mod{n}": Fraction(d % n) for n in path.trace.integers}
     values |= {name: Fraction(at(d)) for name, at in path.trace.blocks.items()}
-    values |= {name: tuple(map(Fraction, at(d))) for name, at in path.trace.parts.items()}
+    values |= {name: at(d) for name, at in path.trace.parts.items()}
     held = path.program.front.held
-    values |= {name: tuple(map(Fraction, value.tolist())) for name, value in held.items()}
+    values |= held
     for name in path.trace.vectors:
         if name not in held and not any(name == made for *_, made in path.trace.opaque):
             low = 1 if "var" in name else -3
-            values[name] = tuple(Fraction(int(n), 2) for n in rng.integers(low, 5, d))
+            values[name] = rng.integers(low, 5, d) / 2
     return values
+
+
+def exactly(values: Point) -> dict[str, Fraction | tuple[Fraction, ...]]:
+    """The same in fractions alone."""
+    return {
+        name: tuple(map(Fraction, value.tolist())) if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
 
 
 def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None:
@@ -78,8 +86,9 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
             return None
     if not path.trace.opaque and d <= _EXACT:  # decided in fractions
         difference = path.output.value - definition.value(path.trace.ground)
-        numbers = {name: value[0] if isinstance(value, tuple) else value for name, value in values.items()}
-        if kernel.holds(Formula(difference, "="), numbers if path.single else values, d, total=False) is not False:
+        known = exactly(values)
+        numbers = {name: value[0] if isinstance(value, tuple) else value for name, value in known.items()}
+        if kernel.holds(Formula(difference, "="), numbers if path.single else known, d, total=False) is not False:
             return None
     literals = path.program.literals
     constants = (
@@ -87,7 +96,7 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
         | path.trace.parts.keys()
         | {n for n in path.trace.blocks if n.startswith(("all_", "pow2"))}
     )
-    shown = {name: _text(value) for name, value in values.items() if name not in constants}
+    shown = {name: _text(value) for name, value in exactly(values).items() if name not in constants}
     rounded = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}
     return {"d": d, "definition": definition.text, "values": shown, **rounded}
 

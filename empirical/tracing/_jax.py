@@ -20,9 +20,9 @@ from ._components import components
 from ._factories import Function, Setting
 from ._front import Build, Front
 from ._keras import named
-from ._questions import OURS, QUESTIONS, asking
+from ._questions import QUESTIONS, asking
 from ._sizes import FEATURE, Dim, Num
-from ._trace import Refusal, Trace
+from ._trace import OURS, Refusal, Trace
 
 
 class JaxFront(Front):

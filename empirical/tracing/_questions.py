@@ -16,7 +16,7 @@ from unittest import mock
 
 import numpy
 
-from ._trace import Trace
+from ._trace import OURS, Trace
 
 Answer = Callable[..., object]
 
@@ -28,7 +28,6 @@ QUESTIONS: dict[str, Callable[..., object]] = {
     "__floordiv__": operator.floordiv, "__divmod__": divmod,
 }  # fmt: skip
 """What code learns about a size by."""
-OURS = tuple(f"{Path(__file__).parents[2]}/{name}/" for name in ("empirical", "lngeom"))
 _PASSING = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent), "<frozen")
 
 

@@ -259,7 +259,7 @@ def part_of(trace: Trace, label: str) -> Array:
     if kind.endswith("_from") or (name == "every" and n == count - 1):  # what the others leave
         before = (part_of(trace, f"{kind.removesuffix('_from')}_{k}") for k in range(n))
         return functools.reduce(operator.sub, before, trace.ground.ones("x"))
-    taken: dict[str, Callable[[range], range]] = {
+    taken: dict[str, Callable[[numpy.ndarray], numpy.ndarray]] = {
         "d": lambda all: all[: len(all) // n],
         "every": lambda all: all[n::count],
         "first": lambda all: all[:n],

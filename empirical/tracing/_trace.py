@@ -14,6 +14,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NoReturn, TypeVar
 
+import numpy
+
 from lngeom.carriers import Carrier, namespace
 from lngeom.errors import LngeomError
 
@@ -25,6 +27,8 @@ _LARGEST, _FINEST = 4096, 64
 _PATHS, _RUNS = 8, 64
 _LONGEST, _NEAR = 2**17, 48
 _HERE = str(Path(__file__).parents[2])
+OURS = (f"{_HERE}/empirical/", f"{_HERE}/lngeom/")
+"""Where files of this project are."""
 
 
 class Refusal(LngeomError):
@@ -122,7 +126,7 @@ class Trace:
     valued: bool = False
     builds: str = ""
     blocks: dict[str, Callable[[int], int]] = field(default_factory=dict)
-    parts: dict[str, Callable[[int], list[int]]] = field(default_factory=dict)
+    parts: dict[str, Callable[[int], numpy.ndarray]] = field(default_factory=dict)
     kernels: bool = False
     permuted: bool = False
     launched: bool = False
@@ -181,14 +185,20 @@ class Trace:
             self.ground.assume(value, relation)
         return value
 
-    def part(self, name: str, taken: Callable[[range], range]) -> Carrier:
+    def part(self, name: str, taken: Callable[[numpy.ndarray], numpy.ndarray]) -> Carrier:
         """Which components a slice takes, 1 for one that it does: any weights, and for a dimension those of its range.
 
         What is left is 1 − this, so that a sum over a part and one over the rest add up to that over all.
         """
         if name in self.vectors:
             self.refuse(f"a slice and a parameter are both called {name}")
-        at = self.parts[name] = lambda d: [int(k in taken(range(d))) for k in range(d)]
+
+        def at(d: int) -> numpy.ndarray:
+            weights = numpy.zeros(d)
+            weights[taken(numpy.arange(d))] = 1
+            return weights
+
+        self.parts[name] = at
         inner = getattr(self.ground, "inner", self.ground)
         if isinstance(inner, FloatGround):
             inner.values[name] = at(inner.size)
@@ -323,8 +333,7 @@ def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result
 
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame runs this project's code."""
-    file = frame.f_code.co_filename
-    return file.startswith((f"{_HERE}/empirical/", f"{_HERE}/lngeom/"))
+    return frame.f_code.co_filename.startswith(OURS)
 
 
 def program_line() -> str:

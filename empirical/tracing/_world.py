@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 
 from ._sizes import Num
-from ._trace import Trace, is_ours
+from ._trace import OURS, Trace
 
 _BUILTINS_NAMED = (
     "abs all any bool bytes complex dict divmod enumerate filter float frozenset getattr hasattr int isinstance "
@@ -72,9 +72,10 @@ def _house(module: str) -> bool:
 
 
 @functools.cache
-def _kind(code: CodeType) -> str:
-    """Whose code it is: ``ours``, a ``framework``'s, the ``standard`` library's, or the ``program``'s."""
-    file = code.co_filename
+def _kind(file: str) -> str:
+    """Whose code a file has: it is ``ours``, a ``framework``'s, the ``standard`` library's, or the ``program``'s."""
+    if file.startswith(OURS):
+        return "ours"
     if file.startswith(("<frozen", "<__array_function__")):
         return "standard"
     package = _SITE.search(file)
@@ -85,18 +86,14 @@ def _kind(code: CodeType) -> str:
 
 def kind(frame: FrameType) -> str:
     """Whose code a frame runs."""
-    if is_ours(frame):
+    file = frame.f_code.co_filename
+    if file != "<string>":
+        return _kind(file)
+    module = frame.f_globals.get("__name__", "")  # of a dataclass, say
+    root = module.partition(".")[0]
+    if root == "lngeom" or _house(module):
         return "ours"
-    if frame.f_code.co_filename == "<string>":  # of a dataclass, say
-        root = frame.f_globals.get("__name__", "").partition(".")[0]
-        return (
-            "ours"
-            if root == "lngeom" or _house(frame.f_globals["__name__"])
-            else "framework"
-            if root in _FRAMEWORKS
-            else "program"
-        )
-    return _kind(frame.f_code)
+    return "framework" if root in _FRAMEWORKS else "program"
 
 
 def _own(module: str) -> bool:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import io
 import os
 import random
@@ -109,7 +110,10 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     _hindrance[1]()
 
 
-sys.addaudithook(_hook)
+@functools.cache
+def _listening() -> None:
+    """Have the hook called from now on: it cannot be taken away again, and every test would pay for it."""
+    sys.addaudithook(_hook)
 
 
 @contextlib.contextmanager
@@ -120,6 +124,7 @@ def hindered(folder: Path, from_change: int, what: int, until: float = float("in
     changes only there. The changes that fail are those from the given one on, until another.
     """
     global _hindrance
+    _listening()
     seen = 0
 
     def change() -> None:

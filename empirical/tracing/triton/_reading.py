@@ -6,6 +6,7 @@ import ast
 import copy
 import inspect
 import textwrap
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType
@@ -137,8 +138,14 @@ class _Reader(ast.NodeTransformer):
         return ast.copy_location(_call(COMPARED, how, self.visit(node.left), self.visit(node.comparators[0])), node)
 
 
+_CODES = weakref.WeakKeyDictionary[Any, CodeType]()
+"""Of functions that have been read."""
+
+
 def read(function: Any, refuse: Callable[[str, str], Any]) -> CodeType:
     """The definition of a function of Triton, to be executed among the names that it finds around it."""
+    if function in _CODES:
+        return _CODES[function]
     file, names = function.__code__.co_filename, list(inspect.signature(function).parameters)
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)
@@ -146,4 +153,5 @@ def read(function: Any, refuse: Callable[[str, str], Any]) -> CodeType:
     node.args = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     node.body, node.decorator_list, node.returns = ast.Module(node.body, []), [], None  # type: ignore[assignment]
     node.body = _Reader(refuse, file, set(names)).generic_visit(node.body).body  # type: ignore[arg-type,attr-defined]
-    return compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")
+    _CODES[function] = compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")
+    return _CODES[function]

@@ -15,6 +15,7 @@ from unittest import mock
 
 import torch
 
+from .._grounds import unwatched
 from .._sizes import FEATURE, Num, at_of
 from .._torch import Size
 from .._trace import Refusal, Trace, is_ours
@@ -107,13 +108,12 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     trace.launched = True
     launch = Accesses(trace, grid, any(len(getattr(each, "configs", ())) > 1 for each in around), second)
     taken = {name: _argument(launch, value, name in constant) for name, value in given.items()}
-    watching = sys.getprofile()
-    sys.setprofile(None)  # a kernel finds nothing around it but what it is given here
     running.append(launch)
     ids = PROGRAM, whole(0) if second is None else symbol(SECOND), whole(0)
     stand_in.programs.append((ids, (grid, whole(1) if second is None else second, whole(1))))
     try:
-        _called(launch, function, **taken)
+        with unwatched():  # a kernel finds nothing around it but what it is given here
+            _called(launch, function, **taken)
     except Exception as error:
         if isinstance(error, Refusal):
             raise
@@ -124,7 +124,6 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     finally:
         running.pop()
         stand_in.programs.pop()
-        sys.setprofile(watching)
 
 
 def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
