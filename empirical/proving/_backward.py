@@ -120,7 +120,7 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
 def _drawn(path: Path, d: int) -> Iterator[Point]:
     rng = np.random.default_rng(d)
     for _ in range(_TRIES):
-        more = {name: rng.integers(-3, 5, d) / 2 for name in (ALONG, COTANGENT)}
+        more: Point = {name: rng.integers(-3, 5, d) / 2 for name in (ALONG, COTANGENT)}
         yield small_numbers(path, d, rng) | more
 
 
