@@ -2,14 +2,11 @@
 
 import importlib
 import importlib.metadata
-import os
 import pkgutil
 import re
 import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-
-from sphinx.errors import ConfigError
 
 import empirical
 
@@ -34,7 +31,6 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx-mathjax-offline",
     "lngeom_evidence",
-    "lngeom_functions",
     "lngeom_graph",
     "lngeom_ledger",
     "lngeom_library",
@@ -54,11 +50,6 @@ _SUMMARY = (
     "The geometry of LayerNorm and RMSNorm: theorems proved for every dimension, claims of the literature settled one "
     "by one, and a sweep that measures every norm layer of a language model."
 )
-# Where the site will stand, if it is known: the picture of a card on another site needs a whole address.
-html_baseurl = os.environ.get("LNGEOM_SITE", "")
-if html_baseurl and not re.fullmatch(r"https?://\S+", html_baseurl):
-    msg = f"LNGEOM_SITE={html_baseurl!r} is not an address: give all of it, such as https://example.org/lngeom/"
-    raise ConfigError(msg)
 myst_html_meta = {
     "description lang=en": _SUMMARY,
     "property=og:title": "lngeom",
@@ -66,9 +57,6 @@ myst_html_meta = {
     "property=og:description": _SUMMARY,
     "name=twitter:card": "summary",
 }
-if html_baseurl:
-    myst_html_meta["property=og:image"] = f"{html_baseurl.rstrip('/')}/_static/card.png"
-    myst_html_meta["name=twitter:card"] = "summary_large_image"
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5394", "color-brand-content": "#0b5394"},
     "dark_css_variables": {"color-brand-primary": "#8ab8e6", "color-brand-content": "#8ab8e6"},

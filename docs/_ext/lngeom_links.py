@@ -4,7 +4,8 @@ Sphinx checks what its own references point to. This looks at the pages as they 
 written by hand, in what directives insert and in downloads count too. Links to other sites are left to ``linkcheck``.
 """
 
-from html.parser import HTMLParser
+import html
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -13,31 +14,21 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 
-class _Page(HTMLParser):
-    """The anchors of a page, and the targets of its links."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.anchors: set[str] = set()
-        self.targets: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note ids, and where links, images, styles and scripts come from."""
-        found = dict(attrs)
-        self.anchors.update(value for key in ("id", "name") if (value := found.get(key)) is not None)
-        named = {"a": "href", "link": "href", "img": "src", "script": "src"}.get(tag)
-        if named is not None and (target := found.get(named)) is not None:
-            self.targets.append(target)
+def _values(page: str, tags: str, names: str) -> dict[str, None]:
+    """The values of attributes of some tags, as they stand in a page."""
+    inside = re.findall(rf"<(?:{tags})\s([^<>]*)>", page)
+    return {
+        html.unescape(value): None for each in inside for value in re.findall(rf'(?<!\S)(?:{names})="([^"]*)"', each)
+    }
 
 
 def dead_links(site: Path) -> list[str]:
     """Links of the HTML pages below `site` to files or anchors that are not there, each with its page."""
-    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))}
+    anchors = {path: _values(page, r"\w+", "id|name") for path, page in pages.items()}
     dead = []
     for path, page in pages.items():
-        for target in dict.fromkeys(page.targets):
+        for target in _values(page, "a|link|img|script", "href|src"):
             parts = urlsplit(target)
             beside = parts.path and "_downloads" in path.parts  # a report that is downloaded comes without its tables
             if parts.scheme or parts.netloc or beside:
@@ -47,7 +38,7 @@ def dead_links(site: Path) -> list[str]:
             anchor = unquote(parts.fragment)
             if not file.exists():
                 dead.append(f"{path.relative_to(site)}: {target}: no such file")
-            elif anchor and file in pages and anchor not in pages[file].anchors:
+            elif anchor and file in pages and anchor not in anchors[file]:
                 dead.append(f"{path.relative_to(site)}: {target}: no such anchor")
     return dead
 

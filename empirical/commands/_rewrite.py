@@ -49,11 +49,14 @@ def rewrite(
 
     A refusal ends with what `borne` says, the largest change that would do.
     """
-    import torch
+    from ..models import find_model
+    from ..support import ModelError
+
+    source = None if options.model is None or options.verify else find_model(options.model, options.revision)
+    import torch  # after what is refused without it
 
     from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold
-    from ..models import find_model, load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
-    from ..support import ModelError
+    from ..models import load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
 
     if options.verify is not None:
         certificate, wrong = verify_fold(options.verify, options.model)
@@ -62,9 +65,8 @@ def rewrite(
         if not json_alone({"faults": wrong, "certificate": certificate}, options.json):
             print(printable("\n".join(lines)))
         return 1 if wrong else 0
-    if options.model is None:
+    if source is None:
         raise ModelError("no model given: name one, or give --verify DIR")
-    source = find_model(options.model, options.revision)
     network: Any = load_network(source, allow_pickle=options.allow_pickle)
     refuse_lost_blocks(network, network.unused_weights)
     refuse_nan_weights(network)

@@ -9,6 +9,7 @@ Example: lngeom ablate gpt2 --tokens 1e5 --no-sites
 
 from dataclasses import dataclass, replace
 
+from lngeom.cli import printable
 from lngeom.options import STDOUT, command_line, json_alone, json_option, option, part
 
 from ..folding import Ablation
@@ -27,13 +28,18 @@ def run(options: Options) -> int:
     from rich.console import Console
 
     from ..folding import run_ablation
-    from ..pages import print_rows, read_ablation
+    from ..pages import print_rows
+    from ..support import read_table
 
     ablation = part(Ablation, options if options.sites else replace(options, site_tokens=0))
     console = Console(quiet=options.json == STDOUT)
     done = run_ablation(ablation, console=console, command=command_line("ablate", replace(options, json=None)))
-    rows = read_ablation(done.path)
+    rows = read_table(done.path / "ablation.csv", words=("change", "site"))
     if not json_alone(rows, options.json):
         print_rows(rows)
-        print(f"written to {done.path}: report.html, ablation.csv")
+        about = done.manifest()
+        print(f"the loss of the unchanged network is {about['nats_per_token']:.4g} nats per token")
+        if about["not_folded"]:
+            print(printable(f"not folded: {about['not_folded']}"))
+        print(f"written to {done.path}: ablation.csv")
     return 0

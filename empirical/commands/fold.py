@@ -10,11 +10,17 @@ Example: lngeom fold gpt2 --gains --out runs/gpt2-folded
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lngeom.options import option
 
 from ..support import Json
 from ._rewrite import Rewrite, rewrite
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from ..folding import Fold
 
 
 @dataclass(frozen=True)
@@ -26,9 +32,13 @@ class Options(Rewrite):
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..folding import fold
 
-    return rewrite(options, "folded", lambda network, *_: (fold(network, gains=options.gains), {}), _summary)
+    def change(network: "PreTrainedModel", *_: object) -> tuple["Fold", Json]:
+        from ..folding import fold
+
+        return fold(network, gains=options.gains), {}
+
+    return rewrite(options, "folded", change, _summary)
 
 
 def _summary(certificate: Json) -> list[str]:

@@ -39,17 +39,21 @@ def run(options: Options) -> int:
 
 
 def _rows(spec: str) -> Sequence[Row]:
+    from ..models import find_model
+    from ..sweep import is_live
+
+    source = None if is_live(spec) else find_model(spec)  # which is refused before PyTorch is loaded
     import torch
     from rich.console import Console
 
-    from ..models import find_model, load_model, longest_sequence, norms, text_inputs, unused_line
+    from ..models import load_model, longest_sequence, norms, text_inputs, unused_line
     from ..support import say
-    from ..sweep import is_live, load_live
+    from ..sweep import load_live
 
-    if is_live(spec):
+    if source is None:
         model, batches = load_live(spec)
         return norms(model, next(iter(batches), None)).rows()
-    loaded = load_model(find_model(spec))
+    loaded = load_model(source)
     if loaded.unused:
         say(Console(stderr=True), unused_line(loaded.unused))
     length = min(16, longest_sequence(loaded.config) or 16)

@@ -35,7 +35,7 @@ def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from rich.console import Console
 
-    from ..sweep import show_finished
+    from ..sweep import corpus_of, is_live, show_finished, source_of
 
     sweep = part(Sweep, options)
     silent = options.json == STDOUT
@@ -46,10 +46,13 @@ def run(options: Options) -> int:
     command = command_line("sweep", sweep)
     if not silent and options.json is None and sweep.model != ALL and show_finished(sweep, console, command):
         return 0
+    if sweep.model != ALL and not is_live(sweep.model):  # what is not there is refused before PyTorch is loaded
+        corpus_of(sweep)
+        source_of(sweep)
     if console.is_terminal:
         console.print("loading PyTorch and transformers", highlight=False)
     from ..runs import leads
-    from ..sweep import is_live, read_finished, run_sweep, sweep_all
+    from ..sweep import read_finished, run_sweep, sweep_all
 
     if sweep.model == ALL:
         return 1 if sweep_all(sweep, console=console, command=command) else 0

@@ -20,7 +20,6 @@ from ..models import (
     weights_sha256,
 )
 from ..observe import ratio_interval
-from ..pages import write_ablation
 from ..runs import RunDirectory, environment
 from ..support import Json, RunError, progress, read_sealed, sha256_of_tensors, write_sealed, write_table
 from ..text import Passage, bundled_wikipedia, open_corpus
@@ -56,7 +55,7 @@ def summarize(change: Change, rows: np.ndarray) -> Json:
 
 
 def run_ablation(ablation: Ablation, *, console: Console | None = None, command: str = "") -> RunDirectory:
-    """Measure what every change costs, and write the run directory: ``ablation.csv``, ``report.html``, ``DONE``.
+    """Measure what every change costs, and write the run directory: ``manifest.json``, ``ablation.csv``, ``DONE``.
 
     The loss of each token is compared with its loss in the unchanged network; the intervals take documents as the
     independent units. A run that was stopped is continued from its last finished shard.
@@ -154,10 +153,6 @@ def _measure(
             advance(size)
     joined = {change: np.concatenate([rows_of[path] for _, c, path in work if c == change]) for change in changes}
     base = joined[changes[0]]
-    run.amend(
-        nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason,
-        norms=[norm.path for norm in max(changes, key=lambda c: len(c.norms)).norms],
-    )  # fmt: skip
+    run.amend(nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason)
     write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in joined.items()], digits=6)
-    write_ablation(run.path)
     run.finish()

@@ -7,17 +7,16 @@ RMSNorm(Qx) = Q RMSNorm(x) without a gain: once the gains are in the readers, ev
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 from scipy.optimize import brentq
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 import lngeom
 
-from ..models import watching
+from ..models import Kind, watching
 from ..support import ModelError
 from ._fold import Fold, Map, fold_gains, own, put, refuse_difference, untie
 from ._inputs import sample_inputs
@@ -218,22 +217,22 @@ def turned(values: Tensor, axis: int, rotation: np.ndarray) -> Tensor:
     return product.reshape(moved.shape).movedim(0, axis).contiguous()
 
 
-def wide_norms(model: nn.Module, *, layer: bool = False) -> list[str]:
-    """The RMSNorms that read the residual stream, or with `layer` its LayerNorms: those of its width.
+def wide_norms(model: Any, rotation: np.ndarray | None = None) -> tuple[list[str], Kind]:
+    """The norms that read the residual stream, those of its width, and their kind.
+
+    That is RMSNorm, but for a rotation that fixes 1, in a network that has LayerNorms alone.
 
     Raises:
         ModelError: If a norm of that width is of the other kind.
     """
-    calls = trace(model, sample_inputs(model)).calls
-    wide = [
-        call.norm
-        for call in calls
-        if call.norm is not None and call.norm.d == cast(PreTrainedModel, model).config.hidden_size
-    ]
-    if any((norm.kind == "layernorm") != layer for norm in wide) or not wide:
+    found = find_norms(model, sample_inputs(model)).values()
+    fixes_one = rotation is not None and np.allclose(rotation.sum(-1), 1, rtol=0, atol=1e-12)
+    kind: Kind = "layernorm" if fixes_one and all(norm.kind == "layernorm" for norm in found) else "rmsnorm"
+    wide = [norm for norm in found if norm.d == model.config.hidden_size]
+    if any(norm.kind != kind for norm in wide) or not wide:
         why = "its norms are no RMSNorms, and a rotation of a stream of LayerNorms has to fix 1; use --shift or --angle"
         raise ModelError(f"{type(model).__name__} has no gauge of such rotations: {why}")
-    return list(dict.fromkeys(norm.path for norm in wide))
+    return [norm.path for norm in wide], kind
 
 
 def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
@@ -248,10 +247,7 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     Raises:
         ModelError: If anything but linear maps and RMSNorms reads or writes the stream; the message says what.
     """
-    found = find_norms(model, sample_inputs(model)).values()
-    layer = bool(np.allclose(rotation.sum(-1), 1, rtol=0, atol=1e-12)) and all(n.kind == "layernorm" for n in found)
-    kind = "layernorm" if layer else "rmsnorm"
-    paths = wide_norms(model, layer=layer)
+    paths, kind = wide_norms(model, rotation)
     d = model.get_submodule(paths[0]).weight.numel()  # type: ignore[operator]
     if rotation.shape != (d, d) or not np.allclose(rotation @ rotation.T, np.eye(d), rtol=0, atol=1e-12):
         raise ModelError(f"the rotation is not an orthogonal matrix of shape ({d}, {d}); give one in float64")
@@ -287,7 +283,7 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
 
 def dominant(model: nn.Module, batches: Batches) -> np.ndarray:
     """The mean direction of what enters the norms, every norm with equal weight: a unit vector."""
-    states = entering(model, batches, wide_norms(model), lambda x: (x / x.norm(dim=-1, keepdim=True)).mean(0)[None])
+    states = entering(model, batches, wide_norms(model)[0], lambda x: (x / x.norm(dim=-1, keepdim=True)).mean(0)[None])
     mean = torch.stack([each.mean(0) for each in states.values()]).mean(0)
     return (mean / mean.norm()).numpy()
 
@@ -303,7 +299,7 @@ def direction_at(model: nn.Module, batches: Batches, degrees: float) -> np.ndarr
     second -= first * (first @ second)
     plane = torch.from_numpy(np.stack([first, second / np.linalg.norm(second)]))
     seen = entering(
-        model, batches, wide_norms(model), lambda x: torch.cat([x @ plane.T, x.norm(dim=-1, keepdim=True)], -1)
+        model, batches, wide_norms(model)[0], lambda x: torch.cat([x @ plane.T, x.norm(dim=-1, keepdim=True)], -1)
     )
 
     one = torch.ones((), dtype=torch.float64)

@@ -1,6 +1,6 @@
 """Tables on the terminal, figures and self-contained pages of finished runs.
 
-A report has a page (``_sweep``, ``_comparison``, ``_ablation``), a template of the page's words, and figures; it runs
+A report has a page (``_sweep``, ``_comparison``), a template of the page's words, and figures; it runs
 no model, and is made from the tables that a run left. All have the look of ``_style``.
 """
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._ablation import cost_figure, read_ablation as read_ablation, write_ablation
     from ._comparison import write_comparison
     from ._console import print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published

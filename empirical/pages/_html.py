@@ -1,27 +1,23 @@
 """Pages: templates with one look, how they write numbers, and figures inside them."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from ..support import Row, write_text
-from ._console import energy, number, with_interval
-from ._style import FAINT, INK, figure_bytes
+from ._console import energy, number
+from ._style import FAINT, INK
 
 
 def _number(value: object) -> str:
     return value if isinstance(value, Markup) else number(value)
 
 
-def _interval(row: Row, column: str) -> str:
-    """A value with the interval that stands beside it in a table, if it has one; minus signs are signs."""
-    if column == "d_cos2":
-        return energy(row).replace("-", "−")
-    return with_interval(*(row[column + end] for end in ("", "_low", "_high"))).replace("-", "−")
+def _energy(row: Row) -> str:
+    """An energy with its interval; minus signs are signs."""
+    return energy(row).replace("-", "−")
 
 
 def _counted(count: int, noun: str) -> str:
@@ -38,7 +34,7 @@ def write_page(path: Path, template: str, **entries: object) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "interval": _interval, "counted": _counted}
+    environment.filters |= {"number": _number, "energy": _energy, "counted": _counted}
     write_text(path, environment.get_template(template).render(**entries))
     return path
 
@@ -61,11 +57,6 @@ def _embedded(svg: str, name: str) -> Markup:
         pixels = float(size[1]) * 4 / 3
         text = text.replace("<svg", f'<svg style="max-width: {1.3 * pixels:.0f}px"', 1)
     return Markup(re.sub(r'\b(id="|href="#(?!row-)|url\(#)', rf"\g<1>{name}-", text))
-
-
-def embedded(figures: Mapping[str, Figure]) -> dict[str, Markup]:
-    """Figures to be put into a page."""
-    return {name: _embedded(figure_bytes(figure).decode(), name) for name, figure in figures.items()}
 
 
 def read_svgs(folder: Path, names: list[str]) -> dict[str, Markup]:

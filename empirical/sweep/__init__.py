@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._live import is_live as is_live, load_live as load_live, measure
+    from ._live import load_live as load_live, measure
     from ._options import (
         ALL as ALL,
         DEFAULT_DIRECTIONS as DEFAULT_DIRECTIONS,
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
         DEFAULT_TOKENS as DEFAULT_TOKENS,
         MeasureOptions,
         Sweep,
+        corpus_of as corpus_of,
+        is_live as is_live,
+        source_of as source_of,
     )
     from ._published import holds_all, sweep_all, write_all
     from ._read import FinishedRun, compare_runs, read_finished

@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -25,7 +24,7 @@ from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards, on_dev
 from ._options import MeasureOptions
 from ._results import write_results, written_to
 
-__all__ = ["is_live", "load_live", "measure"]
+__all__ = ["load_live", "measure"]
 
 
 def measure(
@@ -187,11 +186,6 @@ def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], st
         tokens_measured=tokens,
         token_policy=None,
     )
-
-
-def is_live(spec: str | None) -> bool:
-    """Whether a model is named as ``MODULE:FUNCTION``."""
-    return spec is not None and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
 
 
 def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,6 +95,11 @@ class MeasureOptions:
     batch_dim: int | None = None
     shard_batches: int = 8
     name: str | None = None
+
+
+def is_live(spec: str | None) -> bool:
+    """Whether a model is named as ``MODULE:FUNCTION``."""
+    return spec is not None and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
 
 
 def corpus_of(sweep: Sweep) -> Corpus:

@@ -161,10 +161,10 @@ def short_files(size: int) -> Iterator[None]:
 class Scene:
     """A tiny model, a text of ids, and what each stage makes of them when left in peace.
 
-    `longest` is how many bytes a line of text has that is attacked with; without `whole` it has sweeps alone.
+    `longest` is how many bytes a line of text has that is attacked with; `more` are the stages beside the sweep.
     """
 
-    def __init__(self, base: Path, longest: int = 1 << 16, *, whole: bool = True) -> None:
+    def __init__(self, base: Path, longest: int = 1 << 16, *, more: Sequence[str] = tuple(STAGES)[1:]) -> None:
         torch.set_num_threads(1)  # processes are forked from this one
         self.base, self.model, self.longest = base, base / "model", longest
         torch.manual_seed(0)
@@ -176,16 +176,12 @@ class Scene:
             self._made("sweep", base / "stopped")
         self._made("sweep", base / "finished")
         self.expected = {"sweep": self.results("sweep", base / "finished")}
-        if whole:
-            self._rest()
-
-    def _rest(self) -> None:
-        np.save(self.base / "beside.npy", self.ids[:64] + 1 & 15)
-        self._made("sweep", self.base / "beside", "--corpus", self.base / "beside.npy", "--tokens", 64)
-        shutil.copytree(self.base / "finished", self.base / "report")
-        for name in ("report", "ablate", "fold"):
-            self._made(name, self.base / name)
-            self.expected[name] = self.results(name, self.base / name)
+        np.save(base / "beside.npy", self.ids[:64] + 1 & 15)
+        self._made("sweep", base / "beside", "--corpus", base / "beside.npy", "--tokens", 64)
+        shutil.copytree(base / "finished", base / "report")
+        for name in more:
+            self._made(name, base / name)
+            self.expected[name] = self.results(name, base / name)
 
     def _made(self, stage: str, output: Path, *more: object) -> None:
         assert (done := self.run(stage, output, *more)) == "done", f"{stage}: {done}"

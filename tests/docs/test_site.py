@@ -1,38 +1,15 @@
-"""How the site is made: cards, and boxes that follow the records."""
+"""How the site is made: boxes that follow the records."""
 
 import html
 import json
 import re
-import runpy
 from pathlib import Path
-
-import pytest
-from sphinx.errors import ConfigError
 
 from proofs import CHAPTERS
 
 from .conftest import DOCS
 
 EVIDENCE = DOCS / "_build" / "evidence"
-
-
-@pytest.mark.parametrize(
-    ("address", "picture"), [("", None), ("https://example.org/lngeom/", "https://example.org/lngeom/_static/card.png")]
-)
-def test_a_card_has_a_picture_where_the_site_has_an_address(
-    address: str, picture: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LNGEOM_SITE", address)
-    settings = runpy.run_path(str(DOCS / "conf.py"))
-    assert settings["html_baseurl"] == address
-    assert settings["myst_html_meta"].get("property=og:image") == picture
-    assert (DOCS / "_static" / "card.png").exists()
-
-
-def test_an_address_of_the_site_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LNGEOM_SITE", "example.org")
-    with pytest.raises(ConfigError, match=r"^LNGEOM_SITE='example\.org' is not an address: give all of it"):
-        runpy.run_path(str(DOCS / "conf.py"))
 
 
 def boxes(site: Path, chapter: str) -> dict[str, str]:

@@ -197,5 +197,5 @@ def wikipedia() -> Path:
 
 @pytest.fixture(scope="session")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """A model and what every command makes of it."""
-    return Scene(tmp_path_factory.mktemp("scene"))
+    """A model, and what a sweep and a fold make of it."""
+    return Scene(tmp_path_factory.mktemp("scene"), more=["fold"])

@@ -156,7 +156,6 @@ def test_run_resumes_and_says_what_the_columns_are(
     assert [row["change"] for row in rows] == ["none", "folded", "rms_norm", "u_norm", *["rms_norm"] * 5]
     assert [row["tokens"] for row in rows] == [88] * 4 + [22] * 5
     assert abs(rows[1]["nats"]) <= ROUNDING < rows[2]["kl"]
-    assert "What mean subtraction is worth" in (run.path / "report.html").read_text()
     assert read_json(run.manifest_path)["nats_per_token"] > 0
     assert run.is_done
     words = [

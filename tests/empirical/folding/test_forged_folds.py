@@ -1,6 +1,8 @@
 """What a certificate says of itself is not believed: what may differ from the original follows from the original."""
 
+import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from empirical.models import find_model, load_network, weights_sha256
 from empirical.support import Json, read_sealed, write_sealed
 from lngeom.cli import main
 
-from .test_folding import FAMILIES, RMS, corpus_for, trained
+from ..networks import FAMILIES, RMS, corpus_for, trained
 
 Forgery = Callable[[Any, Json], object]
 
@@ -42,51 +44,66 @@ def uniform(network: Any, certificate: Json) -> None:
     certificate["maps"].append(certificate["maps"][0] | {"parameter": name, "amount": 1e-4})
 
 
-FORGERIES: dict[str, tuple[str, list[str], Forgery]] = {
-    "an embedding that moved": ("gpt2", ["fold", "--gains"], unseen),
+FORGERIES: dict[str, tuple[str, str, Forgery]] = {
+    "an embedding that moved": ("gpt2", "fold --gains", unseen),
     "a module that moved": (
-        "gpt2", ["fold", "--gains"],
+        "gpt2", "fold --gains",
         lambda n, c: (changed(n, "transformer.wpe.weight"), c["moved"].append("transformer.wpe"),
                       without(c, "transformer.wpe.weight")),
     ),
     "a norm that moved": (
-        "gpt2", ["fold"],
+        "gpt2", "fold",
         lambda n, c: (changed(n, "transformer.ln_f.bias", by=1e-6), c["moved"].append("transformer.ln_f")),
     ),
-    "a gain that is not 1": ("gpt2", ["fold", "--gains"], lambda n, c: changed(n, "transformer.ln_f.weight", by=1e-6)),
-    "a weight that was tied": ("gpt2", ["fold"], lambda n, c: changed(n, "lm_head.weight", (0, 0), by=1e-6)),
-    "another epsilon": ("gpt2", ["fold"], lambda n, c: setattr(n.config, "layer_norm_epsilon", 2e-5)),
-    "another nonlinearity": ("gpt2", ["fold"], lambda n, c: setattr(n.config, "activation_function", "gelu")),
-    "a constant that is seen": ("gpt2", ["gauge", "--shift=0.5"], uniform),
-    "a constant beside the list": ("gpt2", ["gauge", "--shift=0.5"], lambda n, c: changed(n, "lm_head.weight", (0, 0))),
+    "a gain that is not 1": ("gpt2", "fold --gains", lambda n, c: changed(n, "transformer.ln_f.weight", by=1e-6)),
+    "a weight that was tied": ("gpt2", "fold", lambda n, c: changed(n, "lm_head.weight", (0, 0), by=1e-6)),
+    "another epsilon": ("gpt2", "fold", lambda n, c: setattr(n.config, "layer_norm_epsilon", 2e-5)),
+    "another nonlinearity": ("gpt2", "fold", lambda n, c: setattr(n.config, "activation_function", "gelu")),
+    "a constant that is seen": ("gpt2", "gauge --shift=0.5", uniform),
+    "a constant beside the list": ("gpt2", "gauge --shift=0.5", lambda n, c: changed(n, "lm_head.weight", (0, 0))),
     "a gain beside the rotation": (
-        "llama", ["gauge", "--rotate=0"],
+        "llama", "gauge --rotate=0",
         lambda n, c: (changed(n, "model.norm.weight", by=1e-6), c["moved"].append("model.norm")),
     ),
     "a weight that was not turned": (
-        "llama", ["gauge", "--rotate=0"],
+        "llama", "gauge --rotate=0",
         lambda n, c: (changed(n, "model.embed_tokens.weight", (-1, 0)), c["moved"].append("model.embed_tokens"),
                       without(c, "model.embed_tokens.weight")),
     ),
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """What a command writes for a network, verified."""
+
+    @cache
+    def made(family: str, words: str) -> Path:
+        folder, original = tmp_path_factory.mktemp("sound"), trained((FAMILIES | RMS)[family], torch.float32)
+        original.save_pretrained(folder / "model")
+        where = ["--corpus", str(corpus_for(original, folder)), "--output", str(folder / "written")]
+        command, *how = words.split()
+        assert main([command, str(folder / "model"), *how, "--sequence-length=16", *where]) == 0
+        assert main([command, "--verify", str(folder / "written")]) == 0
+        return folder / "written"
+
+    return made
+
+
 @pytest.mark.parametrize("kind", FORGERIES)
-def test_a_forged_fold_fails(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forged_fold_fails(
+    kind: str, sound: Callable[[str, str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each is signed anew, as anybody can."""
-    family, (command, *how), forge = FORGERIES[kind]
-    original, written = trained({**FAMILIES, **RMS}[family], torch.float32), tmp_path / "written"
-    original.save_pretrained(tmp_path / "model")
-    words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--sequence-length", "16"]
-    assert main([command, *words, *how, "--output", str(written)]) == 0
-    assert main([command, "--verify", str(written)]) == 0
+    family, words, forge = FORGERIES[kind]
+    written = shutil.copytree(sound(family, words), tmp_path / "written")
     network, certificate = load_network(find_model(str(written))), read_sealed(written / "certificate.json")
     forge(network, certificate)
     network.save_pretrained(written)
     certificate["weights_sha256"]["folded"] = weights_sha256(load_network(find_model(str(written))))
     write_sealed(written / "certificate.json", certificate)
     capsys.readouterr()
-    assert main([command, "--verify", str(written)]) == 1
+    assert main([words.split()[0], "--verify", str(written)]) == 1
     told = capsys.readouterr().out
     assert "FAILED" in told
     assert "FAILED  the weights of the" not in told

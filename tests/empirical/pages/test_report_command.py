@@ -1,6 +1,7 @@
 """``lngeom report`` makes the page of a run again from its table."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,18 @@ from lngeom.cli import main
 from ..conftest import Refused, Words, tiny_model
 
 
-def page_of(architecture: str, words: Words, tmp_path: Path) -> str:
-    """The page of a run of a tiny model, in the folder `run`."""
-    tiny_model(architecture).save_pretrained(tmp_path / architecture)
-    assert main(words(model=tmp_path / architecture)) == 0
-    return (tmp_path / "run" / "report.html").read_text()
+@pytest.fixture(scope="module")
+def finished(token_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a tiny model."""
+    folder = tmp_path_factory.mktemp("finished")
+    tiny_model("gptj").save_pretrained(folder / "gptj")
+    options = ["--device", "cpu", "--directions", "4", "--tokens", "64", "--sequence-length", "32", "--output"]
+    assert main(["sweep", str(folder / "gptj"), "--corpus", str(token_file), *options, str(folder / "run")]) == 0
+    return folder / "run"
 
 
-def test_what_belongs_to_the_function_comes_first_and_a_floor_is_not_called_a_bound(
-    words: Words, tmp_path: Path
-) -> None:
-    page = page_of("llama", words, tmp_path)
+def test_what_belongs_to_the_function_comes_first_and_a_floor_is_not_called_a_bound(finished: Path) -> None:
+    page = (finished / "report.html").read_text()
     headings = re.findall("<h2>(.*?)</h2>", page)
     assert headings[1:5] == [
         "What belongs to the function", "What a theorem says of this network",
@@ -37,9 +39,8 @@ def test_what_belongs_to_the_function_comes_first_and_a_floor_is_not_called_a_bo
     assert not re.search(r"[_^]\{", re.sub("(?s)<(style|script|svg).*?</\\1>", "", page))
 
 
-def test_every_panel_says_what_its_axes_are(words: Words, tmp_path: Path) -> None:
-    page_of("gpt2", words, tmp_path)
-    drawn = figures(read_sites(tmp_path / "run" / "sites.csv"), "tiny")
+def test_every_panel_says_what_its_axes_are(finished: Path) -> None:
+    drawn = figures(read_sites(finished / "sites.csv"), "tiny")
     panels = [axes for figure in drawn.values() for axes in figure.axes]
     assert len(drawn) == 6
     assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
@@ -47,9 +48,9 @@ def test_every_panel_says_what_its_axes_are(words: Words, tmp_path: Path) -> Non
     assert ranks.collections[0].get_label() == "95 % interval of a rank"
 
 
-def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:
-    run, page = tmp_path / "run", page_of("gptj", words, tmp_path)
-    assert '<figure id="gains">' in page
+def test_report_is_rebuilt(finished: Path, refused: Refused, tmp_path: Path) -> None:
+    run = shutil.copytree(finished, tmp_path / "run")
+    assert '<figure id="gains">' in (run / "report.html").read_text()
     spectrum = RunDirectory(run).manifest()["gains"][0]
     assert spectrum["site"] == "h.0.ln_1"
     low, *_, high = spectrum["gain"]

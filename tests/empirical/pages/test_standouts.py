@@ -10,10 +10,10 @@ import pytest
 
 from empirical import observe
 from empirical.judge import ISOTROPY, MODEL, Prediction
-from empirical.pages import Measured, write_ablation, write_comparison, write_report
+from empirical.pages import Measured, write_comparison, write_report
 from empirical.pages._console import with_interval
 from empirical.pages._sweep import _FIGURES, exact_verdicts
-from empirical.support import read_records, write_table
+from empirical.support import read_records
 
 RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
 
@@ -59,27 +59,6 @@ def test_of_a_run(tmp_path: Path) -> None:
 def test_an_interval_contains_its_estimate_as_printed(value: float, low: float, high: float) -> None:
     shown, left, right = map(float, re.findall(r"[\d.]+", with_interval(value, low, max(high, value))))
     assert left <= shown <= right
-
-
-def test_of_an_ablation(tmp_path: Path) -> None:
-    priced = (("rms_norm", "all", 8.0), ("folded", "all", 0.0), ("rms_norm", "a", 2.0), ("rms_norm", "b", 0.05))
-    rows = [
-        {"change": change, "site": where, "nats": nats, "nats_low": nats - 0.1, "nats_high": nats + 0.1, "top1": 0.5}
-        | {"kl": 0.0, "tokens": 8}
-        for change, where, nats in priced
-    ]
-    write_table(tmp_path / "ablation.csv", rows)
-    manifest = {"model": "m", "corpus": "c", "tokens": 8, "documents": 2, "norms": ["a", "b"], "command": "lngeom"}
-    manifest |= {"nats_per_token": 1.25, "not_folded": "", "identity": []}
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    replaced, folded, unchanged, single = standouts(write_ablation(tmp_path))
-    assert replaced[:3] == ["8.00", "7.90", "8.10"]
-    assert "50" in replaced
-    assert folded[:3] == ["0.000", "-0.100", "0.100"]
-    assert unchanged == ["1.25"]
-    assert single == ["2", "1", "2.00", "1.90", "2.10"], (
-        "two norms, one of which costs more than nothing, and its price"
-    )
 
 
 def prediction(verdict: Any, theorem: str, site: str = "h.0") -> Prediction:

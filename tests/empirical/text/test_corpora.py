@@ -60,13 +60,13 @@ def test_dump_is_read_as_a_stream(tmp_path: Path) -> None:
     peaks = []
     for count in (30, 60):
         path = tmp_path / f"{count}.xml"
-        path.write_bytes(dump(*[page(str(i), "word " * 10_000) for i in range(count)]))
+        path.write_bytes(dump(*[page(str(i), "word " * 4_000) for i in range(count)]))
         tracemalloc.start()
         assert sum(1 for _ in articles(path)) == count
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    # 60 pages of 50 kB are 3 MB; the parser holds one page, its wiki code and a read buffer.
-    assert peaks[1] < min(1.5 * peaks[0], 1.5e6)
+    # 60 pages of 20 kB are 1.2 MB; the parser holds one page, its wiki code and a read buffer.
+    assert peaks[1] < min(1.5 * peaks[0], 0.6e6)
 
 
 @pytest.mark.parametrize(
