@@ -28,6 +28,7 @@ class Table:
         self.nodes: list[Node] = []
         self._places: dict[tuple[str | int, ...], int] = {}
         self._terms: dict[int, Term] = {}
+        self._monomials: dict[tuple, list[int]] = {}
 
     def place(self, *node: str | int) -> int:
         """Index of a node, which is added unless it is there."""
@@ -50,7 +51,9 @@ class Table:
         return self._joined("+", parts) if parts else self.number(0)
 
     def _factors(self, monomial: tuple) -> list[int]:
-        factors = []
+        if monomial in self._monomials:
+            return self._monomials[monomial]
+        factors = self._monomials[monomial] = []
         for atom, exponent in monomial:
             kind = atom[0]
             if kind == "S":

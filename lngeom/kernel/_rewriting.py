@@ -235,15 +235,15 @@ def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, T
 
 
 def cleared_roots(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
-    """√(u/w + v) = √(u + vw)/√w for what is divided by under a root and is positive; solved for the left side."""
+    """√(u/w + v) = √(u + vw)/√w, or the same of w², for what is divided by under a root; solved for the left side."""
     find = Signs(signs).find
     for atom in sorted(atom for atom in atoms_of([t]) if atom[0] == "sqrt"):
         inside = argument(atom)
-        for inner in sorted(a for m, _ in inside for a, _ in m if a[0] == "inv"):
-            w = inside_of(inner)
-            whole = reduced(inside * w, equations, signs) if find(w, ">") else inside
+        divisors = [inside_of(inner) for inner in sorted(a for m, _ in inside for a, _ in m if a[0] == "inv")]
+        for power in (power for w in divisors if find(w, ">") for power in (w, w * w)):
+            whole = reduced(inside * power, equations, signs)
             if not any(a[0] == "inv" for m, _ in whole for a, _ in m):
-                yield from _same_root(inside, kernel.sqrt(whole) * kernel.inv(kernel.sqrt(w)), signs)
+                yield from _same_root(inside, kernel.sqrt(whole) * kernel.inv(kernel.sqrt(power)), signs)
                 break
 
 

@@ -15,6 +15,7 @@ c > 0, and sqrt(c) = 0 for c < 0. So terms of equal normal form have equal value
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -78,6 +79,9 @@ def _require(condition: bool, rule: str) -> None:
         raise ProofError(f"the rule does not apply: {rule}")
 
 
+_fraction = functools.lru_cache(1 << 12)(Fraction)
+
+
 def _reduced(n: int, m: int) -> tuple[int, int]:
     divisor = math.gcd(n, m) if m > 0 else -math.gcd(n, m)
     return n // divisor, m // divisor
@@ -88,6 +92,7 @@ def _is_vector(pairs: tuple) -> bool:
     return any(_is_vector_atom(atom) for monomial, _ in pairs for atom, _ in monomial)
 
 
+@functools.lru_cache(1 << 16)
 def _is_vector_atom(atom: tuple) -> bool:
     return atom[0] == "v" or (atom[0] in ("inv", "sqrt") and _is_vector(atom[1]))
 
@@ -97,6 +102,7 @@ def _add(total: dict[tuple, tuple[int, int]], monomial: tuple, n: int, m: int) -
     total[monomial] = (p + n, 1) if q == m == 1 else _reduced(p * m + n * q, q * m)
 
 
+@functools.lru_cache(1 << 17)
 def _times(first: tuple, second: tuple) -> tuple:
     """Product of two monomials."""
     if not first or not second:
@@ -132,7 +138,7 @@ class Term:
     shown: ClassVar[Callable[[Term], str]] = staticmethod(lambda t: repr(t.pairs))  # _text.py has a better one
 
     def __init__(self, polynomial: Mapping[tuple, object] | tuple, vector: bool | None = None) -> None:
-        if isinstance(polynomial, Mapping):
+        if not isinstance(polynomial, tuple):
             numbers = [(monomial, _rational(c)) for monomial, c in polynomial.items()]
             polynomial = tuple(sorted((m, c) for m, c in numbers if c[0]))
         Effort.terms += 1
@@ -160,7 +166,7 @@ class Term:
         return len(self.pairs)
 
     def __iter__(self) -> Iterator[tuple[tuple, Fraction]]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return iter([(monomial, Fraction(*c)) for monomial, c in self.pairs])
+        return iter([(monomial, _fraction(*c)) for monomial, c in self.pairs])
 
     def __getitem__(self, index: object) -> Term:
         if index != (..., 0) or not self.is_scalar:  # the only component that every dimension has is a scalar's
