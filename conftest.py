@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 if TYPE_CHECKING:
     from proofs._coqc import Library
@@ -30,6 +32,9 @@ def own_folder(name: str) -> Path:
         raise pytest.UsageError(f"{folder}: others can write to it; remove it")
     return folder
 
+
+# Hypothesis would read all files of the project for numbers to draw, and draw others after another import.
+providers._get_local_constants = Constants  # pyright: ignore[reportPrivateUsage]
 
 # What Hypothesis keeps about failures is no part of the tree.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(own_folder("hypothesis")))
