@@ -20,7 +20,13 @@ from ._carrier import (
 from ._door import door as door, float64 as float64
 from ._dual import Dual as Dual, derivative as derivative
 from ._enclosure import Enclosure as Enclosure
-from ._interval import SQRT_BITS as SQRT_BITS, Interval as Interval, UndecidedError as UndecidedError
+from ._interval import (
+    SQRT_BITS as SQRT_BITS,
+    Interval as Interval,
+    UndecidedError as UndecidedError,
+    ends as ends,
+    stands as stands,
+)
 from ._rounded import Rounded as Rounded
 
 __all__ = ["Enclosure", "Interval", "Rounded", "UndecidedError", "namespace"]

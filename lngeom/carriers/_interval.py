@@ -12,21 +12,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..errors import InputError, LngeomError
-from ._operators import Operators, operator
+from ._operators import Operators
 
 SQRT_BITS = 160
 """Each endpoint of a square root is within a factor 1 ± 2^−SQRT_BITS of the root of the endpoint."""
 
 
 class UndecidedError(LngeomError, ArithmeticError):
-    """The intervals do not decide: a comparison is not certain, a divisor may be 0, a radicand may be negative."""
-
-
-def _fraction(value: Fraction | float) -> Fraction:
-    """Exact value of an integer, fraction or finite float."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"endpoint is {value!r}: an interval has finite endpoints; bound the number first")
-    return value if type(value) is Fraction else Fraction(value)
+    """The intervals do not decide: a divisor may be 0, a radicand may be negative."""
 
 
 def _root(value: Fraction, *, up: bool) -> Fraction:
@@ -47,39 +40,31 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 class Interval(Operators):
-    """Closed interval [lower, upper] of rational endpoints that holds one unknown real number; immutable.
+    """Closed interval [lower, upper] of rational endpoints that holds one unknown real number.
 
     Ends are integers, fractions or finite floats (taken at their exact value), and so are operands; without `upper` the
     number is known exactly. Division needs a divisor that cannot be 0, the square root an argument that cannot be
-    negative. Comparisons answer only what is certain for every pair of numbers in the two intervals and raise
-    :class:`UndecidedError` otherwise; the methods ``certainly_...`` return False instead of raising.
+    negative. What is certain of a number is asked with :func:`stands`.
 
-    >>> from lngeom.carriers import Interval
+    >>> from lngeom.carriers import Interval, stands
     >>> root = Interval(2).sqrt()
-    >>> (root * root).contains(2), root < 1.5, root.width < 2.0**-150
-    (True, True, True)
+    >>> stands(root * root - 2, "="), stands(root - 1, ">"), root.width < 2.0**-150
+    (None, True, True)
     >>> Interval(9, 16).sqrt() / 2
     Interval(3/2, 2)
     """
 
     __slots__ = ("lower", "upper")
-
-    lower: Fraction
-    upper: Fraction
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lower: Fraction | float, upper: Fraction | float | None = None) -> None:
-        low = _fraction(lower)
-        high = low if upper is None else _fraction(upper)
-        if low > high:
-            raise InputError(f"lower end {low} is above upper end {high}: give the smaller endpoint first")
-        object.__setattr__(self, "lower", low)
-        object.__setattr__(self, "upper", high)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Interval is immutable: cannot set {name}; build a new Interval")
-
-    def __reduce__(self) -> tuple[type[Interval], tuple[Fraction, Fraction]]:
-        return type(self), (self.lower, self.upper)
+        try:
+            self.lower = lower if type(lower) is Fraction else Fraction(lower)
+            self.upper = self.lower if upper is None else upper if type(upper) is Fraction else Fraction(upper)
+        except (OverflowError, ValueError) as error:  # of an infinity or a NaN
+            raise InputError(f"ends are {lower!r} and {upper!r}: an interval has finite ones") from error
+        if self.lower > self.upper:
+            raise InputError(f"lower end {lower} is above upper end {upper}: give the smaller endpoint first")
 
     def __repr__(self) -> str:
         return f"Interval({self.lower})" if self.is_point else f"Interval({self.lower}, {self.upper})"
@@ -88,6 +73,9 @@ class Interval(Operators):
         if self.is_point:
             return str(self.lower)
         return f"{_decimal(self.midpoint):.17g} (± {_decimal(self.width / 2):.1e})"
+
+    def __eq__(self, other: object) -> bool:
+        raise UndecidedError(f"{self} == {other} may be undecided: ask stands(a - b, '=')")
 
     @property
     def is_point(self) -> bool:
@@ -109,13 +97,6 @@ class Interval(Operators):
         """Largest absolute value of a number in the interval."""
         return max(abs(self.lower), abs(self.upper))
 
-    def contains(self, value: Number) -> bool:
-        """Whether the number, or the whole interval, `value` lies inside."""
-        other = _interval(value)
-        return self.lower <= other.lower and other.upper <= self.upper
-
-    # ---------------------------------------------------------------------------------------- arithmetic
-
     def _taken(self, other: object) -> Interval | None:
         if isinstance(other, Interval):
             return other
@@ -123,9 +104,6 @@ class Interval(Operators):
 
     def __neg__(self) -> Interval:
         return Interval(-self.upper, -self.lower)
-
-    def __pos__(self) -> Interval:
-        return self
 
     def _plus(self, other: Interval) -> Interval:
         return Interval(self.lower + other.lower, self.upper + other.upper)
@@ -137,20 +115,14 @@ class Interval(Operators):
         return Interval(min(ends), max(ends))
 
     def _over(self, other: Interval) -> Interval:
-        return self._times(other.reciprocal())
-
-    def reciprocal(self) -> Interval:
-        """Interval of 1/t for t inside; undecided if 0 lies inside."""
-        if self.lower <= 0 <= self.upper:
-            msg = f"divisor {self} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
+        if other.lower <= 0 <= other.upper:
+            msg = f"divisor {other} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
             raise UndecidedError(msg)
-        return Interval(1 / self.upper, 1 / self.lower)
+        return self._times(Interval(1 / other.upper, 1 / other.lower))
 
     def __pow__(self, exponent: int) -> Interval:
-        if not isinstance(exponent, int):
-            return NotImplemented
         if exponent < 0:
-            return (self**-exponent).reciprocal()
+            return 1 / self**-exponent
         if exponent % 2 == 1:  # increasing
             return Interval(self.lower**exponent, self.upper**exponent)
         size = abs(self)
@@ -168,52 +140,25 @@ class Interval(Operators):
             raise UndecidedError(msg)
         return Interval(_root(self.lower, up=False), _root(self.upper, up=True))
 
-    # --------------------------------------------------------------------------------------- comparisons
-
-    def certainly_less(self, other: Number) -> bool:
-        """Whether every number inside is below every number in `other`."""
-        return self.upper < _interval(other).lower
-
-    def certainly_at_most(self, other: Number) -> bool:
-        """Whether every number inside is below or equal to every number in `other`."""
-        return self.upper <= _interval(other).lower
-
-    def certainly_equal(self, other: Number) -> bool:
-        """Whether both numbers are known exactly and equal."""
-        other = _interval(other)
-        return self.is_point and other.is_point and self.lower == other.lower
-
-    def certainly_different(self, other: Number) -> bool:
-        """Whether the two intervals are disjoint."""
-        other = _interval(other)
-        return self.upper < other.lower or other.upper < self.lower
-
-    def _decide(self, yes: bool, no: bool, sign: str, other: object) -> bool:
-        if not (yes or no):
-            msg = f"{self} {sign} {other} is undecided: the intervals overlap; use a certainly_... method"
-            raise UndecidedError(msg)
-        return yes
-
-    def _less(self, other: Interval) -> bool:
-        return self._decide(self.certainly_less(other), other.certainly_at_most(self), "<", other)
-
-    def _at_most(self, other: Interval) -> bool:
-        return self._decide(self.certainly_at_most(other), other.certainly_less(self), "<=", other)
-
-    def _equal(self, other: Interval) -> bool:
-        return self._decide(self.certainly_equal(other), self.certainly_different(other), "==", other)
-
-    __lt__, __gt__ = operator("_less"), operator("_less", turned=True)
-    __le__, __ge__ = operator("_at_most"), operator("_at_most", turned=True)
-    __eq__ = operator("_equal")  # type: ignore[assignment]
-    __hash__ = None  # type: ignore[assignment]  # equality may be undecided, so intervals cannot be keys
-
-    def __bool__(self) -> bool:
-        return self != 0
-
-
-def _interval(value: Number) -> Interval:
-    return value if isinstance(value, Interval) else Interval(value)
-
 
 Number = Interval | Fraction | float
+
+
+def ends(value: Number) -> tuple[Fraction | float, Fraction | float]:
+    """Lower and upper end of a value."""
+    return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
+
+
+_STANDS = {
+    "=": lambda low, high: (low == high == 0, low > 0 or high < 0),
+    "!=": lambda low, high: (low > 0 or high < 0, low == high == 0),
+    ">": lambda low, high: (low > 0, high <= 0),
+    ">=": lambda low, high: (low >= 0, high < 0),
+}
+"""Whether a number between two ends certainly stands in the relation to 0, and whether it certainly does not."""
+
+
+def stands(value: Number, relation: str) -> bool | None:
+    """Whether a number stands in a relation to 0: ``=``, ``!=``, ``>`` or ``>=``; None where that is not certain."""
+    yes, no = _STANDS[relation](*ends(value))
+    return True if yes else False if no else None

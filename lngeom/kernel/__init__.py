@@ -15,7 +15,7 @@ from ._export import (
     steps as steps,
 )
 from ._meaning import *  # noqa: F403
-from ._meaning import Values as Values, ends as ends
+from ._meaning import Values as Values
 from ._monomials import atoms_of
 from ._printer import ATOM as ATOM, PRODUCT as PRODUCT, SUM as SUM, Printer as Printer
 from ._prover import *  # noqa: F403

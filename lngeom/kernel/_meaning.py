@@ -6,7 +6,7 @@ from fractions import Fraction
 from operator import add, mul
 from typing import Any
 
-from lngeom.carriers import Interval, UndecidedError
+from lngeom.carriers import Interval, UndecidedError, ends, stands
 
 from ._rules import Formula
 from ._terms import Term
@@ -54,33 +54,14 @@ def holds(statement: Formula, values: Values, dimension: int, *, total: bool = T
 
 def decided(values: Sequence[Number], relation: str) -> bool | None:
     """Whether all numbers stand in the relation to 0; None where an enclosure does not decide."""
-    decisions = [_stands(value, relation) for value in values]
+    decisions = [stands(value, relation) for value in values]
     if False in decisions:
         return False
     return None if None in decisions else True
 
 
-def ends(value: Number) -> tuple[Fraction, Fraction]:
-    """Lower and upper end of a value."""
-    return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
-
-
-_DECIDED = {
-    "=": lambda low, high: (low == high == 0, low > 0 or high < 0),
-    "!=": lambda low, high: (low > 0 or high < 0, low == high == 0),
-    ">": lambda low, high: (low > 0, high <= 0),
-    ">=": lambda low, high: (low >= 0, high < 0),
-}
-"""Whether a number between two ends certainly stands in the relation to 0, and whether it certainly does not."""
-
-
-def _stands(value: Number, relation: str) -> bool | None:
-    yes, no = _DECIDED[relation](*ends(value))
-    return True if yes else False if no else None
-
-
 def _inverse(value: Number, total: bool) -> Number:
-    if not _stands(value, "="):
+    if not stands(value, "="):
         return 1 / value
     if not total:
         raise UndecidedError("1/0 has no value")

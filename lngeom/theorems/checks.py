@@ -28,8 +28,8 @@ from ._search import (
 from ._small import SMALL
 from ._theorem import Theorem
 
-EXAMPLES = 25
-"""Examples of a theorem: the same in every run."""
+EXAMPLES, MORE = ACCEPTED, 200
+"""Examples of a theorem, the same in every run; and of one without a proof."""
 
 TERMS = 3_000_000
 """Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for."""
@@ -82,7 +82,7 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
     except ProofError as error:
         tried = Effort.told()
         try:
-            counts = check_examples(theorem, 8 * EXAMPLES)
+            counts = check_examples(theorem, MORE)
         except (AssertionError, CheckError) as refutation:
             refuted = ProofError("\n".join(told(refutation, fully=False)[:2]))
             refuted.add_note(f"{_DUMP}{error}")
@@ -125,7 +125,7 @@ def _true(theorem: Theorem, fact: Formula) -> bool:
     return Search(theorem.kinds, Wrong("", (fact,), theorem.conditions)).small(total=True) is None
 
 
-def check_examples(theorem: Theorem, count: int | None = None) -> Counts:
+def check_examples(theorem: Theorem, count: int = EXAMPLES) -> Counts:
     """The claim is true at exact models of its hypotheses, and in floats within the error bound.
 
     Raises:
@@ -133,7 +133,7 @@ def check_examples(theorem: Theorem, count: int | None = None) -> Counts:
         CheckError: If there are too few models, or if term and library differ.
     """
     try:
-        return _examples(theorem, count or EXAMPLES)
+        return _examples(theorem, count)
     except (AssertionError, CheckError) as error:
         smallest = _smallest(theorem, error)
         if smallest is error:
@@ -146,7 +146,7 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
     if not hasattr(error, "__notes__"):
         return error
     tries: list[Callable[[], object]]
-    tries = [partial(_examples, theorem, 8 * EXAMPLES, st.just(d)) for d in SMALL]
+    tries = [partial(_examples, theorem, MORE, st.just(d)) for d in SMALL]
     if (small := smallest_model(theorem)) is not None:
         d, values = small
         tries.insert(0, partial(_at, theorem, values, d, partial(_true_exactly, theorem, values, d, Counts())))

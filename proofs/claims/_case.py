@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
-from lngeom.carriers import Enclosure, Interval, UndecidedError
+from lngeom.carriers import Enclosure, Interval, UndecidedError, stands
 from lngeom.errors import InputError
-from lngeom.kernel import text, vector
+from lngeom.kernel import decided, text, vector
 from lngeom.theorems import CheckError
 
 from .._registry import find
@@ -211,31 +211,25 @@ def _pairs(a: Number, b: Number) -> list[tuple[Interval, Interval]]:
     return list(zip(*stretched, strict=True))
 
 
-_CERTAIN: dict[Relation, Callable[[Interval, Interval], bool]] = {
-    "=": Interval.certainly_equal,
-    "≠": Interval.certainly_different,
-    "<": Interval.certainly_less,
-    "≤": Interval.certainly_at_most,
-    ">": lambda a, b: b.certainly_less(a),
-    "≥": lambda a, b: b.certainly_at_most(a),
-}
+_SIGNS: dict[Relation, str] = {"=": "=", "<": ">", "≤": ">=", ">": ">", "≥": ">="}
+"""The relation to 0 of the difference of the sides, the one said to be larger first."""
 _NEGATED: dict[Relation, Relation] = {"=": "≠", "≠": "=", "<": "≥", "≤": ">", ">": "≤", "≥": "<"}
 _CROSSED = _NEGATED | {"<": "≮", "≤": "≰", ">": "≯", "≥": "≱"}
 
 
 def decide(a: Number, relation: Relation, b: Number) -> bool | None:
     """Whether a REL b, for numbers or in every component (``≠``: in one of them); None if not certain."""
-    pairs = _pairs(a, b)
-    every, some = (any, all) if relation == "≠" else (all, any)
-    if every(_CERTAIN[relation](p, q) for p, q in pairs):
-        return True
-    return False if some(_CERTAIN[_NEGATED[relation]](p, q) for p, q in pairs) else None
+    if relation == "≠":
+        equal = decide(a, "=", b)
+        return None if equal is None else not equal
+    larger, smaller = (b, a) if relation in ("<", "≤") else (a, b)
+    return decided([p - q for p, q in _pairs(larger, smaller)], _SIGNS[relation])
 
 
 def agree(a: Number, b: Number) -> bool:
     """Whether narrow enclosures overlap in every component, as those of equal numbers do."""
     return all(
-        not p.certainly_different(q) and p.width + q.width <= AGREEMENT * max(p.magnitude, q.magnitude, Fraction(1))
+        stands(p - q, "=") is not False and (p - q).width <= AGREEMENT * max(p.magnitude, q.magnitude, Fraction(1))
         for p, q in _pairs(a, b)
     )
 

@@ -1,6 +1,7 @@
 """A file is a certificate only if everything in it is of its form and its proof holds; Coq is given nothing else."""
 
 import copy
+import functools
 import json
 import random
 import re
@@ -21,16 +22,21 @@ FORGED = '[:: ]. Axiom cheat : forall P : Prop, P. Redirect "written" Print nat.
 JUNK = (None, True, False, -1, 0, 1, 3, 10**9, 10**4000, 0.5, float("nan"), "", "x", "x'", "_", FORGED, "\ud800", "é",
         "\x1b[2J", "=", ">", "v", "+", "trace", "combine", [], [0], [[0]], ["v", FORGED], ["q", FORGED, 1],
         ["^", 0, FORGED], {}, {"rule": "assume"})  # fmt: skip
-EDITS = 400
+EDITS = 200
 SENTENCES = {"Definition", "Lemma", "Proof", "vm_cast_no_check", "Qed", "Theorem", "cbv", "Qed."}
 """How each sentence begins that Coq is given."""
 
 Run = Callable[[str], tuple[int, str, str]]
 
 
+@functools.cache
+def written(id: str) -> str:
+    return json.dumps(find(id).certificates()[-1])
+
+
 def certificate(id: str) -> Any:
     """A certificate as it is read from a file."""
-    return json.loads(json.dumps(find(id).certificates()[-1]))
+    return json.loads(written(id))
 
 
 def signed(data: Any) -> Any:
@@ -107,7 +113,7 @@ def test_an_edited_file_is_told_in_one_line_or_proves_what_it_states(verify: Run
             assert data["id"] in out
             sentences = re.split(r"\.\s+", source(data).strip())
             assert {sentence.partition(" ")[0] for sentence in sentences} == SENTENCES
-    assert min(codes.count(code) for code in (0, 1, 2)) >= 10
+    assert min(codes.count(code) for code in (0, 1, 2)) >= 5
 
 
 def forged(change: Callable[[Any], object]) -> str:

@@ -40,15 +40,12 @@ def checker(compiled: Callable[[Library], Path]) -> Path:
     return compiled(_verify._COQ)
 
 
-def test_certificates_are_replayed(checker: Path) -> None:
-    replay([find(id).certificates()[-1] for id in IDS], checker, "Accepted")
-    assert (checker / "Accepted.vo").exists()
-
-
-def test_any_id_and_name_is_one_in_coq(checker: Path) -> None:
+def test_certificates_of_any_id_and_name_are_replayed(checker: Path) -> None:
     text = json.dumps(find("epsilon.interior").certificates()[-1])
     given = (("0.1", "x"), ("_._", "Theorem"), ("a.b", "mod"), ("a.b", "eq_out"), ("a.b_steps", "forall"))
-    replay([json.loads(text.replace('"eps"', f'"{name}"')) | {"id": id} for id, name in given], checker, "Named")
+    named = [json.loads(text.replace('"eps"', f'"{name}"')) | {"id": id} for id, name in given]
+    replay([*(find(id).certificates()[-1] for id in IDS), *named], checker, "Accepted")
+    assert (checker / "Accepted.vo").exists()
 
 
 def tampered(kind: str) -> ProofCertificate:
@@ -82,24 +79,13 @@ def test_a_refusal_names_the_certificate(checker: Path) -> None:
         replay([find("projection.idempotent").certificates()[-1], data], checker, "Refused")
 
 
-def test_a_file_is_told_by_what_it_states(checker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "given.json"
-    file.write_text(json.dumps(find("projection.fixes_hyperplane").certificates()), encoding="utf-8")
-    assert main(["verify", str(file), "--keep", str(checker)]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "projection.fixes_hyperplane: x − mean(x) = x, if S(1·x) = 0"
-    assert told[1].startswith("  title, as it says: Vectors orthogonal to")
-    assert told[-1].endswith("axioms: none")
-
-
-@pytest.mark.parametrize("assumed", ["Axiom wrong : False.", "Theorem wrong : False. Admitted."])
 def test_what_rests_on_an_axiom_is_a_fault(
-    assumed: str, checker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also of a single file, whatever the translation does."""
-    file = tmp_path / "given.json"
+    file, wrong = tmp_path / "given.json", "Theorem wrong : False. Admitted."
     file.write_text(json.dumps(find("projection.idempotent").certificates()), encoding="utf-8")
-    monkeypatch.setattr(_verify, "source", lambda data: f"{assumed} Definition projection__idempotent := wrong.\n")
+    monkeypatch.setattr(_verify, "source", lambda data: f"{wrong} Definition projection__idempotent := wrong.\n")
     assert main(["verify", str(file), "--keep", str(checker)]) == 1
     assert "rests on an axiom" in capsys.readouterr().err
 
@@ -159,11 +145,18 @@ def test_radius(x: Vector):
 """
 
 
-def test_a_theorem_of_one_s_own_is_replayed(checker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "own_radius.py"
-    file.write_text(OWN, encoding="utf-8")
-    assert main(["verify", str(file), "--keep", str(checker)]) == 0
-    assert "\n1 certificates replayed in Coq" in capsys.readouterr().out
+def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_they_state(
+    checker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, own = tmp_path / "given.json", tmp_path / "own_radius.py"
+    file.write_text(json.dumps(find("projection.fixes_hyperplane").certificates()), encoding="utf-8")
+    own.write_text(OWN, encoding="utf-8")
+    assert main(["verify", str(file), str(own), "--keep", str(checker)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "projection.fixes_hyperplane: x − mean(x) = x, if S(1·x) = 0"
+    assert told[1].startswith("  title, as it says: Vectors orthogonal to")
+    assert told[-1].startswith("2 certificates replayed in Coq")
+    assert told[-1].endswith("axioms: none")
     assert "Theorem own_radius__radius (R : rcfType)" in (checker / "Replay.v").read_text(encoding="utf-8")
 
 
