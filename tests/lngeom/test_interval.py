@@ -94,6 +94,6 @@ def test_what_has_no_answer_is_refused() -> None:
     for ask in (Interval(-1, 4).sqrt, lambda: Interval(1) == 1):
         with pytest.raises(UndecidedError, match="may be"):
             ask()
-    for operation in (operator.add, operator.sub, operator.mul, operator.truediv, operator.lt):
+    for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
         with pytest.raises(TypeError):
             operation(Interval(1), "2")
