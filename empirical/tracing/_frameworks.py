@@ -49,8 +49,10 @@ def _numpy(values: np.ndarray, dtype: str, device: str | None) -> np.ndarray:
 
 def _torch(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     torch = importlib.import_module("torch")
-    # A copy of a view would keep its strides: what is made lies in the order of its axes.
-    return torch.tensor(np.ascontiguousarray(values), dtype=torch.float64).to(getattr(torch, dtype)).to(device or "cpu")
+    with np.errstate(over="ignore"):
+        # A copy in the order of its axes; PyTorch, too, rounds float64 to a half format by way of float32.
+        copy = np.array(values, dtype if dtype in ("float32", "float64") else "float32", order="C")
+    return torch.from_numpy(copy).to(getattr(torch, dtype)).to(device or "cpu")
 
 
 def _jax(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:

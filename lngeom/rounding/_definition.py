@@ -166,6 +166,9 @@ def _finite(values: Reals) -> Reals:
 
 def rounded(x: Reals, dtype: str) -> Reals:
     """`x` rounded to the nearest number of the format, ties to even."""
+    if dtype in ("float32", "float64"):
+        with numpy.errstate(over="ignore"):
+            return numpy.asarray(x).astype(dtype).astype(REAL)
     form = FORMATS[dtype]
     exponent = numpy.maximum(numpy.frexp(x)[1], form.low + 1)
     unit = numpy.ldexp(REAL(1), exponent - form.bits)
