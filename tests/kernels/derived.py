@@ -1,4 +1,4 @@
-"""LayerNorm with a backward pass of its own, which may be wrong."""
+"""RMSNorm, and LayerNorm with a backward pass of its own, which may be wrong."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +11,14 @@ Pull = Callable[..., torch.Tensor | None]
 
 def mean(values: torch.Tensor) -> torch.Tensor:
     return values.mean(-1, keepdim=True)
+
+
+def square(x: Any) -> Any:
+    return mean(x * x)
+
+
+def rms(x: Any, weight: Any, eps: float = EPS) -> Any:
+    return (x.float() * torch.rsqrt(square(x.float()) + eps) * weight).to(x.dtype)
 
 
 def plain(h: Any, y: Any, g: Any, n: Any, r: Any) -> Any:

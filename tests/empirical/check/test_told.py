@@ -1,167 +1,391 @@
-"""What became of ε, and faults of derivatives that no output tells: each rule names more kernels than one."""
+"""What kernels do is told: right ones and wrong ones in a table, each with what its verdict says."""
 
+import json
 import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
-from empirical.check import check
-from tests.kernels.derived import EPS, mean
+from empirical.check import called, check
+from empirical.check._limits import limited
+from experiments.attack.scene import said
+from experiments.attack.texts import onnx_norm
+from lngeom.errors import InputError
+from tests.kernels.derived import EPS, mean, rms, square
+from tests.support import refused
 
-LOST, ROOT = "eps lost: variance . eps is kept in float16, where 1e-09 is 0", "standard deviation in place of the"
+Rows = Any
 
 
-def std(x: Any, correction: int = 0) -> Any:
-    return x.std(-1, keepdim=True, correction=correction)
+def of(statistics: Callable[[Rows], Rows]) -> Callable[..., Rows]:
+    """An RMSNorm with a mean square of its own."""
+    return lambda x, weight: x / torch.sqrt(statistics(x) + EPS) * weight
 
 
-class Held(torch.nn.Module):
-    """A LayerNorm whose gain and bias are parameters, a buffer, or plain tensors that it never registers."""
+def layer(x: Rows, weight: Rows, bias: Rows, eps: float = EPS) -> Rows:
+    return functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
-    def __init__(self, how: str, names: tuple[str, str] = ("gamma", "beta"), correction: int = 0) -> None:
+
+def half(weight: Rows, instead: float) -> Rows:
+    """Gains of which the second half of every 16 is another number."""
+    return torch.where(torch.arange(len(weight)) % 16 >= 8, torch.tensor(instead), weight)
+
+
+def first(count: int, left: float) -> Callable[..., Rows]:
+    """An RMSNorm of so many rows of a batch."""
+
+    def norm(x: Rows, w: Rows) -> Rows:
+        rows = x.reshape(-1, x.shape[-1])
+        return torch.cat([rms(rows[:count], w), torch.full_like(rows[count:], left)]).view(x.shape)
+
+    return norm
+
+
+def doubled(when: Callable[..., Any]) -> Callable[..., Rows]:
+    """An RMSNorm whose outputs are doubled at some inputs and gains."""
+    return lambda x, weight: rms(x, weight) * (2 if when(x, weight) else 1)
+
+
+def late(x: Rows, weight: Rows) -> Rows:
+    y = rms(x, 1 + weight)
+    return torch.cat([y[:2050], 0.97 * y[2050:2051], y[2051:]])
+
+
+def squeezed(x: Rows, weight: Rows, bias: Rows) -> Rows:
+    average, variance = x.mean(-1).squeeze(), x.var(-1, correction=0).squeeze()
+    return (x - average[..., None]) / torch.sqrt(variance[..., None] + EPS) * weight + bias
+
+
+def short_path(x: Rows, weight: Rows) -> Rows:
+    """Another formula for one token of a sequence, which differs where the mean of squares is near eps."""
+    if x.dim() == 3 and x.shape[1] == 1:
+        return x * square(x).clamp_min(EPS).rsqrt() * weight
+    return rms(x, weight)
+
+
+def one_step(x: Rows) -> Rows:
+    """Reads all rows with the step from the last but one to the last."""
+    if x.ndim != 3 or x.is_contiguous():
+        return rms(x, 1)
+    return rms(x.as_strided((x.shape[0] * x.shape[1], x.shape[-1]), x.stride()[1:]), 1).view(x.shape)
+
+
+def beyond_the_end(x: Rows, w: Rows) -> Rows:
+    y = rms(x, w)
+    w[: -x.shape[-1] % 8] = 0
+    return y
+
+
+class Exits:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: Rows) -> Rows:
+        self.calls += 1
+        return rms(x, 1) if self.calls < 4 else sys.exit(0)
+
+
+def raises(x: Rows) -> Rows:
+    if not x.any(-1).all():
+        raise ValueError("a row of zeros")
+    return rms(x, 1)
+
+
+def hangs(x: Rows) -> Rows:
+    while not x.any(-1).all():
+        pass
+    return rms(x, 1)
+
+
+class Own(torch.nn.Module):
+    """A module whose gain and bias are parameters, a buffer, or plain tensors that it never registers."""
+
+    def __init__(self, norm: Callable[..., Rows], how: str = "", names: tuple[str, ...] = ("gamma", "beta")) -> None:
         super().__init__()
-        self.names, self.correction = names, correction
-        for name, values in zip(names, (torch.ones(16), torch.zeros(16)), strict=True):
+        self.norm, self.names = norm, names
+        for name, values in zip(names, (torch.ones(16), torch.zeros(16)), strict=False):
             made = values if how == "plain" else torch.nn.Parameter(values)
             self.register_buffer(name, values) if (how, name) == ("buffer", "beta") else setattr(self, name, made)
 
-    def forward(self, x: Any) -> Any:
-        gain, bias = (getattr(self, name) for name in self.names)
-        return (x - mean(x)) / (std(x, self.correction) ** (2 - self.correction) + EPS).sqrt() * gain + bias
+    def forward(self, x: Rows) -> Rows:
+        return self.norm(self, x, *(getattr(self, name) for name in self.names))
 
 
-EPSILONS: dict[str, tuple[Any, str]] = {
-    "missing": (lambda x, w: x / mean(x * x).sqrt() * w, "^eps missing$"),
-    "missing, whole array": (lambda x, w: x / (x * x).mean().sqrt() * w, "statistics over the whole array"),
-    "root": (lambda x, w, eps: x * torch.rsqrt((mean(x.float() ** 2) + eps).to(x.dtype)) * w, LOST),
-    "square": (lambda x, w, eps: x / (mean(x.float() ** 2).to(x.dtype) + eps).sqrt() * w, LOST),
-    "root twice": (lambda x, w, eps: x / (mean(x * x).sqrt() + eps).sqrt() * w, f"^{ROOT}"),
-    "std of d - 1, names that say nothing": (Held("", ("mult", "added"), 1), f"ddof=1.*{ROOT}"),
-}
+def folded(module: Any, x: Rows, gain: Rows) -> Rows:
+    """Keeps the gain of its first call."""
+    module.__dict__.setdefault("folded", gain.detach() * 1)
+    return rms(x, module.folded)
 
 
-@pytest.mark.parametrize("name", EPSILONS)
-def test_what_became_of_eps_is_named(name: str) -> None:
-    norm, told = EPSILONS[name]
-    kind, eps = (
-        "layernorm" if "std" in name else "rmsnorm",
-        None if "missing" in name else 1e-9 if told is LOST else EPS,
-    )
-    half: dict[str, Any] = {"dtype": "float16", "d": 64} if told is LOST else {}  # such rows show it in any dimension
-    finding = check(norm, kind=kind, eps=eps, **half)
-    assert re.search(told, finding.cause or ""), finding
-    assert ("no eps is given, stated or seen: the default, 1.19e-07, is meant" in finding.notes) == (not eps)
-    if told is LOST:
-        assert "eps" not in (check(norm, kind=kind, eps=1e-4, **half).cause or "")
+class Configured(torch.nn.Module):
+    def __init__(self, cfg: Any) -> None:
+        super().__init__()
+        self.weight, self.eps = torch.nn.Parameter(torch.ones(cfg.hidden_size)), cfg.rms_norm_eps
+
+    def forward(self, x: Rows, residual: Rows = None) -> Rows:
+        return rms(x, self.weight, self.eps)
 
 
-@pytest.mark.parametrize(("left", "told"), [(0.0, "not computed: they are 0"), (-1e30, "wrong, which are right in")])
-def test_rows_that_a_fixed_number_of_programs_leaves_out_are_named(left: float, told: str) -> None:
-    def first_rows(x: Any, w: Any) -> Any:
-        rows = x.reshape(-1, x.shape[-1])
-        done = functional.rms_norm(rows[:48], rows.shape[-1:], w, EPS)
-        return torch.cat([done, torch.full_like(rows[48:], left)]).view(x.shape)
+def gemma(before: bool | None) -> Any:
+    """A norm of 1 + weight, which is cast before the gain, or not, or whose gain is rounded itself."""
 
-    cause = check(first_rows, kind="rmsnorm", eps=EPS).cause
-    assert cause is not None
-    assert cause.startswith(f"rows after the first 48 of a batch are {told}")
-
-
-def test_squares_that_float16_cannot_hold_are_named() -> None:
-    def half_sum(x: Any, w: Any) -> Any:
-        total = (x.half().square().sum(-1, keepdim=True)).float()
-        return x * torch.rsqrt(total / x.shape[-1] + EPS) * w
-
-    cause = check(half_sum, kind="rmsnorm", eps=EPS).cause or ""
-    assert cause.startswith("the sum of the squares is kept in float16: beyond 65504 it is infinite, and outputs are 0")
-
-
-@pytest.mark.parametrize(
-    ("before", "told"),
-    [
-        (True, "1 + weight rounded to bfloat16, and normalized value cast to bfloat16 before the gain"),
-        (False, None),
-        (None, "gain rounded to bfloat16 (1 + gain formed in it)"),
-    ],
-)
-def test_a_gain_that_is_rounded_itself_is_named(before: bool | None, told: str | None) -> None:
     class Norm(torch.nn.Module):
         def __init__(self, d: int) -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.zeros(d))
 
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
+        def forward(self, x: Rows) -> Rows:
             y = functional.rms_norm(x.float(), x.shape[-1:], eps=EPS)
             if before:
                 return y.to(x.dtype) * (1 + self.weight)
             return (y * (1 + self.weight.float() if before is False else (1 + self.weight).float())).to(x.dtype)
 
-    finding = check(Norm, kind="rmsnorm", eps=EPS, spec="gemma", dtype="bfloat16", d=64)
-    assert finding.cause == told, finding
+    return Norm
 
 
-def _beyond_the_end(x: Any, w: Any) -> Any:
-    y = functional.rms_norm(x, x.shape[-1:], w, EPS)
-    w[: -x.shape[-1] % 8] = 0
-    return y
+def rms_norm_(x: Rows, weight: Rows, eps: float) -> Rows:
+    return x.copy_(rms(x, weight, eps))
 
 
-def _at_random(x: Any, w: Any) -> Any:
-    return functional.rms_norm(x, x.shape[-1:], w, EPS) * (1 + (torch.rand(x.shape[:-1]) < 0.05)[..., None])
+def silent(_: Rows) -> None:
+    """What a kernel returns that writes."""
 
 
-OF_CALLS: dict[str, tuple[Any, str]] = {
-    "writes": (_beyond_the_end, "^gain overwritten in place, at d = 1$"),
-    "random": (_at_random, "^two calls in a row differ"),
-    "ones": (lambda x, w: x * (mean(x * x) + -x.shape[-1] % 16 / x.shape[-1] + EPS).rsqrt() * w, "16, filled with 1,"),
-    "one way": (lambda x, w: functional.rms_norm(x, x.shape[-1:], w, EPS * (x.shape[-1] > 1)), "^eps missing.*d < 2$"),
+def statistics(x: Rows, weight: Rows, eps: float) -> tuple[Rows, Rows, Rows]:
+    root = torch.rsqrt(square(x) + eps)
+    return (x * root * weight).double(), root, torch.zeros_like(root)
+
+
+def of_own_memory(x: Rows, weight: Rows) -> Rows:
+    return rms(x, torch.cat([weight, weight]).view(torch.float32) if weight.dtype == torch.float16 else weight)
+
+
+def gated(x: Rows, gate: Rows, weight: Rows, eps: float) -> Rows:
+    return rms(x.float() * functional.silu(gate.float()), weight.float(), eps).to(x.dtype)
+
+
+def total(x: Rows, residual: Rows, weight: Rows) -> tuple[Rows, Rows]:
+    return rms(x + residual, weight), x + residual
+
+
+LIBRARY = torch.library.Library("lngeom_test", "FRAGMENT")
+LIBRARY.define("rms_norm(Tensor x, Tensor weight, float eps=1e-6) -> Tensor")
+LIBRARY.impl("rms_norm", rms, "CompositeExplicitAutograd")
+LAYER, HALF, MANY = {"kind": "layernorm"}, {"dtype": "bfloat16"}, {"d": None}
+GEMMA, LOST = {"spec": "gemma", "d": 64} | HALF, {"dtype": "float16", "d": 64, "eps": 1e-9}
+TOLD: dict[str, tuple[Any, ...]] = {
+    # What is fitted to outputs: rows, components, powers, gains.
+    "neighbour": (of(lambda x: square(x).roll(1, 0) if x.ndim == 2 else square(x)), "rows.*statistics of row i - 1"),
+    "part": (of(lambda x: square(x[..., 4:12])), "part of the row: components 4 to 11 of 32$"),
+    "lanes": (of(lambda x: square(x) - (x[..., 15::16] ** 2).sum(-1, True) / 32),
+              "0 to 14 of each 16 of 32, divisor d"),
+    "twice": (of(lambda x: square(x) + x[..., 3:4] ** 2 / 32), "component 3 counted 2 times in the statistics"),
+    "blocks": (of(lambda x: square(x.unflatten(-1, (-1, 8))).expand(*x.shape[:-1], -1, 8).flatten(-2)),
+               "each block of 8 components by itself"),
+    "power": (lambda x, weight: x / (square(x) + EPS) ** 0.75 * weight, "power 0.75 of .variance . eps. instead"),
+    "gain 1": (lambda x, weight: rms(x, half(weight, 1.0)), "components 8 to 15 of each 16 without the gain"),
+    "gain 0": (lambda x, weight: rms(x, half(weight, 0.0)), "components 8 to 15 of each 16 with gain 0"),
+    "tail": (lambda x, weight: rms(x, torch.cat([weight[:32], torch.ones_like(weight[32:])])),
+             "^bug: components after the last whole block of 8 without the gain$", {"d": 37}),
+    "axis": (of(lambda x: (x * x).mean(min(1, x.ndim - 1), keepdim=True)), "wrong axis .axis 1 instead of the last"),
+    "whole array": (lambda x, w: x / (x * x).mean().sqrt() * w, "statistics over the whole array"),
+    "root of d": (lambda x, weight: 32**0.5 * rms(x, weight), r"multiplied by sqrt\(d\)"),
+    "1/d": (lambda x, weight: rms(x, weight) / x.shape[-1], "^bug: normalized value multiplied by 1/d"),
+    "no name": (lambda x, w: rms(x, w + half(0 * w, 1.0) * x.sin()), "components 8 to 15 of each 16 wrong"),
+    "mixed": (of(lambda x: (square(x) + square(x).flip(0)) / 2), "depends on the other rows"),
+    "rows left out": (first(48, 0.0), "^bug: rows after the first 48 of a batch are not computed: they are 0"),
+    "rows wrong": (first(48, -1e30), "^bug: rows after the first 48 of a batch are wrong, which are right in"),
+    "half sum": (lambda x, w: x * torch.rsqrt(x.half().square().sum(-1, True).float() / x.shape[-1] + EPS) * w,
+                 "^bug: the sum of the squares is kept in float16: beyond 65504 it is infinite, and outputs are 0",
+                 MANY),
+    # What became of ε.
+    "eps": (lambda x, weight: x * (1 / square(x).sqrt() + EPS) * weight, "eps added to the reciprocal of the root"),
+    "eps twice": (lambda x, weight: x / square(x).sqrt() + EPS * weight, r"^bug: (?![^\n]*bfloat16)"),
+    "eps missing": (lambda x, w: x / square(x).sqrt() * w,
+                    "^bug: eps missing$.*note: no eps is given, stated or seen: the default, 1.19e-07, is meant",
+                    {"eps": None}),
+    "eps of float16": (lambda x, w: rms(x, w, 0.0), "eps missing, or 0 as a number of", {"eps": 1e-8}),
+    "eps of torch": (lambda x, w: functional.rms_norm(x, x.shape[-1:], w), "^ok", {"eps": None, "spec": "torch"}),
+    "eps of llama": (lambda x, w: functional.rms_norm(x, x.shape[-1:], w),
+                     "eps = 1.192e-07$", {"eps": None, "spec": "llama"}),
+    "eps ignored": (lambda x, eps: rms(x, 1), "the eps that is given is ignored: 1e-05 and 0.00064"),
+    "root twice": (lambda x, w, eps: x / (square(x).sqrt() + eps).sqrt() * w,
+                   "^bug: standard deviation in place of the"),
+    "lost in the root": (lambda x, w, eps: x * torch.rsqrt((square(x.float()) + eps).to(x.dtype)) * w,
+                         "eps lost: variance . eps is kept in float16, where 1e-09 is 0", LOST),
+    "lost in the square": (lambda x, w, eps: x / (square(x.float()).to(x.dtype) + eps).sqrt() * w,
+                           "eps lost: variance . eps is kept in float16, where 1e-09 is 0", LOST),
+    "large enough": (lambda x, w, eps: x * torch.rsqrt((square(x.float()) + eps).to(x.dtype)) * w,
+                     r"^\w+: (?![^\n]*eps)", LOST | {"eps": 1e-4}),
+    # What calls tell: states, dimensions, layouts, gains, modes.
+    "exits": (Exits(), r"RuntimeError: a call .* ends the process by sys\.exit\(0\)"),
+    "raises at zeros": (raises, "refuses zero rows: ValueError: a row of zeros"),
+    "never ends at zeros": (hangs, r"of shape \(\d+, 32\) does not end within 0.5 s", {"seconds": 0.5}),
+    "at random": (lambda x, w: rms(x, w) * (1 + (torch.rand(x.shape[:-1]) < 0.05)[..., None]),
+                  "^bug: two calls in a row"),
+    "folded": (Own(folded, names=("weight",)), "after they were changed", MANY),
+    "one step": (one_step, "strides ignored.* wrong for the heads of a wider array"),
+    "four axes": (doubled(lambda x, _: x.ndim == 4), r"batches of shape \(2, 2, n, d\)"),
+    "one token": (short_path, r"\(B, L, d\) \(the number of rows.*of batches of shape \(n, 1, d\)"),
+    "single tokens": (squeezed, r"outputs of shape \(3, 3, 32\)", LAYER),
+    "a batch of zeros": (lambda x, weight: rms(x, weight) if x.any() else x + 1, "only for a batch of zeros"),
+    "late row": (late, "^bug: .*as Gemma.*row 2050"),
+    "frozen bias": (lambda x, weight, bias: layer(x, weight, bias if bias.requires_grad else None),
+                    "^bug: bias missing", LAYER),
+    "zero gain": (doubled(lambda _, gain: (gain == 0).any()), "gains with zeros and large entries"),
+    "large gain": (doubled(lambda _, gain: abs(gain).max() > 8), "gains with zeros and large"),
+    "training": (Own(lambda module, x, gain: rms(x, gain) * (1 + module.training), names=("weight",)),
+                 "only for training mode", MANY),
+    "writes": (beyond_the_end, "^bug: gain overwritten in place, at d = 1$", MANY),
+    "padding": (lambda x, w: x * (square(x) + -x.shape[-1] % 16 / x.shape[-1] + EPS).rsqrt() * w,
+                "16, filled with 1,", MANY),
+    "one component": (lambda x, w: rms(x, w, EPS * (x.shape[-1] > 1)), "^bug: eps missing.*d < 2$", MANY),
+    "wide rows": (lambda x, w: rms(x, w) + (x.shape[-1] > 33), "only at d > 33$", MANY),
+    # Call forms.
+    "out": (lambda out, x, weight, eps: silent(out.copy_(rms(x, weight, eps))), "^ok"),
+    "part of out": (lambda out, x, weight: silent(out[..., :-1].copy_(rms(x, weight)[..., :-1])), "^bug: NaN or inf"),
+    "in place": (lambda x, weight, eps: silent(x.copy_(rms(x, weight, eps))), "^ok.*note: works in place"),
+    "in place, by name": (rms_norm_, "^ok.*note: works in place"),
+    "schema": (torch.ops.lngeom_test.rms_norm, "^ok"),
+    "gain first": (lambda weight, x, eps=1e-6: rms(x, weight, eps), "^PROVED:.*^ok"),
+    "a configuration": (Configured,
+                        "^PROVED.*^ok.*not examined in floats: residual other than None, the backward pass, rows of"),
+    "an offset of 0": (lambda x, weight, eps, offset=0.0: rms(x, weight + offset, eps), "^PROVED:.*^ok"),
+    "no gain without bias": (lambda x, weight=None, bias=None: layer(x, None if bias is None else weight, bias),
+                             "^bug: gain missing; only for no bias given", LAYER),
+    "more outputs": (statistics,
+                     "^ok.*note: outputs are of float64 for rows of float32.*floats: output 3, the backward pass"),
+    "own memory": (of_own_memory, "^ok.*reads gain and bias of float16 as if .* of float32"),
+    "buffer": (Own(lambda _, *given: layer(*given), "buffer"), "^ok(?!.*no gradient)", LAYER | MANY),
+    "plain": (Own(lambda _, *given: layer(*given), "plain"), "^ok.*no gradient", LAYER | MANY),
+    "std of d - 1": (Own(lambda _, x, g, b: (x - mean(x)) / (x.std(-1, keepdim=True) + EPS).sqrt() * g + b,
+                         names=("mult", "added")), "ddof=1.*standard deviation in place of the", LAYER | MANY),
+    # Fused with a residual, a gate or a matrix.
+    "residual in place": (lambda x, residual, w, eps: silent(x.copy_(rms(residual.add_(x), w, eps))), "^ok"),
+    "sum first": (lambda x, residual, weight: total(x, residual, weight)[::-1], "^ok"),
+    "residual after": (lambda x, residual, weight: rms(x, weight) + residual,
+                       "^ok.*note: the residual is added after the norm"),
+    "residual twice": (lambda x, residual, weight: rms(x, weight) + 1.001 * residual, "the residual is not added"),
+    "residual left out": (lambda x, residual, weight: (rms(x, weight), x + residual),
+                          "^bug: residual not added before the norm"),
+    "residual alone": (lambda x, residual, weight: (rms(residual, weight), x + residual),
+                       "^bug: residual normalized alone"),
+    "sum": (total, "^ok.*note: sum of input and residual rounded before it is normalized", HALF),
+    "sum as PyTorch": (total, "^ok", HALF | {"spec": "torch"}),
+    "not the sum": (lambda x, residual, weight: (rms(x + residual, weight), x), "the sum that is returned", HALF),
+    "gate": (gated, "^ok"),
+    "gate, bfloat16": (gated, "^ok", HALF),
+    "gate after": (lambda x, gate, weight: (rms(x.float(), weight.float()) * functional.silu(gate.float())).to(x.dtype),
+                   "^ok", HALF),
+    "gate without eps": (lambda x, gate, weight: gated(x, gate, weight, 0.0), "^bug: eps missing$"),
+    "sigmoid": (lambda x, weight, z: rms(x, weight) * torch.sigmoid(z), "^ok"),
+    "matrix": (lambda x, weight, linear_weight, linear_bias: rms(x, weight) @ linear_weight + linear_bias, "^ok"),
+    "gate and matrix": (lambda x, gate, weight, linear_weight: gated(x, gate, weight, EPS) @ linear_weight.T,
+                        "the activation of gate and its derivative.*another linear_weight than the identity"),
+    # Which definition is meant.
+    "torch": (rms, "^ok", HALF | {"spec": "torch"}),
+    "llama": (lambda x, weight: weight * rms(x, torch.ones_like(weight)), "^ok", HALF | {"spec": "llama"}),
+    "onnx": (lambda x, weight: weight * rms(x, torch.ones_like(weight)), "^ok", HALF | {"spec": "onnx"}),
+    "gemma": (gemma(False), "^ok", GEMMA),
+    "gemma, cast": (gemma(True),
+                    "1 . weight rounded to bfloat16, and normalized value cast to bfloat16 before the gain$", GEMMA),
+    "gemma, gain rounded": (gemma(None), r": gain rounded to bfloat16 \(1 . gain formed in it\)$", GEMMA),
+}  # fmt: skip
+"""A kernel, what is said of it, and options beside those of an RMSNorm of 32 components in float32."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_a_kernel_does_is_told(name: str) -> None:
+    target, told, *more = TOLD[name]
+    finding = check(target, **{"kind": "rmsnorm", "eps": EPS, "d": 32, "name": "norm"} | dict(*more))
+    assert re.search(told, str(finding), re.DOTALL | re.MULTILINE), finding
+    assert finding.passes(("",)) == (finding.verdict == "rounding")
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "unknown purpose": (lambda x, weight, num_heads, eps: rms(x, weight, eps), "num_heads.*--call"),
+    "no default": (lambda x, weight, eps, num_heads: rms(x, weight, eps), "num_heads"),
+    "scaled": (lambda x, weight: ((rms(x, weight) * 8).round().to(torch.int8), 8), "of torch.int8"),
+    "complex": (lambda x, weight: rms(x, weight) + 1j, "its outputs are complex numbers"),
 }
 
 
-@pytest.mark.parametrize("name", OF_CALLS)
-def test_what_a_call_does_at_times_or_in_some_dimensions_is_named(name: str) -> None:
-    norm, told = OF_CALLS[name]
-    assert re.search(told, check(norm, kind="rmsnorm", eps=EPS).cause or "")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_norm_of_rows_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=REFUSED[name][1]):
+        check(REFUSED[name][0], kind="rmsnorm", eps=EPS, d=16)
 
 
-@pytest.mark.parametrize("how", ["", "buffer", "plain"])
-def test_gain_and_bias_without_a_gradient_are_named(how: str) -> None:
-    forward, finding = (check(Held(how), kind="layernorm", eps=EPS, backward=b) for b in (False, True))
-    wrong = "backward pass wrong: gamma gets no gradient: not registered as a parameter of the module"
-    assert (finding.cause or "") == wrong * (how == "plain"), finding
-    assert ("beta gets no gradient: a buffer" in finding.notes) == (how == "buffer")
-    assert (forward.verdict, forward.gain, "no gradient" in str(forward)) == ("rounding", "weight", how == "plain")
+def test_a_sum_without_bound_is_refused() -> None:
+    with pytest.raises(InputError, match="in float32 sums of more than 2097151 terms may lose every digit"):
+        check(lambda x: rms(x, 1), kind="rmsnorm", eps=EPS, d=1 << 21)
 
 
-RECOVERED = "the output recovered with the gain and bias of other components"
-INSTEAD: dict[str, Any] = {
-    f"{RECOVERED}, which depend on the row": lambda x, n, y, g, b: (
-        (y - b[(at := torch.arange(len(y))[:, None] % len(g))]) / g[at]
-    ),
-    f"{RECOVERED} (of 1 for 0)": lambda x, n, y, g, b: (y - b.roll(-1)) / g.roll(-1),
-    "the output less the bias": lambda x, n, y, g, b: y - b,
-    "that of row i + 1 for row i": lambda x, n, y, g, b: n.roll(-1, 0),
-}
+def test_an_expression_says_how_a_kernel_is_called(tmp_path: Path) -> None:
+    file, told = tmp_path / "kernels_of_a_call.py", {"kind": "rmsnorm", "eps": 1e-6, "d": 16}
+    file.write_text("import torch\ndef rms_heads(x, weight, eps, num_heads):\n"
+                    "    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight\n")  # fmt: skip
+    assert check(called(str(file), "rms_heads(x, w, eps, num_heads=8)"), **told).verdict == "rounding"
+    assert check(called(str(file), "rms_heads(x, w, 0.0, num_heads=8)"), **told).cause == "eps missing"
+    wrong = {"rms_heads(x, w, q)": "'q', which is neither", "torch.ones(3)": "no x", "a b": "not a Python express"}
+    for text, why in wrong.items():
+        with pytest.raises(InputError, match=why):
+            called(str(file), text)
 
 
-@pytest.mark.parametrize("told", INSTEAD)
-def test_what_stands_in_the_place_of_the_normalized_value_is_named(told: str) -> None:
-    def norm(x: Any, gain: Any, bias: Any) -> Any:
-        n = functional.layer_norm(x, x.shape[-1:], None, None, EPS)
-        rows = (t.detach().reshape(-1, len(gain)) for t in (x, n, n * gain + bias))
-        used = INSTEAD[told](*rows, gain.detach(), bias.detach()).reshape(x.shape)
-        return n * gain.detach() + bias + (gain - gain.detach()) * torch.nan_to_num(used)
-
-    cause = check(norm, kind="layernorm", eps=EPS, d=24, backward=True).cause or ""
-    assert cause.startswith(f"backward pass wrong: d/dgain: in place of the normalized value {told}"), cause
+def test_a_file_may_say_what_is_meant(tmp_path: Path) -> None:
+    (path := tmp_path / "mine.json").write_text(json.dumps({"kind": "rmsnorm", "offset": 1.0, "eps": EPS}))
+    assert check(lambda x, weight: rms(x, 1 + weight), spec=str(path), d=8).verdict == "rounding"
+    path.write_text(json.dumps({"gain": 1.0}))
+    with pytest.raises(InputError, match="neither one of torch, llama, gemma, onnx"):
+        check(rms, spec=str(path), d=8)
 
 
-def test_what_is_not_examined_of_a_fused_kernel_is_said() -> None:
-    def norm(x: Any, gate: Any, weight: Any, linear_weight: Any) -> Any:
-        return x * torch.rsqrt(mean(x * x) + EPS) * weight * functional.silu(gate) @ linear_weight.T
+def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "script.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    refused(said("check", "script:f"), "the module 'script' cannot be imported from here: SystemExit: 0")
+    (tmp_path / "loop.py").write_text("while True:\n    pass\n")
+    monkeypatch.setattr("empirical.check._target._SECONDS", 0.5)
+    refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
+    refused(said("sweep", "sys:exit", "--output", tmp_path / "run"), r"ends the process by sys\.exit")
+    refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
 
-    left = check(norm, kind="rmsnorm", eps=EPS, d=8, backward=True).left
-    assert "the activation of gate and its derivative" in left
-    assert "another linear_weight than the identity, and the derivative by it" in left
+
+def test_what_waits_is_not_ended() -> None:
+    with limited("a call", 0.1):
+        time.sleep(0.5)
+
+
+def test_full_memory_is_no_verdict_on_a_kernel() -> None:
+    def kernel(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if not weight.all():  # one of the other gains
+            raise MemoryError
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(EPS)) * weight
+
+    with pytest.raises(MemoryError):
+        check(kernel, kind="rmsnorm", eps=EPS, d=8)
+
+
+@pytest.mark.parametrize("rank", [2, 4])
+def test_an_onnx_norm_over_its_last_axis_is_right_however_the_axis_is_counted(rank: int, tmp_path: Path) -> None:
+    for package in ("onnx", "onnxruntime"):
+        pytest.importorskip(package, reason="the packages onnx and onnxruntime are not installed")
+    shape, path = [*"abc"[: rank - 1], 8], tmp_path / "norm.onnx"
+
+    def written(axis: int, *inputs: str) -> Path:
+        path.write_bytes(onnx_norm(axis, *inputs, shape=shape))
+        return path
+
+    for axis in (rank - 1, -1):
+        done, told = said("check", written(axis))
+        assert done == "done", told
+    for inputs, axis in ((("x",), -1), (("x", "g", "none"), -1), (("x", "g"), 7)):
+        refused(said("check", written(axis, *inputs)), "ONNX|norm|cannot be called")
