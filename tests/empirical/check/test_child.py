@@ -1,6 +1,7 @@
 """Compiled kernels that take their process down: the verdict stays, with a script that ends alike."""
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -40,38 +41,33 @@ def leaking(x, eps): return call(x, eps, 3)
 """
 
 
+def _run(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "lngeom", "check", "--kind", "rmsnorm", "--eps", "1e-6", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+
+
 @pytest.mark.skipif(sys.platform != "linux" or shutil.which("cc") is None, reason="needs Linux and a compiler of C")
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("good", "ok: within rounding"),
-        ("outside", "bug: a call with x of shape (52, 100) ends the process by signal 11 (SIGSEGV)"),
-        ("endless", "bug: a call with x of shape (52, 5) does not end, and does not return to Python"),
-        ("leaking", "bug: memory leak: every call keeps about as much memory as it returns"),
-    ],
-)
-def test_a_kernel_that_takes_its_process_down_gets_a_verdict(
-    name: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("rms.c").write_text(SOURCE)
-    Path("kernels.py").write_text(KERNELS)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", "rms.so", "rms.c", "-lm"], check=True)
-    asked = f"check kernels:{name} --kind rmsnorm --eps 1e-6 --seconds 1".split()
-    script = [] if name == "good" else ["--reproducer", "script.py"]
-    done = subprocess.run([sys.executable, "-m", "lngeom", *asked, *script], capture_output=True, text=True)
-    assert told in done.stdout, done
-    assert done.returncode == (name != "good")
-    if not script:
-        return
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (2, 2) if name == "endless" else (5, 5))
-
-    ran = subprocess.run(["env", "PYTHONPATH=.", sys.executable, "script.py"], capture_output=True, preexec_fn=limit)
+def test_a_kernel_that_takes_its_process_down_gets_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "rms.c").write_text(SOURCE)
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "rms.so", "rms.c", "-lm"], check=True, cwd=tmp_path)
+    names = [f"kernels:{name}" for name in ("good", "outside", "endless", "leaking")]
+    done = _run(tmp_path, *names, "--seconds", 0.1, "--json", "found.json")
+    good, outside, endless, leaking = json.loads((tmp_path / "found.json").read_text())["results"]
+    assert (done.returncode, good["verdict"]) == (1, "rounding"), done
+    for found, told in (
+        (outside, "a call with x of shape (52, 100) ends the process by signal 11 (SIGSEGV)"),
+        (endless, "a call with x of shape (52, 5) does not end, and does not return to Python"),
+        (leaking, "memory leak: every call keeps about as much memory as it returns"),
+    ):
+        assert (found["verdict"], found["cause"]) == ("bug", told)
+    assert endless["reproducer"]  # which ended alike
+    command, environment = [sys.executable, "-c"], {**os.environ, "PYTHONPATH": "."}
+    assert subprocess.run([*command, outside["reproducer"]], cwd=tmp_path, env=environment).returncode < 0
+    ran = subprocess.run([*command, leaking["reproducer"]], cwd=tmp_path, env=environment, capture_output=True)
     pages = [int(word) for word in ran.stdout.split()[::2]]
     # Eight times fifty outputs of 1 MiB; all but the first fifty are seen to come on top.
-    assert ran.returncode < 0 if name != "leaking" else (pages[-1] - pages[0]) * resource.getpagesize() > 300 << 20
+    assert (pages[-1] - pages[0]) * resource.getpagesize() > 300 << 20
 
 
 ENDS = """
@@ -84,33 +80,45 @@ def rms(x, eps):
 def leaves(x): sys.exit(0)
 def ends(x): os._exit(0)
 """
-OUTSIDE = "code of k.py:rms or of a definition ends the process"
+OUTSIDE = "code of {} or of a definition ends the process"
+FILES = {
+    "exit": ("os._exit(0)", "", f"{OUTSIDE} with exit code 0;"),
+    "kill": ("os.kill(os.getpid(), 40)", "", f"{OUTSIDE} by signal 40 (real-time);"),
+    "interrupt": ("raise KeyboardInterrupt", "", f"{OUTSIDE} by KeyboardInterrupt();"),
+    "own": ("class Own(BaseException): ...\nraise Own", "", f"{OUTSIDE} by Own();"),
+    "isfinite": ("np.isfinite = np.ones_like", "", "{} replaces numpy.isfinite, which judges outputs"),
+    "any": ("", "import builtins; builtins.any = all", "{} replaces builtins.any, which judges outputs"),
+    "call": ("", "os._exit(0)", "bug: a call with x of shape (3, 8) ends the process with exit code 0"),
+    "interrupted": ("", "raise KeyboardInterrupt", "a call with x of shape (3, 8) ends the process by Keyboard"),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+def test_a_file_decides_neither_the_verdict_nor_the_exit_code(tmp_path: Path) -> None:
+    for name, (first, inside, _) in FILES.items():
+        (tmp_path / f"{name}.py").write_text(ENDS.format(first, inside))
+    done = _run(tmp_path, *(f"{name}.py:rms" for name in FILES), "--d", 8)
+    assert done.returncode == 2, done
+    table = dict(line.split(maxsplit=2)[1:] for line in done.stdout.splitlines() if line.startswith("FAIL"))
+    for name, (*_, told) in FILES.items():
+        assert told.format(f"{name}.py:rms") in table[f"{name}.py:rms"]
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
 @pytest.mark.parametrize(
-    ("first", "inside", "more", "code", "told"),
+    ("first", "inside", "more", "told"),
     [
-        ("os._exit(0)", "", "", 2, f"{OUTSIDE} with exit code 0;"),
-        ("os.kill(os.getpid(), 40)", "", "", 2, f"{OUTSIDE} by signal 40 (real-time);"),
-        ("raise KeyboardInterrupt", "", "", 2, f"{OUTSIDE} by KeyboardInterrupt();"),
-        ("class Own(BaseException): ...\nraise Own", "", "", 2, f"{OUTSIDE} by Own();"),
-        ("np.isfinite = np.ones_like", "", "", 2, "k.py:rms replaces numpy.isfinite, which judges outputs"),
-        ("", "import builtins; builtins.any = all", "", 2, "k.py:rms replaces builtins.any, which judges outputs"),
-        ("", "os._exit(0)", "", 1, "bug: a call with x of shape (3, 8) ends the process with exit code 0"),
-        ("", "raise KeyboardInterrupt", "", 2, "a call with x of shape (3, 8) ends the process by KeyboardInterrupt()"),
-        ("", "", "--spec k.py:leaves", 2, "k.py:leaves has no value at a row of d = 8: RuntimeError: k.py:leaves ends"),
-        ("", "", "--spec k.py:ends", 2, f"{OUTSIDE} with exit code 0;"),
-        ("", "print(1); os.write(1, b'2')", "--json", 0, ""),
-        ("sys.stdout.close()", "", "--json", 0, ""),
+        ("", "", ("--spec", "k.py:leaves"), "k.py:leaves has no value at a row of d = 8: RuntimeError: k.py"),
+        ("", "", ("--spec", "k.py:ends"), f"{OUTSIDE.format('k.py:rms')} with exit code 0;"),
+        ("print(1); sys.stdout.close()", "os.write(1, b'2')", ("--json",), ""),
     ],
 )
-def test_a_file_decides_neither_the_exit_code_nor_what_stands_on_standard_output(
-    first: str, inside: str, more: str, code: int, told: str, tmp_path: Path
+def test_a_definition_does_not_either_and_json_stands_alone(
+    first: str, inside: str, more: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "k.py").write_text(ENDS.format(first, inside))
-    asked = f"-m lngeom check k.py:rms --kind rmsnorm --eps 1e-6 --d 8 {more}".split()
-    done = subprocess.run([sys.executable, *asked], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == code, done
-    assert json.loads(done.stdout)["passed"] if not told else told in (done.stdout if code == 1 else done.stderr)
-    assert done.stderr.count("\n") == (code == 2) or not code, done.stderr
+    done = _run(tmp_path, "k.py:rms", "--d", 8, *more)
+    assert done.returncode == 2 * bool(told), done
+    assert told in done.stderr
+    assert told or json.loads(done.stdout)["passed"]
