@@ -95,9 +95,9 @@ def used(instead_of: Callable[..., Rows]) -> Callable[..., Rows]:
     return norm
 
 
-def held(how: str) -> torch.nn.Module:
+def held(how: str) -> Any:
     """A LayerNorm whose gain is a plain tensor, or whose bias is a buffer."""
-    module = torch.nn.LayerNorm(16)
+    module: Any = torch.nn.LayerNorm(16)
     if how == "plain":
         del module.weight
         module.weight = torch.ones(16)
