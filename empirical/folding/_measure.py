@@ -1,6 +1,7 @@
 """The cost of changes of a network: losses of the same tokens before and after, passage by passage."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,14 +22,10 @@ class Measurement:
         network: In evaluation mode.
         passages: The passages.
         batch: Tokens at once.
-        base: Another measurement of the same passages, whose unchanged network is the one to compare with.
     """
 
-    def __init__(
-        self, network: PreTrainedModel, passages: Sequence[Passage], batch: int, base: "Measurement | None" = None
-    ) -> None:
+    def __init__(self, network: PreTrainedModel, passages: Sequence[Passage], batch: int) -> None:
         self._network, self._batches = network, list(batches(list(passages), batch))
-        self._base: list[tuple[Tensor, Tensor | None]] | None = None if base is None else base._unchanged()
 
     def _inputs(self, batch: list[Passage], encoded: Tensor | None) -> dict[str, Tensor | tuple[Tensor]]:
         inputs: dict[str, Tensor | tuple[Tensor]] = dict(tensors(self._network, batch))
@@ -51,17 +48,16 @@ class Measurement:
                     raise CorpusError(msg)
                 yield log_softmax(logits.float(), -1), getattr(output, "encoder_last_hidden_state", None)
 
+    @cached_property
     def _unchanged(self) -> list[tuple[Tensor, Tensor | None]]:
-        if self._base is None:
-            self._base = list(self._outputs(self._network, [None] * len(self._batches)))
-        return self._base
+        return list(self._outputs(self._network, [None] * len(self._batches)))
 
     def __call__(self, change: Change, seed: int = 0) -> np.ndarray:
         """A row for each case: its document, its tokens, the sums of their losses, divergences and agreeing guesses.
 
         The loss of ``none`` is the network's own, else the difference to it.
         """
-        base, config = self._unchanged(), self._network.config
+        base, config = self._unchanged, self._network.config
         if change.name == "none":
             pairs = zip(self._batches, base, strict=True)
             return np.concatenate([self._row(batch, log_p, None) for batch, (log_p, _) in pairs])

@@ -8,12 +8,12 @@ import numpy as np
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
-from ..observe import column
+from ..observe import TABLE
 
 MODEL = "model"
 """Stands for a site where the whole model is meant."""
 
-ISOTROPY = column("d_cos2").theorem
+ISOTROPY = next(column.theorem for column in TABLE if column.name == "d_cos2")
 """The theorem behind the null law of isotropy; all others are about single vectors or about the model."""
 
 

@@ -21,6 +21,9 @@ from ._watching import watching
 Readings = dict[tuple[object, ...], Reading | str]
 """Of modules by class, width, parameters and settings, in which they may be alike."""
 
+_KNOWN: Readings = {}
+"""Those of modules whose class and settings say all: a fold asks for the norms of one network several times."""
+_OF_EVERY_MODULE = frozenset(vars(nn.Module()))
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
 
@@ -230,12 +233,14 @@ def _alone(module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None,
     """The reading of a module that is called alone; a module of any width is tried at that of the pass."""
     free = not own_parameters(module) and not hasattr(module, "normalized_shape")
     d = vectors[0].shape[-1] if free and vectors is not None else width
-    plain = (bool, int, float, str, tuple, type(None))
-    settings = {name: repr(v) for name, v in vars(module).items() if isinstance(v, plain) and not name.startswith("_")}
-    key = (type(module), d, tuple(own_parameters(module)), repr(sorted(settings.items())))
-    if key not in readings:
-        readings[key] = read(module, d) if d > 1 else "vectors of length 1"
-    return readings[key]
+    more = {name: value for name, value in vars(module).items() if name not in _OF_EVERY_MODULE}
+    settings = {name: repr(v) for name, v in more.items() if isinstance(v, (bool, int, float, str, tuple, type(None)))}
+    told = len(settings) == len(more) and next(module.buffers(), None) is None  # nothing else can make it another
+    known = _KNOWN if told else readings
+    key = (type(module), type(module).forward, d, tuple(own_parameters(module)), repr(sorted(settings.items())))
+    if key not in known:
+        known[key] = read(module, d) if d > 1 else "vectors of length 1"
+    return known[key]
 
 
 @contextmanager

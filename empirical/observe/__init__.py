@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     from ._sketch import Sketch, Sketches, sketch
     from ._state import BUCKETS, FEATURES, SIDES, Side, SiteState, States, merge, merge_sites
     from ._storage import load_states, save_states
-    from ._table import COLUMNS, TABLE as TABLE, Column as Column, column as column, compute, read_sites, rows
+    from ._table import COLUMNS, TABLE as TABLE, Column as Column, compute, read_sites, rows
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -159,14 +159,6 @@ TABLE = (
 COLUMNS = tuple(column.name for column in TABLE)
 
 
-def column(name: str) -> Column:
-    """A column of ``sites.csv`` by its name; KeyError for another."""
-    return _BY_NAME[name]
-
-
-_BY_NAME = {each.name: each for each in TABLE}
-
-
 def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
     """Everything the table says about one side of a layer, by bucket; a pure function of the state.
 

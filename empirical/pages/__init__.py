@@ -11,7 +11,7 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._comparison import write_comparison
     from ._console import print_rows, print_table, summary
-    from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
+    from ._measured import Measured, beside_published as beside_published
     from ._style import (
         BLUE as BLUE,
         GREEN as GREEN,

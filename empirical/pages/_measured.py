@@ -18,10 +18,6 @@ class Measured:
         manifest: ``weights`` and ``tokens_measured`` are read.
         rows: As :func:`empirical.observe.rows` makes them.
         predictions: Of the run, if it has any.
-
-    >>> from empirical.pages import Measured
-    >>> Measured("gpt2-xl", {"weights": "random, seed 0", "tokens_measured": 512}, rows=[], predictions=[]).label
-    'gpt2-xl (random weights)'
     """
 
     name: str
@@ -34,33 +30,6 @@ class Measured:
         """Whether its weights are those of the model, not random ones."""
         return not str(self.manifest["weights"]).startswith("random")
 
-    @property
-    def label(self) -> str:
-        """Its name, marked where the weights are random."""
-        return self.name if self.is_trained else f"{self.name} (random weights)"
-
-
-COMPARISON_COLUMNS = (
-    "model",
-    "weights",
-    "tokens",
-    "quantity",
-    "layer",
-    "sites",
-    "measured_mean",
-    "measured_std",
-    "measured_max",
-    "published_mean",
-    "published_std",
-    "published_max",
-    "difference",
-)
-"""Columns of the comparison; angles in degrees.
-
-``layer`` is the block, empty for the average over all blocks, and ``sites`` the norm layers averaged. Published are
-averages over all layers: they stand beside each layer for comparison. ``difference`` of trained weights is measured
-minus published mean.
-"""
 
 _BEFORE_ATTENTION = ("pre_attn", "pre_both")
 _QUANTITIES = {
@@ -87,6 +56,10 @@ def beside_published(model: Measured) -> list[Row]:
 
     Means and standard deviations are those of each norm layer over all its tokens, averaged over the layers of the
     blocks, as the published tables are; the final norm is not among them. A vector read by two norms counts once.
+
+    ``layer`` is the block, empty for the average over all blocks, and ``sites`` the norm layers averaged; angles are in
+    degrees. Published are averages over all layers: they stand beside each layer for comparison. ``difference`` of
+    trained weights is measured minus published mean.
     """
     manifest = model.manifest
     about = {"model": model.name, "weights": manifest["weights"], "tokens": manifest["tokens_measured"]}

@@ -10,7 +10,7 @@ from lngeom.errors import LngeomError
 
 from .. import judge, observe
 from ..models import KNOWN_MODELS
-from ..pages import COMPARISON_COLUMNS, Measured, beside_published, write_comparison
+from ..pages import Measured, beside_published, write_comparison
 from ..support import Row, RunError, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
 from ._read import read_finished
@@ -86,9 +86,7 @@ def write_all(base: Path) -> Path:
         raise
     except (OSError, ValueError, KeyError) as error:
         raise RunError(f"{base}: cannot be read ({error}); run its command again: lngeom sweep all") from None
-    write_table(
-        base / "comparison.csv", (row for model in models for row in beside_published(model)), COMPARISON_COLUMNS
-    )
+    write_table(base / "comparison.csv", (row for model in models for row in beside_published(model)))
     tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Row]]], ...] = (
         ("sites", observe.COLUMNS, lambda model: model.rows),
         ("predictions", judge.COLUMNS, lambda model: (asdict(prediction) for prediction in model.predictions)),

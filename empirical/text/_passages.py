@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -121,18 +121,10 @@ def passages(
 
 def batches(given: list[Passage], tokens: int) -> Iterator[list[Passage]]:
     """Neighbouring passages of one shape, together, so that no padding is needed."""
-    remaining = iter(given)
-    while batch := list(islice(remaining, 1)):
-        shape = _shape(batch[0])
-        size = max(1, tokens // max(1, len(batch[0].labels)))
-        for passage in remaining:
-            if len(batch) == size or _shape(passage) != shape:
-                yield batch
-                batch, shape = [passage], _shape(passage)
-                size = max(1, tokens // max(1, len(passage.labels)))
-            else:
-                batch.append(passage)
-        yield batch
+    for _, group in groupby(given, _shape):
+        alike = list(group)
+        size = max(1, tokens // max(1, len(alike[0].labels)))
+        yield from (alike[begin : begin + size] for begin in range(0, len(alike), size))
 
 
 def _shape(passage: Passage) -> dict[str, tuple[int, ...]]:

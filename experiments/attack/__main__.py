@@ -16,8 +16,7 @@ from pathlib import Path
 from empirical.support import write_table
 
 from . import files as files, given as given, networks as networks
-from .area import AREAS
-from .scene import Scene
+from .scene import AREAS, Scene
 
 _LINE = "{area:41} {tried:>6} {right:>6} {wrong:>6}"
 

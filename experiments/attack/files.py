@@ -16,8 +16,19 @@ from empirical.models import find_model, load_model, load_tokenizer
 from empirical.text import TokenPolicy, encoded
 from experiments.training.text import train_tokenizer
 
-from .area import area
-from .scene import STAGES, Scene, damage, hindered, in_child, in_children, read_only, refused_or, said, short_files
+from .scene import (
+    STAGES,
+    Scene,
+    area,
+    damage,
+    hindered,
+    in_child,
+    in_children,
+    read_only,
+    refused_or,
+    said,
+    short_files,
+)
 from .texts import SOUND, SUFFIXES, onnx_norm, read_corpus, read_line, write_line
 
 

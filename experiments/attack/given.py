@@ -11,8 +11,7 @@ import lngeom as lg
 from lngeom.projection import mean_vector
 from lngeom.rounding import error_bound
 
-from .area import area
-from .scene import Scene, in_child, refused_or, said
+from .scene import Scene, area, in_child, refused_or, said
 
 _X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0]])
 _ODD: list[Any] = [

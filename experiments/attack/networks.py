@@ -10,8 +10,7 @@ from safetensors.torch import load_file, save_file
 from empirical.folding import fold
 from tests.empirical.networks import Odd
 
-from .area import area
-from .scene import Scene, refused_or, said
+from .scene import Scene, area, refused_or, said
 
 
 @area("ports with a known difference", 0.3)

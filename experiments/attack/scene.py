@@ -219,6 +219,16 @@ class Scene:
             yield [Path(shutil.copytree(self.base / name, Path(folder, name))) for name in names]
 
 
+Attack = Callable[[Scene, random.Random], str]
+AREAS: dict[str, tuple[Attack, float]] = {}
+"""Attempts of one kind, each of which returns what was wrong, or nothing; and the share of all that an area gets."""
+
+
+def area(name: str, share: float = 1.0) -> Callable[[Attack], Attack]:
+    """Add an attack under a name; those that run commands several times, and take longer, get a smaller share."""
+    return lambda attack: AREAS.setdefault(name, (attack, share))[0]
+
+
 def refused_or(what: str, action: Callable[[], object]) -> str:
     """The fault of an action that may be refused in one line; words that it returns describe a fault."""
     try:

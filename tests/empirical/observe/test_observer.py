@@ -23,10 +23,9 @@ SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
 class Shaped(nn.Module):
     """A norm that sees what `change` makes of the input."""
 
-    def __init__(self, change: Callable[[Tensor], Tensor] = lambda x: x, *, channels_first: bool = False) -> None:
+    def __init__(self, change: Callable[[Tensor], Tensor] = lambda x: x) -> None:
         super().__init__()
         self.norm, self.change = nn.LayerNorm(D), change
-        self.channels_first = channels_first
 
     def forward(self, x: Tensor, *_: Any) -> Tensor:
         return self.norm(self.change(x))
