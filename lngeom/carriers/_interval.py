@@ -44,7 +44,7 @@ class Interval(Operators):
 
     Ends are integers, fractions or finite floats (taken at their exact value), and so are operands; without `upper` the
     number is known exactly. Division needs a divisor that cannot be 0, the square root an argument that cannot be
-    negative. What is certain of a number is asked with :func:`stands`.
+    negative. What is certain of a number is asked with ``stands``.
 
     >>> from lngeom.carriers import Interval, stands
     >>> root = Interval(2).sqrt()

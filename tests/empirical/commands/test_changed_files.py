@@ -286,6 +286,7 @@ def test_the_doctor_names_changed_parameters(name: str) -> None:
     assert re.search(line, compare_models(source, port, [[1, 2, 3]]).cause or "")
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_nothing_is_left_out_in_silence(scene: Scene, tmp_path: Path) -> None:
     model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8))
     model[0].weight.data.zero_()
