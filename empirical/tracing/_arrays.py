@@ -215,10 +215,9 @@ class Arr:
 
     def largest(self, axis: Axis, keepdims: bool = False, *, low: Fraction | None = None, axes: Any = None) -> Arr:
         """The largest component, or `low` where all are smaller: a number of which nothing else is known."""
-        gone, kept = self._reduced(axis, keepdims) if axes is None else ([], axes)
-        covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        covered, kept = self._reduced(axis, keepdims) if axes is None else ({FEATURE}, axes)
         absolute = any(self.value is made for made in self.trace.magnitudes)
-        if self.summed or (axes is None and covered != {FEATURE}) or (not absolute and low is None):
+        if self.summed or covered != {FEATURE} or (not absolute and low is None):
             self.trace.refuse("the largest of other numbers than the absolute values of all components")
         value = self.trace.call(f"largest {float(low or 0)}", self.value)
         self.trace.identity(value, ">" if low else ">=")
@@ -248,15 +247,15 @@ class Arr:
 
     # ------------------------------------------------------------------------------------------------------ reductions
 
-    def _reduced(self, axis: Axis, keepdims: bool) -> tuple[list[int], list[Dim]]:
+    def _reduced(self, axis: Axis, keepdims: bool) -> tuple[set[str], list[Dim]]:
+        """The labels that a reduction covers, and the axes that it leaves."""
         gone = self._axes(axis)
         kept = [() if k in gone else dim for k, dim in enumerate(self.axes) if keepdims or k not in gone]
-        return gone, kept
+        return set(itertools.chain(*(self.axes[k] for k in gone))), kept
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Arr:
         """The sum over all components, or over rows."""
-        gone, kept = self._reduced(axis, keepdims)
-        covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        covered, kept = self._reduced(axis, keepdims)
         if len(covered) == 1 and is_part(tuple(covered)):
             return self.like(self.value * part_of(self.trace, *covered)).statistic("sum", kept)
         if covered and FEATURE not in covered:
@@ -270,8 +269,7 @@ class Arr:
 
     def mean(self, axis: Axis = None, keepdims: bool = False) -> Arr:
         """The mean of all components."""
-        gone, kept = self._reduced(axis, keepdims)
-        covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        covered, kept = self._reduced(axis, keepdims)
         if len(covered) == 1 and is_part(tuple(covered)):
             return self.sum(axis, keepdims).divided(part_size(self.trace, next(iter(covered)), Num))
         return self._statistic("mean", covered, kept)
@@ -491,11 +489,8 @@ def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
 def _is_whole(part: slice, dim: Dim) -> bool:
     """Whether a slice takes all of an axis."""
     stop = part.stop is None or (isinstance(part.stop, Num) and part.stop.dim == dim)
-    return (
-        stop
-        and not any(isinstance(each, Num) for each in (part.start, part.step))
-        and (part.start in (None, 0) and part.step in (None, 1))
-    )
+    sized = isinstance(part.start, Num) or isinstance(part.step, Num)
+    return stop and not sized and part.start in (None, 0) and part.step in (None, 1)
 
 
 def _rows(array: Arr) -> bool:

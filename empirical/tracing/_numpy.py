@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 from ._arrays import Arr, Axis, chosen, dims, einsum, filled, given, joined
 from ._components import components
 from ._sizes import Num, plain
-from ._trace import Refusal, Trace
+from ._trace import Trace
 
 Value = Any
 """A traced array, a number or another argument of NumPy's functions."""
@@ -55,7 +55,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
             raise AttributeError(name)
         if name not in METHODS:
             self.arr.trace.refuse(f"{name} is not among the operations that are traced")
-        return functools.partial(_called, self.arr.trace, name, METHODS[name], self)
+        return functools.partial(self.arr.trace.applied, name, METHODS[name], self)
 
     __float__ = __int__ = __index__ = __len__ = __iter__ = item = tolist = __array__
 
@@ -68,32 +68,16 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Value, **options: Value) -> NumpyArray:
         name = ufunc.__name__
         if method == "reduce" and name == "add":
-            return _called(self.arr.trace, "sum", _summed, *inputs, **options)
+            return self.arr.trace.applied("sum", _summed, *inputs, **options)
         known = method == "__call__" and name in _COMPONENTS
         function = functools.partial(_elementwise, self.arr, name) if known else None
-        return _called(
-            self.arr.trace, name if method == "__call__" else f"{name}.{method}", function, *inputs, **options
-        )
+        name = name if method == "__call__" else f"{name}.{method}"
+        return self.arr.trace.applied(name, function, *inputs, **options)
 
     def __array_function__(
         self, function: Callable[..., object], types: object, args: Sequence[Value], kwargs: Mapping[str, Value]
     ) -> NumpyArray:
-        name = function.__name__
-        return _called(self.arr.trace, name, FUNCTIONS.get(name), *args, **kwargs)
-
-
-def _called(
-    trace: Trace, name: str, function: Callable[..., NumpyArray] | None, /, *args: Value, **options: Value
-) -> NumpyArray:
-    """One call; one that fails is a refusal, since code may catch it."""
-    if function is None:
-        trace.refuse(f"{name} is not among the operations that are traced")
-    try:
-        return function(*args, **options)
-    except Refusal:
-        raise
-    except Exception as error:
-        return trace.refuse(f"{name} is called in a way that is not traced: {error}")
+        return self.arr.trace.applied(function.__name__, FUNCTIONS.get(function.__name__), *args, **kwargs)
 
 
 def _format(trace: Trace, dtype: DTypeLike) -> str:
@@ -241,7 +225,7 @@ def tracing() -> Iterator[None]:
         def convert(a: object, *options: Value, **named: Value) -> object:
             if not isinstance(a, NumpyArray):
                 return own(a, *options, **named)
-            return _called(a.arr.trace, name, _CONVERSIONS[name], a, *options, **named)
+            return a.arr.trace.applied(name, _CONVERSIONS[name], a, *options, **named)
 
         return convert
 
@@ -253,7 +237,7 @@ def tracing() -> Iterator[None]:
             size = next((size for size in sizes if isinstance(size, Num)), None)
             if size is None:
                 return own(shape, *options, **named)
-            return _called(size.trace, name, _filled, size.trace, sizes, number, *options, **named)
+            return size.trace.applied(name, _filled, size.trace, sizes, number, *options, **named)
 
         return make
 

@@ -64,15 +64,9 @@ def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     trace.line = f"{node.op_type} {node.name or node.output[0]}"
     read = importlib.import_module("onnx").helper.get_attribute_value
     attributes: dict[str, Any] = {attribute.name: read(attribute) for attribute in node.attribute}
-    name, function = node.op_type, _OPERATIONS.get(node.op_type)
-    if function is None:
-        trace.refuse(f"{name} is not among the operations that are traced")
-    try:
-        result = function(*inputs, **attributes)
-    except TypeError as error:
-        trace.refuse(f"{name} is called in a way that is not traced: {error}")
+    result = trace.applied(node.op_type, _OPERATIONS.get(node.op_type), *inputs, **attributes)
     if result.value is not inputs[0].value:
-        trace.operations[name] += 1
+        trace.operations[node.op_type] += 1
     return result
 
 

@@ -21,7 +21,7 @@ from ._components import components
 from ._layout import contiguous, memory_answers
 from ._questions import is_program
 from ._sizes import FEATURE, Dim, Num
-from ._trace import Refusal, Trace, is_ours
+from ._trace import Trace, is_ours
 from ._world import kind
 
 Operand = Arr | Num | float
@@ -198,12 +198,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
     args = [kwargs["input"], *args] if "input" in kwargs else args
     out = kwargs.get("out")
     lower = [lowered(value) for value in args]
-    try:
-        result = action(*lower, **options)
-    except Refusal:
-        raise
-    except Exception as error:  # code may catch it
-        trace.refuse(f"{name} is called in a way that is not traced: {error}")
+    result = trace.applied(name, action, *lower, **options)
     written = (
         action in _ASKED.values() or base.startswith("new_") or base.endswith("_like") or (in_place and base in _WRITES)
     )
@@ -293,6 +288,10 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "clamp_max": lambda x, max: _clamp(x, None, max),
     "amax": lambda x, dim=(), keepdim=False: x.largest(None if dim == () else dim, keepdim),
     "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
+    "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
+    "softplus": lambda x, beta=1, threshold=20: (
+        x.applied("softplus") if (beta, threshold) == (1, 20) else x.trace.refuse(f"softplus with {beta}, {threshold}")
+    ),
 }
 
 
@@ -300,19 +299,6 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
 def _linear(input: Arr, weight: Arr, bias: Weight = None) -> Arr:
     y = input.contracted(weight.swapped(-1, -2) if len(weight.axes) == 2 else weight, _dtype(input, weight))
     return y if bias is None else y.combined(bias, operator.add)
-
-
-@operation("gelu")
-def _gelu(x: Arr, approximate: str = "none") -> Arr:
-    functions = {"none": "gelu", "tanh": "gelu_tanh"}
-    return x.applied(functions[approximate]) if approximate in functions else x.trace.refuse(f"gelu by {approximate}")
-
-
-@operation("softplus")
-def _softplus(x: Arr, beta: Operand = 1, threshold: Operand = 20) -> Arr:
-    if (beta, threshold) != (1, 20):
-        x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
-    return x.applied("softplus")
 
 
 # ------------------------------------------------------------------------------------------------- formats and views
@@ -353,21 +339,14 @@ def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Ar
     return y.like(y.value) if copy or True in wanted else y
 
 
-@operation("type")
-def _type(x: Arr, dtype: str | None = None) -> Arr:
-    if dtype is None:
-        x.trace.refuse("the name of its type is read")
-    return x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype))
-
-
-OPERATIONS["type_as"] = lambda x, other: x.cast(other.dtype)
-
-
 def _shape(sizes: Sequence[Any]) -> Sequence[Any]:
     return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
 
 
 OPERATIONS |= {
+    "type": lambda x, dtype: x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype)),
+    "type_as": lambda x, other: x.cast(other.dtype),
+    "view": lambda x, *sizes: x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(_shape(sizes)),
     "reshape": lambda x, *sizes, shape=None: x.reshaped(_shape(sizes) if shape is None else shape),
     "permute": lambda x, *order, dims=None: x.transposed(_shape(order) if dims is None else dims),
     "transpose": lambda x, dim0, dim1: x.swapped(dim0, dim1),
@@ -384,11 +363,6 @@ OPERATIONS |= {
     "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
     "expand_as": lambda x, other: x.expanded(other.axes),
 }
-
-
-@operation("view")
-def _view(x: Arr, *sizes: Any) -> Arr:
-    return x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(_shape(sizes))
 
 
 @operation("flatten")
@@ -491,12 +465,13 @@ OPERATIONS["einsum"] = lambda equation, *operands: einsum(equation, _shape(opera
 # ------------------------------------------------------------------------------------------------------ whole layers
 
 
-def _trailing(x: Arr, shape: Sequence[Num | int]) -> None:
-    """Whether a layer normalizes exactly the components."""
+def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
+    """An array of which a layer normalizes exactly the components."""
     dims = [size.dim if isinstance(size, Num) else () if size == 1 else size for size in shape]
     labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
     if list(x.axes[len(x.axes) - len(dims) :]) != dims or labels != [FEATURE]:
         x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
+    return x
 
 
 def layer(
@@ -521,8 +496,7 @@ def layer(
 def _layer_norm(
     x: Arr, normalized_shape: Shape, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5
 ) -> Arr:
-    _trailing(x, normalized_shape)
-    return layer(x, lg.layer_norm, eps, weight, bias)
+    return layer(_trailing(x, normalized_shape), lg.layer_norm, eps, weight, bias)
 
 
 @operation("native_layer_norm")
@@ -532,12 +506,6 @@ def _native_layer_norm(
     over = list(range(-len(normalized_shape), 0))
     spread = x.variance(over, True, 0).combined(eps, operator.add)
     return _layer_norm(x, normalized_shape, weight, bias, eps), x.mean(over, True), spread.power(-0.5)
-
-
-@operation("rms_norm")
-def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num | float | None = None) -> Arr:
-    _trailing(x, normalized_shape)
-    return layer(x, lg.rms_norm, torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps, weight)
 
 
 @operation("group_norm")
@@ -569,14 +537,18 @@ def _batch_norm(  # noqa: PLR0913  # PyTorch's signature
     return layer(x, lg.norms.batch_norm, eps, *_along(x, weight, bias), mean=running_mean, variance=running_var)
 
 
-@operation("normalize")
-def _normalize(x: Arr, p: Order = 2.0, dim: Axis = 1, eps: Operand = 1e-12) -> Arr:
-    return x.divided(_norm(x, p, dim, True).maximum(eps))
+@operation("rms_norm")
+def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num | float | None = None) -> Arr:
+    added = torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps
+    return layer(_trailing(x, normalized_shape), lg.rms_norm, added, weight)
 
 
-OPERATIONS["dropout"] = lambda x, p=0.5, training=True, inplace=False: (
-    x.view(x.axes) if not training or p == 0 else x.trace.refuse("random numbers")
-)
+OPERATIONS |= {
+    "normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.divided(_norm(x, p, dim, True).maximum(eps)),
+    "dropout": lambda x, p=0.5, training=True, inplace=False: (
+        x.view(x.axes) if not training or p == 0 else x.trace.refuse("random numbers")
+    ),
+}
 
 # -------------------------------------------------------------------------------------------- new arrays, and questions
 

@@ -145,6 +145,17 @@ class Trace:
         self.refusals.append(f"{reason}{self._where() if line is None else line}")
         raise Refusal(self.refusals[-1])
 
+    def applied(self, name: str, function: Callable[..., Any] | None, /, *args: Any, **options: Any) -> Any:
+        """What an operation gives; one that fails is a refusal, since code may catch it."""
+        if function is None:
+            self.refuse(f"{name} is not among the operations that are traced")
+        try:
+            return function(*args, **options)
+        except Refusal:
+            raise
+        except Exception as error:
+            return self.refuse(f"{name} is called in a way that is not traced: {error}")
+
     def never(self, case: object, reason: str) -> None:
         """Give up if this is the case."""
         if case:

@@ -23,52 +23,27 @@ SIZES: dict[str, Any] = {
     "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
     "num_key_value_heads": 2, "vocab_size": VOCABULARY, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
 }  # fmt: skip
-PLAIN = {key: value for key, value in SIZES.items() if key != "num_key_value_heads"}
 IDS = torch.arange(60).reshape(3, 20) * 7 % 61 + 3
-HEADS: dict[str, Any] = {"head_dim": 8}
-GENERATOR = torch.Generator().manual_seed(0)
 TEXT = {"input_ids": IDS}
 PAIRS = {"input_ids": IDS, "decoder_input_ids": IDS[:, :12]}
+GENERATOR = torch.Generator().manual_seed(0)
 PIXELS = {"pixel_values": torch.randn(3, 3, 8, 8, generator=GENERATOR)}
 AUDIO = {"input_features": torch.randn(3, 8, 40, generator=GENERATOR), "decoder_input_ids": IDS[:, :9]}
-BART: dict[str, Any] = {
-    "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "vocab_size": VOCABULARY,
-    "max_position_embeddings": 64,
+MODELS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
+    "starcoder2": (SIZES, TEXT, 5),
+    "gemma3_text": (SIZES | {"head_dim": 8}, TEXT, 13),
+    "bloom": ({"hidden_size": 16, "n_layer": 2, "n_head": 2, "vocab_size": 64}, TEXT, 6),
+    "mamba2": ({"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64, "state_size": 4, "head_dim": 8,
+                "num_heads": 4, "n_groups": 1, "expand": 2, "chunk_size": 4}, TEXT, 3),
+    "t5": ({"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": 64}, PAIRS, 12),
+    "whisper": ({"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
+                 "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "vocab_size": VOCABULARY,
+                 "num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 32, "pad_token_id": 0,
+                 "decoder_start_token_id": 1, "bos_token_id": 1, "eos_token_id": 2}, AUDIO, 12),
+    "dinov2": ({"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8, "patch_size": 4},
+               PIXELS, 5),
 }  # fmt: skip
-
-Sized = dict[str, tuple[dict[str, Any], dict[str, Any], int]]
-
-
-def sized(options: dict[str, Any], batch: dict[str, Any] = TEXT, /, **counts: int) -> Sized:
-    """Architectures of one configuration, by model type: it, their input, and how many norm layers each has."""
-    return {name: (options, batch, count) for name, count in counts.items()}
-
-
-IMAGES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8, "patch_size": 4}
-STATES = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64, "state_size": 4}
-MODELS: Sized = {
-    **sized(SIZES, phi=3, phi3=5, starcoder2=5, stablelm=5, olmo3=9, smollm3=5, cohere=3, granite=5),
-    **sized(SIZES | HEADS, gemma2=9, gemma3_text=13, glm4=9),
-    **sized(SIZES | {"num_local_experts": 2}, mixtral=5),
-    **sized(SIZES | HEADS | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}, qwen3_moe=9),
-    **sized(PLAIN, roberta=5),
-    **sized(PLAIN | {"embedding_size": 16}, electra=5),
-    **sized(PLAIN | {"cls_token_id": 1, "sep_token_id": 2}, modernbert=5),
-    **sized(PLAIN | {"new_decoder_architecture": False}, falcon=3),
-    **sized({"hidden_size": 16, "n_layer": 2, "n_head": 2, "vocab_size": 64}, bloom=6),
-    **sized({"d_model": 16, "n_heads": 2, "n_layers": 2, "vocab_size": 64}, mpt=5),
-    **sized({"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2, "vocab_size": 64}, distilbert=5),
-    **sized(STATES, mamba=3),
-    **sized(STATES | {"head_dim": 8, "num_heads": 4, "n_groups": 1, "expand": 2, "chunk_size": 4}, mamba2=3),
-    **sized({"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": 64}, PAIRS, t5=12),
-    **sized(BART, PAIRS, bart=12),
-    **sized(
-        BART | {"num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 32, "pad_token_id": 0,
-                "decoder_start_token_id": 1, "bos_token_id": 1, "eos_token_id": 2}, AUDIO, whisper=12),
-    **sized(IMAGES | {"intermediate_size": 32}, PIXELS, vit=5),
-    **sized(IMAGES, PIXELS, dinov2=5),
-}  # fmt: skip
+"""Configuration, input and number of norms: by heads, after embeddings, gated, on both sides, of sound, of images."""
 
 
 def built(name: str) -> tuple[Any, dict[str, Any], int]:

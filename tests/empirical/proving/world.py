@@ -3,34 +3,22 @@
 Each with what its verdict has to be, or has to say.
 """
 
-import datetime
-import functools
-import itertools
 import os
-import random
-import sys
-import threading
 import types
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
-FUSED, TABLE = {640, 1280}, {384: 1 / 384, 896: 1 / 869}
-CONFIG, FLAG, SPACE, COUNT = {"fast": False}, False, types.SimpleNamespace(fast=False), itertools.count()
-DRAWS, WIDE, STATE = np.random.default_rng(0), 50_000, {"calls": 0, "last": None}
+FUSED = {640, 1280}
+CONFIG, FLAG, SPACE = {"fast": False}, False, types.SimpleNamespace(fast=False)
+DRAWS, WIDE, STATE = np.random.default_rng(0), 50_000, {"calls": 0}
 
 
 class Config:
     """Settings of a package."""
 
     fast = False
-
-
-@functools.lru_cache
-def doubled(d):
-    """A cache of scales."""
-    return 2.0 if d == 896 else 1.0
 
 
 def rms(x, weight, eps=1e-6):
@@ -45,7 +33,6 @@ def either(wrong):
 
 NOT_PROVED = {
     "a set of sizes": either(lambda x, d: d in FUSED),
-    "a table by size": either(lambda x, d: TABLE.get(d)),
     "a size as text": either(lambda x, d: str(d).endswith("96")),
     "a size as NumPy's": either(lambda x, d: np.int32(896) == d),
     "an int by its type": either(lambda x, d: isinstance(d, int) and d > 30_000),
@@ -54,14 +41,9 @@ NOT_PROVED = {
     "bits of a size": either(lambda x, d: d.bit_length() > 15),
     "an attribute of a size": either(lambda x, d: hasattr(d, "__index__") and d > 30_000),
     "the number of rows": either(lambda x, d: x.shape[0] in {37, 41}),
-    "a cache": lambda x, weight, eps=1e-6: rms(x, weight, eps) * doubled(x.shape[-1]),
     "the environment": either(lambda x, d: "FAST" in os.environ),
-    "the date": either(lambda x, d: datetime.datetime.now().year > 2100),
-    "threads": either(lambda x, d: torch.get_num_threads() > 999),
     "random numbers": either(lambda x, d: torch.rand(()) > 0.9999),
-    "random numbers of Python": either(lambda x, d: random.random() > 0.9999),
     "a generator": either(lambda x, d: DRAWS.random() > 0.9999),
-    "a counter": either(lambda x, d: next(COUNT) > 10**6),
 }
 
 
@@ -78,30 +60,19 @@ def over(mean):
 NOT_PROVED |= {
     "asks its type": either(lambda x, d: type(x) is torch.Tensor),
     "asks for the class": either(lambda x, d: (x.__class__.__module__, x.__class__.__name__) == ("torch", "Tensor")),
-    "asks for the device": either(lambda x, d: x.untyped_storage().nbytes() > 0),
     "asks its text": either(lambda x, d: "tensor(" in repr(x)),
     "asks for an attribute": either(lambda x, d: not hasattr(x, "arr")),
-    "asks for its address": either(lambda x, d: id(x) % 16 > 0),
-    "asks for the thread": either(lambda x, d: threading.current_thread() is not threading.main_thread()),
-    "asks who calls": either(lambda x, d: "lngeom" not in sys.modules or not sys._getframe(1)),
     "asks for a gradient": either(lambda x, d: x.requires_grad),
     "asks where it comes from": either(lambda x, d: x.grad_fn is not None),
     "asks for the mode": either(lambda x, d: torch.is_grad_enabled()),
     "asks for the memory": either(lambda x, d: not x.is_contiguous()),
-    "asks for the default": either(lambda x, d: not torch.get_default_dtype().is_floating_point),
     "branches on data": either(lambda x, d: x.sum() <= 0),
     "where by data": lambda x, weight: torch.where(x > 0, rms(x, weight), x),
     "sorts": of(lambda x: x.sort(-1).values),
-    "rolls": of(lambda x: x.roll(1, -1)),
-    "flips": of(lambda x: x.flip(-1)),
-    "rounds": of(lambda x: x.round()),
-    "adds random numbers": lambda x, weight: rms(x, weight) + 0 * torch.rand_like(x),
     "dropout": lambda x, weight: F.dropout(rms(x, weight), 0.5, True),
     "overwrites its input": lambda x, weight: x.mul_(torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)) * weight,
-    "statistics of all": over(lambda x: x.pow(2).mean()),
     "divides by the rows": over(lambda x: x.pow(2).sum(-1, keepdim=True) / x.shape[0]),
     "half of it": over(lambda x: x[..., : x.shape[-1] // 2].pow(2).mean(-1, keepdim=True)),
-    "cumulative": over(lambda x: x.pow(2).cumsum(-1) / x.shape[-1]),
     "first row": lambda x, weight: rms(x, weight) + 0 * x[0],
     "numpy inside": lambda x, weight: torch.from_numpy(np.asarray(x)) * weight,
     "loops over components": lambda x, weight: x * sum(x[..., i : i + 1] for i in range(x.shape[-1])) * weight,
@@ -127,12 +98,6 @@ def counts_calls(x, weight):
 
 
 @entered
-def keeps_the_last(x, weight):
-    held, STATE["last"] = STATE["last"], rms(x, weight)
-    return STATE["last"] if held is None or held.shape != STATE["last"].shape else held
-
-
-@entered
 def changes_a_class(x, weight):
     Keeper.calls += 1
     return rms(x, weight) if Keeper.calls % 3 else x * weight
@@ -149,14 +114,6 @@ def catches(x, weight):
     try:
         return x * weight if bool((x > 0).all()) else x
     except Exception:
-        return rms(x, weight)
-
-
-@entered
-def catches_everything(x, weight):
-    try:
-        return x[..., :1] * x.max().item()
-    except BaseException:
         return rms(x, weight)
 
 
@@ -187,7 +144,7 @@ class Norm(torch.nn.Module):
         super().__init__()
         self.weight, self.eps, self.mode = torch.nn.Parameter(torch.ones(dim)), eps, mode
         self.alpha = torch.nn.Parameter(torch.zeros(1))
-        self.count, self.seen, self.size = 0, [], dim
+        self.seen, self.size = [], dim
 
     def forward(self, x):
         return rms(x, self.weight, self.eps) * self.scale(x)
@@ -201,11 +158,6 @@ def changed(scale):
     return type("Changed", (Norm,), {"scale": scale, "__module__": __name__})
 
 
-def counts(self, x):
-    self.count += 1
-    return 1 if self.count < 10**6 else 2
-
-
 def lists(self, x):
     self.seen.append(1)
     return 1 if len(self.seen) < 10**6 else 2
@@ -213,7 +165,6 @@ def lists(self, x):
 
 NOT_PROVED |= {
     "a learnable scalar": changed(lambda self, x: 1 + self.alpha),
-    "an attribute that counts": changed(counts),
     "a list that grows": changed(lists),
     "int of a size": changed(lambda self, x: 1 + max(int(self.size) - 30_000, 0)),
     "a size cut off": changed(lambda self, x: self.size / min(self.size, 30_000)),

@@ -165,7 +165,6 @@ def test_each_row_is_counted_once(way: str) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("eps)", "eps)"), "variant: normalized value cast to bfloat16 before the gain (as Llama)"),
         ((", other=0)\n    wide", ")\n    wide"), "variant: normalized value cast to bfloat16"),
         (("* w,", "* (w + 1),"), "gain used as 1 + gain, rounded to bfloat16 (as Nemotron)\n"),
         (("w_ptr + cols, mask=cols < n_cols", "w_ptr + cols"), "reads beyond the end of w_ptr at d = 3 (kernels_"),
