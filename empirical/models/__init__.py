@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from ._norms import FoundNorm, NoNorm, Norms, call as call, ellipsoid, evaluating as evaluating, norms
     from ._probe import affine as affine, exactly as exactly, first_tensor as first_tensor, layer_error
-    from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, PublishedSpread
+    from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, PublishedSpread
     from ._sites import Kind, NormSite, Role
     from ._source import ModelSource, bundled_model, find_model
     from ._text import reads_text_alone, text_config, text_inputs, vocabulary

@@ -75,7 +75,7 @@ def beside_published(model: Measured) -> list[Row]:
         ]
         if not chosen:
             continue
-        published = getattr(PUBLISHED[model.name], quantity) or PublishedSpread(math.nan)
+        published = PUBLISHED[model.name].get(quantity, PublishedSpread(math.nan))
         for layer in (None, *sorted({row["layer"] for row in chosen})):
             of_layer = [row for row in chosen if layer in (None, row["layer"])]
             average = _average(of_layer, f"{what}_mean{unit}")

@@ -222,7 +222,8 @@ _ALIKE = 2.0**-26
 
 def _agree(a: Any, b: ArrayLike) -> bool:
     """Whether two float64 values of numbers near 1 look equal. A proof has to follow, so nothing depends on this."""
-    return bool(np.allclose(a, b, rtol=_ALIKE, atol=_ALIKE))
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(abs(np.subtract(a, b)) <= _ALIKE * (1 + abs(np.asarray(b)))))
 
 
 def _others(names: Names) -> Iterator[Candidate]:

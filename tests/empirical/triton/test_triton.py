@@ -13,6 +13,7 @@ import torch
 
 from empirical.check._target import resolve
 from empirical.proving import Proof, _backward, _verdict, prove_target
+from empirical.proving._survey import Survey
 from empirical.tracing.triton._whole import PROGRAM, Space, Whole, least, quotient, symbol, whole
 from lngeom.checker import recheck
 from lngeom.cli import main
@@ -88,6 +89,7 @@ def test_no_fault_is_proved(name: str, old: str, new: str, tmp_path: Path, monke
     monkeypatch.setattr(_verdict, "differs", lambda *_: None)  # on terms alone: nothing that is executed could tell
     monkeypatch.setattr(_verdict, "counterexample", lambda *_: None)
     monkeypatch.setattr(_backward, "_executed", lambda *_: "")
+    monkeypatch.setattr(Survey, "world", lambda _: {})  # what a verdict is about decides none
     proof = proof_of(loaded(tmp_path, name, (old, new)), name)
     if name in FIRST and proof.derivatives:
         statuses = {each.name: each.status for each in proof.derivatives}
@@ -173,7 +175,8 @@ def test_each_row_is_counted_once(way: str) -> None:
 )
 def test_a_kernel_is_checked(change: tuple[str, str], told: str, tmp_path: Path, capsys: Any) -> None:
     code = loaded(tmp_path, "rms_norm", change).__code__
-    ended = main(["check", f"{code.co_filename}:rms_norm", "--kind", "rmsnorm", "--dtype", "bfloat16"])
+    words = ["--kind", "rmsnorm", "--dtype", "bfloat16", *["--d", "8"] * ("beyond" not in told)]
+    ended = main(["check", f"{code.co_filename}:rms_norm", *words])
     shown = capsys.readouterr().out
     assert told in shown, shown
     assert ended == 1
