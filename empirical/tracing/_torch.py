@@ -290,7 +290,9 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
     "softplus": lambda x, beta=1, threshold=20: (
-        x.applied("softplus") if (beta, threshold) == (1, 20) else x.trace.refuse(f"softplus with {beta}, {threshold}")
+        x.applied("softplus")
+        if (beta, threshold) == (1, 20)
+        else x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
     ),
 }
 
