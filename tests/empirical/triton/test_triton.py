@@ -14,6 +14,7 @@ import torch
 from empirical.check._target import resolve
 from empirical.proving import Proof, _backward, _verdict, prove_target
 from empirical.proving._survey import Survey
+from empirical.tracing.triton import stand_in
 from empirical.tracing.triton._whole import PROGRAM, Space, Whole, least, quotient, symbol, whole
 from lngeom.checker import recheck
 from lngeom.cli import main
@@ -29,6 +30,11 @@ RIGHT = {
 FIRST = {"pulled_layer_norm": "_pull", "in_tiles_rms_norm": "_pull_tiles", "atomic_rms_norm": "_pull_row"}
 """Those with a backward pass, and the first kernel that is theirs."""
 _NUMBERS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def no_kernels_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stand_in, "has_kernels", [False])  # what other tests of this process trace has none
 
 
 def loaded(folder: Path, name: str, *changes: tuple[str, str]) -> Callable[..., Any]:
