@@ -306,20 +306,18 @@ class Explanation:
         method: {"two-pass", "merged", "one-pass"} or None. The first way to the variance that explains every row.
         cause: str or None. The algorithm, definition or mistake whose own family holds what was computed.
         also_fits: tuple of str. For rounding: variants and mistakes that the precision cannot rule out.
-        lower, upper, difference, bound: float64 arrays, shape (..., d). Enclosure of the exact output; error of each
-            component, rounded up, and how far a backward-stable kernel may be off there.
+        difference, bound: float64 arrays, shape (..., d). Error of each component, rounded up, and how far a
+            backward-stable kernel may be off there.
         ratio, outside: arrays, shape (..., d). Distance from the closest output of a correct kernel over its
             tolerance, and whether that is above 1.
 
-    Its repr is :attr:`message`; :meth:`component` has a sentence for each component.
+    Its repr is :attr:`message`.
     """
 
     verdict: Verdict
     method: Method | None
     cause: str | None
     also_fits: tuple[str, ...]
-    lower: numpy.ndarray
-    upper: numpy.ndarray
     difference: numpy.ndarray
     bound: numpy.ndarray
     ratio: numpy.ndarray
@@ -349,15 +347,6 @@ class Explanation:
     def worst(self) -> tuple[int, ...]:
         """Index of the component with the largest ratio."""
         return tuple(int(i) for i in numpy.unravel_index(numpy.argmax(self.ratio), self.ratio.shape))
-
-    def component(self, *index: int) -> str:
-        """Sentence about the component at `index`."""
-        verdict = f"outside: {self.verdict}" if self.outside[index] else "within: rounding"
-        return (
-            f"component {', '.join(map(str, index))}: exact value in [{self.lower[index]:.17g}, "
-            f"{self.upper[index]:.17g}], difference {self.difference[index]:.3g}, "
-            f"bound {self.bound[index]:.3g}, ratio {self.ratio[index]:.3g}, {verdict}"
-        )
 
 
 @door
@@ -407,10 +396,9 @@ def explain_difference(
     with numpy.errstate(all="ignore"):
         difference = abs(case.got - exact) + error
         difference = numpy.where(numpy.isnan(difference), numpy.inf, difference)
-    lower, upper = outward(exact - error, shape, -1), outward(exact + error, shape)
     apart, reach = outward(difference, shape), outward(base.bound(case.sample, family), shape)
     ratio = fit.ratio.reshape(shape)
-    return Explanation(verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1)
+    return Explanation(verdict, method, cause, also_fits, apart, reach, ratio, ratio > 1)
 
 
 def _check_defined(base: Definition, sample: Sample) -> None:

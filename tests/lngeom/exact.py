@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from array_api_compat import device
+
+from lngeom.carriers import dtype_name
 
 from .functions import FUNCTIONS
 
@@ -197,8 +200,12 @@ def wrong(name: str, dtype: str, array: Callable[[np.ndarray], Any], generator: 
     base, _, place = name.partition(" ")
     eps = eps or float(base == "invert")  # which is refused at ε = 0
     with np.errstate(all="ignore"):
-        got = FUNCTIONS[name].call({key: array(value) for key, value in arrays.items()}, eps)
-    got = np.asarray(got.double() if isinstance(got, torch.Tensor) else got, dtype=float)
+        asked = {key: array(value) for key, value in arrays.items()}
+        got, like = FUNCTIONS[name].call(asked, eps), asked["x"]
+    kept = "float32" if FUNCTIONS[name].wide and FORMATS[dtype][2] < 24 else dtype
+    if (type(got), dtype_name(got), device(got)) != (type(like), kept, device(like)):
+        return f"{name} of {dtype}: a {type(got).__name__} of {got.dtype}"
+    got = np.asarray(got.double().cpu() if isinstance(got, torch.Tensor) else got, dtype=float)
     fractions = {key: np.vectorize(Q, otypes=[object])(value) for key, value in arrays.items()}
     low, high, bits = FORMATS[dtype]
     work = Q(2) ** -max(bits, 24)

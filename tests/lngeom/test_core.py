@@ -8,29 +8,9 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.epsilon import matching_eps, relative_radius
+from lngeom.epsilon import relative_radius
 from lngeom.norms import layer_rms_distance
 from lngeom.rounding import error_bound
-
-
-def test_projecting_off_a_direction() -> None:
-    x, u = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([1.0, 1.0])
-    assert np.array_equal(lg.project(x, u), lg.project(x))
-    assert np.array_equal(lg.project(x, 4 * u), lg.project(x))
-    assert np.array_equal(lg.project(x, np.array([1.0, 0.0])), [[0.0, 1.0], [0.0, 2.0]])
-    with np.errstate(invalid="ignore"):
-        assert np.isnan(lg.project(x[0], np.zeros(2))).all()
-    with pytest.raises(lg.errors.InputError, match=r"direction has shape \(3,\)"):
-        lg.project(x, np.ones(3))
-
-
-def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
-    constant = np.full(3, 5.0)
-    assert float(matching_eps(constant, eps=0.0)) == 0.0
-    assert float(matching_eps(constant, eps=4.0)) == 2.0
-    assert float(matching_eps(constant, eps=2.0, placement="outside")) == 4.0
-    small, large = matching_eps(np.array([[-1.0, 1.0], [-100.0, 100.0]]), eps=1e-2, placement="outside")
-    assert large > 90 * small
 
 
 def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:

@@ -47,6 +47,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: typeless.epsilon.relative_radius(X, eps="1e-5"), "eps is '1e-5': give the number"),
     (lambda: typeless.standardize(X, eps=0.1, placement="within"), "placement is 'within': eps stands \"inside\""),
+    (lambda: lg.project(X, np.ones(2)), r"direction has shape \(2,\)"),
     (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),
     (lambda: batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
     (lambda: batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import array_api_strict
 import numpy as np
 import pytest
 import torch
@@ -43,18 +44,42 @@ def test_every_exported_function_has_an_exact_counterpart_or_a_reason() -> None:
     assert {name.partition(" ")[0] for name in FUNCTIONS} == set(EXACT)
 
 
+CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no CUDA device")]
 ARRAYS = [
-    (dtype, library) for dtype in FORMATS for library in ("numpy", "torch") if (dtype, library) != ("bfloat16", "numpy")
+    *(("numpy", dtype) for dtype in FORMATS if dtype != "bfloat16"),
+    *(("torch", dtype) for dtype in FORMATS),
+    *(("strict", dtype) for dtype in SCALES),
+    *(pytest.param("cuda", dtype, marks=CUDA) for dtype in FORMATS if dtype != "float16"),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "library"), ARRAYS)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_rows_of_every_size_are_those_of_exact_arithmetic(name: str, dtype: str, library: str) -> None:
-    def array(values: np.ndarray) -> Any:
-        return torch.tensor(values).to(getattr(torch, dtype)) if library == "torch" else values.astype(dtype)
+def converted(library: str, dtype: str) -> Callable[[np.ndarray], Any]:
+    """How an array of a library, a precision and a device is made."""
+    if library == "strict":
+        return lambda values: array_api_strict.asarray(values, dtype=getattr(array_api_strict, dtype))
+    if library == "numpy":
+        return lambda values: values.astype(dtype)
+    return lambda values: torch.tensor(values).to("cuda" if library == "cuda" else "cpu", getattr(torch, dtype))
 
-    assert [wrong(name, dtype, array, random.Random(f"{name} {dtype} {n}")) for n in range(6)] == [""] * 6
+
+@pytest.mark.parametrize(("library", "dtype"), ARRAYS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_rows_of_every_size_are_those_of_exact_arithmetic(name: str, library: str, dtype: str) -> None:
+    array = converted(library, dtype)
+    assert [wrong(name, dtype, array, random.Random(f"{name} {dtype} {n}")) for n in range(5)] == [""] * 5
+
+
+@pytest.mark.parametrize(("library", "dtype"), ARRAYS)
+def test_questions_of_yes_and_no(library: str, dtype: str) -> None:
+    array = converted(library, dtype)
+    weight, gain = array(X), array(T)
+    assert lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
+    assert lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain).exact
+    uniform = lg.projection.uniform(
+        5, xp={"numpy": np, "strict": array_api_strict}.get(library, torch), dtype=gain.dtype
+    )
+    assert uniform.dtype == gain.dtype
+    assert [float(one) for one in uniform] == [1.0] * 5
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e160, 1e200])

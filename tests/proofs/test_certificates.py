@@ -13,7 +13,7 @@ import lngeom as lg
 from lngeom.checker import digest
 from lngeom.cli import main
 from lngeom.kernel import summed
-from lngeom.theorems import BodyError, Theorem, Vector, theorem
+from lngeom.theorems import Theorem, Vector, theorem
 from proofs import find
 from proofs.certificates._coq import source
 
@@ -59,16 +59,6 @@ def test_the_statement_is_that_of_the_library(monkeypatch: pytest.MonkeyPatch) -
     recorded = theorem.listing.statements[0].left.table.nodes
     monkeypatch.setattr(lg, "layer_norm", lambda x, *rest, eps: lg.project(x) + eps)
     assert replace(theorem).listing.statements[0].left.table.nodes != recorded
-
-
-@pytest.mark.parametrize("index", [(..., 0), (..., 1)])
-def test_a_component_of_a_vector_cannot_be_recorded(index: Any) -> None:
-    @theorem
-    def body(x: Vector):
-        assert x[index] == 0
-
-    with pytest.raises(BodyError, match="has no components"):
-        _ = body.listing
 
 
 def test_each_assert_has_a_certificate() -> None:
