@@ -4,7 +4,6 @@ import lngeom as lg
 from lngeom.kernel import dot, square_norm
 from lngeom.theorems import Scalar, Vector, assume, nonzero, theorem, wrong
 
-from .._steps import as_sum, product
 from ..works import BRODY
 
 
@@ -43,9 +42,3 @@ def test_hull(x: Vector, z: Vector, q: Vector, c: Scalar, m: Scalar):
     logit = dot(q, c * x + (1 - c) * z)
     assert logit <= m
     wrong("strictly less", lambda: logit < m)
-
-
-@test_hull.proof
-def _(goal, given):
-    first, second, share, rest = given
-    return as_sum(goal, [product(share, first), product(rest, second)])

@@ -1,6 +1,5 @@
 """Epsilon: with ε > 0 outputs lie inside the sphere, and how deep is a matter of σ²/ε."""
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import lngeom as lg
@@ -55,14 +54,6 @@ def test_gauge(x: Vector, eps: Epsilon):
     y = lg.standardize(x, eps=eps)
     assert norm(y) == root(dim(x)) * relative_radius(x, eps=eps)
     wrong("the relative radius squared", lambda: norm(y) == root(dim(x)) * relative_radius(x, eps=eps) ** 2)
-
-
-@test_gauge.proof
-def _(goal, given, x, eps):
-    u = root(dim(x)) * relative_radius(x, eps=eps)
-    squared = sy.prove(sy.equal(u * u, length(x, eps)), *given)
-    same = sy.root_of_square(length(x, eps), sy.prove(sy.at_least(u), *given), squared)
-    return sy.prove(goal, (same, norm(lg.standardize(x, eps=eps))))
 
 
 @theorem(OWN, "epsilon", "LayerNorm with ε is not free of scale")
@@ -190,16 +181,6 @@ def test_fixed_point(x: Vector, eps: Epsilon):
     wrong("the factor is 1/(v + ε)", lambda: after - (1 - eps) == (before - (1 - eps)) / (before + eps))
 
 
-def scaled_square(
-    goal: sy.Formula, given: list[sy.Proved], x: Vector, eps: Scalar, factor: Callable[[Scalar, Scalar], Scalar]
-) -> sy.Proved:
-    """The claim is (s − σ)² times a positive factor of σ and s = √(σ² + ε)."""
-    sigma, s = deviation(x), root(variance(x) + eps)
-    positive = sy.prove(sy.greater(factor(sigma, s)), *given)
-    whole = sy.multiply(sy.square(s - sigma), sy.weaken(positive, ">="))
-    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), *given), whole)
-
-
 @theorem(RIECHERS, "key results", "typical inputs are mapped near the surface")
 def test_concentration(x: Vector, eps: Epsilon):
     """Outputs of inputs with large variance lie near the surface.
@@ -216,11 +197,6 @@ def test_concentration(x: Vector, eps: Epsilon):
         lambda: depth <= eps / 2,
         at={"x": (Fraction(1, 1000), Fraction(-1, 1000)), "eps": Fraction(1, 100000)},
     )
-
-
-@test_concentration.proof
-def _(goal, given, x, eps):
-    return scaled_square(goal, given, x, eps, lambda sigma, s: (s + 2 * sigma) / (2 * sigma * sigma * s))
 
 
 @theorem(OWN, "epsilon", "the other bound: 1 − r is about ε/2σ²")

@@ -9,7 +9,7 @@ from lngeom.projection import mean_vector
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean, variance
-from .._steps import as_sum, product, sum_of_squares
+from .._steps import as_sum, product
 from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG
 
 
@@ -120,15 +120,6 @@ def test_adam_bound(p: Vector, v: Vector):
     )
 
 
-@test_adam_bound.proof
-def _(goal, given, p, v):
-    """(‖p‖²‖a‖² − (a·p)²)‖p‖² = ‖ ‖p‖²a − (a·p)p ‖² for a = D − D̄1, and 1·(D∘p) = a·p."""
-    flat, long = given
-    a, t = lg.project(v), square_norm(p)
-    whole = product(sum_of_squares(t * a - dot(a, p) * p), sy.inverse_sign(long))
-    return as_sum(goal, [whole], flat, sy.inverse(long))
-
-
 @theorem(OWN, "training", "a momentum that knows nothing of the scales")
 def test_adam_energy(v: Vector):
     """For a momentum of second moments Π the step of AdamW has along 1 the energy that the spread of its scales has.
@@ -195,19 +186,6 @@ def test_peri_norm_bound(z: Vector, g: Vector, c: Scalar, eps: Epsilon):
     assert written <= d * c * c
     wrong("the same without the norm behind the branch", lambda: square_norm(z) <= d * c * c)
     wrong("c² without the dimension", lambda: written <= c * c)
-
-
-@test_peri_norm_bound.proof
-def _(goal, given, z, g, c, eps):
-    """dc² − ‖g∘y‖² = Σ(c² − g²)y² + c²dε/s², because ‖y‖² = d(1 − ε/s²)."""
-    within, positive = given
-    square = variance(z) + eps
-    defined, inverse = (sy.prove(sy.greater(value), positive) for value in (square, 1 / square))
-    parts = [
-        sy.total(product(within, sy.square(lg.standardize(z, eps=eps)))),
-        product(sy.square(c), sy.prove(sy.greater(dim(z))), positive, inverse),
-    ]
-    return as_sum(goal, parts, defined)
 
 
 @theorem(CHEN, "section 3", "Derf, g∘erf(αx + c) + b, replaces LayerNorm")

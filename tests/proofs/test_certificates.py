@@ -1,7 +1,6 @@
 """Certificates as files: the statement as the library computes it, every step, a hash that notices any change."""
 
 import json
-from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -51,14 +50,6 @@ def test_the_hash_notices_any_change() -> None:
         copy = json.loads(json.dumps(data))
         reduce(getitem, path, copy)[last] = "another"
         assert digest(copy) != data["sha256"], (*path, last)
-
-
-def test_the_statement_is_that_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    theorem = find("standardization.layer")
-    assert ["mean", 0] in theorem.certificates()[0]["terms"]
-    recorded = theorem.listing.statements[0].left.table.nodes
-    monkeypatch.setattr(lg, "layer_norm", lambda x, *rest, eps: lg.project(x) + eps)
-    assert replace(theorem).listing.statements[0].left.table.nodes != recorded
 
 
 def test_each_assert_has_a_certificate() -> None:

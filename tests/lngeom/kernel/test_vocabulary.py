@@ -124,17 +124,3 @@ def test_a_printer_keeps_the_order_of_operations() -> None:
         2 * x + Fraction(-1, 2) * y: "2·x − 1/2·y",
     }
     assert {each: sy.Text(table.nodes).part(each.place) for each in texts} == texts
-
-
-def test_a_certificate_lists_premises_first_and_each_statement_once() -> None:
-    theorem = sy.prove(
-        sy.equal(sy.norm(lg.standardize(X, eps=0)) ** 2, sy.dim(X)), sy.assume(sy.greater(lg.moments(X)[1]))
-    )
-    lines = [line for line in sy.proof_text(theorem) if "[" in line]
-    statements = [line.split("    [")[0].split(". ", 1)[1] for line in lines]
-    assert len(set(statements)) == len(statements)
-    for number, line in enumerate(lines, start=1):
-        cited = [
-            int(part.split(")")[0]) for part in line.split("    [")[1].split("(")[1:] if part.split(")")[0].isdigit()
-        ]
-        assert all(premise < number for premise in cited)
