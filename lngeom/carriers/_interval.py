@@ -62,7 +62,9 @@ class Interval(Operators):
             self.lower = lower if type(lower) is Fraction else Fraction(lower)
             self.upper = self.lower if upper is None else upper if type(upper) is Fraction else Fraction(upper)
         except (OverflowError, ValueError) as error:  # of an infinity or a NaN
-            raise InputError(f"ends are {lower!r} and {upper!r}: an interval has finite ones") from error
+            raise InputError(
+                "an end is an infinity or a NaN: intervals hold finite numbers; remove that first"
+            ) from error
         if self.lower > self.upper:
             raise InputError(f"lower end {lower} is above upper end {upper}: give the smaller endpoint first")
 
@@ -80,7 +82,7 @@ class Interval(Operators):
     @property
     def is_point(self) -> bool:
         """Whether the number is known exactly."""
-        return self.lower == self.upper
+        return self.lower is self.upper or self.lower == self.upper
 
     @property
     def width(self) -> Fraction:
@@ -106,7 +108,8 @@ class Interval(Operators):
         return Interval(-self.upper, -self.lower)
 
     def _plus(self, other: Interval) -> Interval:
-        return Interval(self.lower + other.lower, self.upper + other.upper)
+        lower = self.lower + other.lower
+        return Interval(lower, lower if self.is_point and other.is_point else self.upper + other.upper)
 
     def _times(self, other: Interval) -> Interval:
         if self.is_point and other.is_point:
@@ -116,7 +119,7 @@ class Interval(Operators):
 
     def _over(self, other: Interval) -> Interval:
         if other.lower <= 0 <= other.upper:
-            msg = f"divisor {other} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
+            msg = f"divisor {other} contains 0, as that of LayerNorm of a constant vector: exclude it, or take eps > 0"
             raise UndecidedError(msg)
         return self._times(Interval(1 / other.upper, 1 / other.lower))
 
