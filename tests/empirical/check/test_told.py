@@ -171,6 +171,37 @@ def gated(x: Rows, gate: Rows, weight: Rows, eps: float) -> Rows:
     return rms(x.float() * functional.silu(gate.float()), weight.float(), eps).to(x.dtype)
 
 
+class Flagged(torch.nn.Module):  # as nanoGPT's
+    def __init__(self, ndim: int, bias: bool) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(ndim))
+        self.bias = torch.nn.Parameter(torch.zeros(ndim)) if bias else None
+
+    def forward(self, input: Rows) -> Rows:
+        return functional.layer_norm(input, self.weight.shape, self.weight, self.bias, EPS)
+
+
+class Annotated(torch.nn.Module):  # as the Annotated Transformer's
+    def __init__(self, features: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.a_2, self.b_2 = torch.nn.Parameter(torch.ones(features)), torch.nn.Parameter(torch.zeros(features))
+        self.eps = eps
+
+    def forward(self, x: Rows) -> Rows:
+        return self.a_2 * (x - mean(x)) / (x.std(-1, keepdim=True) + self.eps) + self.b_2
+
+
+def loop(x: np.ndarray, weight: np.ndarray, eps: float = EPS) -> np.ndarray:
+    out = np.empty_like(x)
+    for i in range(len(x)):
+        out[i] = x[i] / np.sqrt(np.mean(x[i] ** 2) + np.float32(eps)) * weight
+    return out
+
+
+def scripted(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
+    return weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
 def total(x: Rows, residual: Rows, weight: Rows) -> tuple[Rows, Rows]:
     return rms(x + residual, weight), x + residual
 
@@ -289,6 +320,17 @@ TOLD: dict[str, tuple[Any, ...]] = {
     "matrix": (lambda x, weight, linear_weight, linear_bias: rms(x, weight) @ linear_weight + linear_bias, "^ok"),
     "gate and matrix": (lambda x, gate, weight, linear_weight: gated(x, gate, weight, EPS) @ linear_weight.T,
                         "the activation of gate and its derivative.*another linear_weight than the identity"),
+    # As they stand in public.
+    "flagged": (Flagged, r"PROVED: norm computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*^ok", {"kind": None}),
+    "annotated": (Annotated, r"^variant: eps outside the root; variance divided by d - 1 \(ddof=1\)$.*  got [^in].*, ",
+                  LAYER | MANY | {"eps": None}),
+    "loop": (loop, r"statistics over the wrong axis \(axes 1, 2 instead of the last"),
+    "unit": (lambda x: functional.normalize(x, dim=-1, eps=1e-12),
+             r"divided by the norm, factor sqrt\(d\) and eps miss"),
+    "divided": (lambda x: x / (x.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1) + EPS).sqrt(),
+                r"^bug: sum of squares divided by d - 1.*note: NaN or infinite at d = 1$", MANY),
+    "NumPy": (lambda x, eps=EPS: (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) ** 2 + eps) ** 0.5,
+              r"^PROVED: norm computes LayerNorm\(x; ε = eps\).*^ok.*\n  checked as layernorm", {"kind": None}),
     # Which definition is meant.
     "torch": (rms, "^ok", HALF | {"spec": "torch"}),
     "llama": (lambda x, weight: weight * rms(x, torch.ones_like(weight)), "^ok", HALF | {"spec": "llama"}),
@@ -307,6 +349,12 @@ def test_what_a_kernel_does_is_told(name: str) -> None:
     finding = check(target, **{"kind": "rmsnorm", "eps": EPS, "d": 32, "name": "norm"} | dict(*more))
     assert re.search(told, str(finding), re.DOTALL | re.MULTILINE), finding
     assert finding.passes(("",)) == (finding.verdict == "rounding")
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+def test_what_is_compiled_is_judged_by_its_outputs() -> None:
+    finding = check(torch.jit.script(scripted), kind="rmsnorm", eps=EPS, d=8)
+    assert re.search("NOT TRACED: it is compiled.*ok: within rounding, not proved", str(finding), re.DOTALL), finding
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
