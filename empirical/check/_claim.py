@@ -1,7 +1,8 @@
 """The definition that a kernel is held against, and what a proof says of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -45,8 +46,12 @@ class Claim:
         """Whether the mean is subtracted."""
         return self.kind == "layernorm"
 
-    def base(self, d: int) -> Definition:
-        """The definition at dimension `d`, with the gain and the bias that the kernel uses."""
+    @cached_property
+    def base(self) -> Callable[[int], Definition]:
+        """The definition at a dimension, with the gain and the bias that the kernel uses."""
+        return cache(self._base)
+
+    def _base(self, d: int) -> Definition:
         bound = self.kernel.at(d)
         gain, bias = (None if p is None else p.astype(REAL) for p in (bound.gain, bound.bias))
         gain = gain if gain is None else gain + self.meant.offset

@@ -258,9 +258,11 @@ def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, 
     In a dimension in which the variant is not defined it promises nothing.
     Beside a variant the worst rows are those farthest from the definition, not those that are wrong for another reason.
     """
-    again = []
+    again, bases = [], {id(trial.base): trial for trial in trials}
+    makers = {key: {name: make for name, _, make in candidates(one.base, one.d, dtype, eps=measured)}
+              for key, one in bases.items()}  # fmt: skip
     for trial in trials:
-        made = {name: make for name, _, make in candidates(trial.base, trial.d, dtype, eps=measured)}
+        made = makers[id(trial.base)]
         # A divisor d − 1 is none at d = 1; a gain of another dtype may not be rounded.
         wide = re.sub(r", rounded to \w+ \(as Nemotron\)", " (as Gemma)", cause)
         names = {cause, wide} if trial.label.startswith(OTHER) else {cause}

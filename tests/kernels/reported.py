@@ -1,14 +1,12 @@
 """Faults of norm kernels that were reported in public, each rebuilt as a few lines of PyTorch."""
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-EPS = 1e-5
-
+from .derived import EPS, mean, square
 
 Kernel = Callable[..., Tensor | tuple[Tensor, Tensor]]
 
@@ -35,27 +33,18 @@ class StandIn(NamedTuple):
 STAND_INS: list[StandIn] = []
 
 
-def entered(
-    stand_ins: list[StandIn], threads: str, words: str, verdict: str = "bug", **options: object
-) -> Callable[[Kernel], Kernel]:
-    """Enters a kernel into a list, under its own name; options default to rows of 24 components in float32."""
+def _reported(threads: str, words: str, verdict: str = "bug", **options: object) -> Callable[[Kernel], Kernel]:
+    """Enters a kernel into the list, under its own name; options default to rows of 24 components in float32."""
 
     def enter(kernel: Kernel) -> Kernel:
         code = kernel.__code__
         kind = "layernorm" if "bias" in code.co_varnames[: code.co_argcount] else "rmsnorm"
         asked = {"kind": kind, "eps": EPS, "d": 24, **options}
         name = kernel.__name__.replace("_", " ")
-        stand_ins.append(StandIn(name, tuple(threads.split()), kernel, verdict, words, asked))
+        STAND_INS.append(StandIn(name, tuple(threads.split()), kernel, verdict, words, asked))
         return kernel
 
     return enter
-
-
-_reported = functools.partial(entered, STAND_INS)
-
-
-def mean(x: Tensor) -> Tensor:
-    return x.mean(-1, keepdim=True)
 
 
 def root(v: Tensor, eps: float = EPS) -> Tensor:
@@ -64,11 +53,11 @@ def root(v: Tensor, eps: float = EPS) -> Tensor:
 
 def layer(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     c = x.float() - mean(x.float())
-    return (c * root(mean(c * c)) * weight.float() + bias.float()).to(x.dtype)
+    return (c * root(square(c)) * weight.float() + bias.float()).to(x.dtype)
 
 
 def rms(x: Tensor, weight: Tensor) -> Tensor:
-    return (x.float() * root(mean(x.float() ** 2)) * weight.float()).to(x.dtype)
+    return (x.float() * root(square(x.float())) * weight.float()).to(x.dtype)
 
 
 def _variance(x: Tensor) -> Tensor:
@@ -104,7 +93,7 @@ def the_storage_offset_of_a_slice_ignored(x: Tensor, weight: Tensor, bias: Tenso
 
 @_reported("ModelTC/LightLLM/issues/1467", "every other component of a wider array")
 def the_second_pass_without_the_stride_of_components(x: Tensor, weight: Tensor) -> Tensor:
-    return _rows(x, *x.stride()[:-1], 1) * root(mean(x * x)) * weight
+    return _rows(x, *x.stride()[:-1], 1) * root(square(x)) * weight
 
 
 @_reported("vllm-project/vllm-xpu-kernels/pull/397", "batches of shape (2, ")
@@ -149,7 +138,7 @@ def vectors_of_four_loaded_from_aligned_addresses_alone(x: Tensor, weight: Tenso
 )
 def variance_in_one_pass(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     m = mean(x)
-    return (x - m) * root((mean(x * x) - m * m).clamp(min=0)) * weight + bias
+    return (x - m) * root((square(x) - m * m).clamp(min=0)) * weight + bias
 
 
 @_reported("pytorch/pytorch/issues/190491", "clamped")
@@ -171,7 +160,7 @@ def masked_lanes_counted_in_the_variance(x: Tensor, weight: Tensor, bias: Tensor
     dtype="float16",
 )
 def squares_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
-    return x * (1 / (mean(x * x) + EPS).sqrt()) * weight
+    return x * (1 / (square(x) + EPS).sqrt()) * weight
 
 
 @_reported("nntrainer/nntrainer/issues/3935", "sum of squares rounded to float16", "unstable")
@@ -183,14 +172,14 @@ def squares_of_float32_summed_in_half_precision(x: Tensor, weight: Tensor) -> Te
 @_reported("microsoft/onnxruntime/issues/17692", "kept in float16", "unstable", dtype="float16")
 def the_variance_stored_in_half_precision(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     c = x.float() - mean(x.float())
-    return (c * root(mean(c * c).half().float()) * weight.float() + bias.float()).half()
+    return (c * root(square(c).half().float()) * weight.float() + bias.float()).half()
 
 
 @_reported("apple/coremltools/pull/2822", "eps multiplied by max|x|^2", "variant")
 def eps_scaled_with_the_row(x: Tensor, weight: Tensor) -> Tensor:
     largest = x.abs().amax(-1, keepdim=True)
     scaled = x / largest.clamp(min=torch.finfo(x.dtype).tiny)
-    return scaled * root(mean(scaled * scaled)) * weight
+    return scaled * root(square(scaled)) * weight
 
 
 @_reported("huggingface/candle/pull/3477", "standard deviation instead of the root mean square")
@@ -200,17 +189,22 @@ def variance_in_an_rms_norm(x: Tensor, weight: Tensor) -> Tensor:
 
 @_reported("amd/IRON/pull/139", "one error for the whole row", "variant", dtype="bfloat16")
 def reciprocal_of_the_root_rounded(x: Tensor, weight: Tensor) -> Tensor:
-    factor = root(mean(x.float() ** 2)).to(x.dtype).float()
+    factor = root(square(x.float())).to(x.dtype).float()
     return (x.float() * factor * weight.float()).to(x.dtype)
 
 
 @_reported("ROCm/aiter/issues/5151", "rounded toward zero", "unstable", dtype="bfloat16")
 def results_truncated(x: Tensor, weight: Tensor) -> Tensor:
-    y = x.float() * root(mean(x.float() ** 2)) * weight.float()
+    y = x.float() * root(square(x.float())) * weight.float()
     return (y.contiguous().view(torch.int32) & -65536).view(torch.float32).to(x.dtype)
 
 
 # Definition
+
+_CASTS = (
+    "vllm-project/vllm/issues/42325 vllm-project/vllm/pull/42379 vllm-project/vllm/pull/44088 "
+    "vllm-project/vllm/issues/49616 NVIDIA/TransformerEngine/issues/1132 sgl-project/sglang/issues/2258"
+)
 
 
 @_reported("tracel-ai/burn/issues/2185 callummcdougall/ARENA_3.0/issues/228", "eps outside the root", "variant")
@@ -220,7 +214,7 @@ def eps_outside_the_root(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 @_reported("mosaicml/llm-foundry/issues/371", "multiplied by the root")
 def multiplied_by_the_root(x: Tensor, weight: Tensor) -> Tensor:
-    return x * (mean(x * x) + EPS).sqrt() * weight
+    return x * (square(x) + EPS).sqrt() * weight
 
 
 @_reported("huggingface/pytorch-image-models/pull/2741", "normalized twice", d=32)
@@ -236,34 +230,20 @@ def the_wrong_axis(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 @_reported("ggml-org/llama.cpp/pull/14545 ggml-org/llama.cpp/issues/9310 ggml-org/llama.cpp/pull/16577", "eps missing")
 def eps_read_from_the_wrong_place(x: Tensor, weight: Tensor) -> Tensor:
-    return x * root(mean(x * x), 0.0) * weight
+    return x * root(square(x), 0.0) * weight
 
 
 @_reported("pytorch/pytorch/issues/189581 pytorch/pytorch/pull/173039", "eps = 1.192e-07")
 def eps_of_the_format(x: Tensor, weight: Tensor) -> Tensor:
-    return x * root(mean(x * x), torch.finfo(x.dtype).eps) * weight
+    return x * root(square(x), torch.finfo(x.dtype).eps) * weight
 
 
-@_reported(
-    "vllm-project/vllm/issues/42325 vllm-project/vllm/pull/42379 vllm-project/vllm/pull/44088 "
-    "vllm-project/vllm/issues/49616 NVIDIA/TransformerEngine/issues/1132 sgl-project/sglang/issues/2258",
-    "before the gain (as Llama)",
-    "variant",
-    dtype="bfloat16",
-    spec="torch",
-)
+@_reported(_CASTS, "before the gain (as Llama)", "variant", dtype="bfloat16", spec="torch")
 def cast_before_the_gain(x: Tensor, weight: Tensor) -> Tensor:
-    return weight * (x.float() * root(mean(x.float() ** 2))).to(x.dtype)
+    return weight * (x.float() * root(square(x.float()))).to(x.dtype)
 
 
-@_reported(
-    "vllm-project/vllm/issues/42325 vllm-project/vllm/pull/42379 vllm-project/vllm/pull/44088 "
-    "vllm-project/vllm/issues/49616 NVIDIA/TransformerEngine/issues/1132 sgl-project/sglang/issues/2258",
-    "not cast to bfloat16 before the gain",
-    "variant",
-    dtype="bfloat16",
-    spec="llama",
-)
+@_reported(_CASTS, "not cast to bfloat16 before the gain", "variant", dtype="bfloat16", spec="llama")
 def cast_after_the_gain(x: Tensor, weight: Tensor) -> Tensor:
     return rms(x, weight)
 
@@ -309,7 +289,7 @@ def a_float32_weight_read_as_half(x: Tensor, weight: Tensor) -> Tensor:
 )
 def the_sum_normalized_before_it_is_rounded(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     total = x.float() + residual.float()
-    return (total * root(mean(total * total)) * weight.float()).to(x.dtype), total.to(x.dtype)
+    return (total * root(square(total)) * weight.float()).to(x.dtype), total.to(x.dtype)
 
 
 # Batch, state, empty
@@ -323,8 +303,8 @@ def the_sum_normalized_before_it_is_rounded(x: Tensor, residual: Tensor, weight:
     refuse=("batch invariant",),
 )
 def bits_that_depend_on_the_batch(x: Tensor, weight: Tensor) -> Tensor:
-    square = mean(x * x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]
-    return x * root(square) * weight
+    v = square(x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]
+    return x * root(v) * weight
 
 
 @_reported(
@@ -341,7 +321,7 @@ def no_rows_refused(x: Tensor, weight: Tensor) -> Tensor:
 
 @_reported("GeeeekExplorer/nano-vllm/issues/170", "input overwritten in place")
 def the_input_overwritten(x: Tensor, weight: Tensor) -> Tensor:
-    return x.mul_(root(mean(x * x))) * weight
+    return x.mul_(root(square(x))) * weight
 
 
 # Backward
@@ -369,28 +349,23 @@ class _Differentiated(torch.autograd.Function):
         return *ctx.rule(x, weight, cotangents[0], ctx.needs_input_grad), None
 
 
-def with_backward(
-    stand_ins: list[StandIn], threads: str, words: str, verdict: str = "bug", **options: object
-) -> Callable[[Rule], Rule]:
-    """Enters an RMSNorm with this backward pass into a list."""
+def _backward(threads: str, words: str, verdict: str = "bug", **options: object) -> Callable[[Rule], Rule]:
+    """Enters an RMSNorm with this backward pass into the list."""
 
     def enter(rule: Rule) -> Rule:
         def kernel(x: Tensor, weight: Tensor) -> Tensor:
             return _Differentiated.apply(x, weight, rule)
 
         kernel.__name__ = rule.__name__
-        entered(stand_ins, threads, words, verdict, backward=True, **options)(kernel)
+        _reported(threads, words, verdict, backward=True, **options)(kernel)
         return rule
 
     return enter
 
 
-_backward = functools.partial(with_backward, STAND_INS)
-
-
 def derivatives(x: Tensor, weight: Tensor, g: Tensor, saved: Tensor | None = None) -> tuple[Tensor, Tensor]:
     x, g = x.float(), g.float()
-    r = root(mean(x * x)) if saved is None else saved.float()
+    r = root(square(x)) if saved is None else saved.float()
     h, n = g * weight.float(), x * r
     by_gain = (g * n).reshape(-1, x.shape[-1]).sum(0)
     return (r * (h - n * mean(h * n))).to(weight.dtype), by_gain.to(weight.dtype)
@@ -400,7 +375,7 @@ def derivatives(x: Tensor, weight: Tensor, g: Tensor, saved: Tensor | None = Non
     "pytorch/helion/pull/2273", "statistics kept in bfloat16", "variant", dtype="bfloat16", refuse=("kept in bfloat16",)
 )
 def the_root_saved_in_half_precision(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
-    return derivatives(x, weight, g, root(mean(x.float() ** 2)).to(x.dtype))
+    return derivatives(x, weight, g, root(square(x.float())).to(x.dtype))
 
 
 @_backward("flagos-ai/FlagGems/issues/1068 flagos-ai/FlagGems/pull/1082", "only for a transposed cotangent")
@@ -426,19 +401,19 @@ def the_cotangent_overwritten(x: Tensor, weight: Tensor, g: Tensor, _: Asked) ->
 
 @_backward("ggml-org/ggml/pull/1519 ggml-org/ggml/issues/1491", "cotangent is overwritten in place")
 def the_derivative_written_where_the_cotangent_is_read(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
-    square, by_gain = mean(x * x), derivatives(x, weight, g)[1]
-    g.copy_(x * -mean(x * g * weight) / (square + EPS))
-    return (g + g) * root(square), by_gain
+    v, by_gain = square(x), derivatives(x, weight, g)[1]
+    g.copy_(x * -mean(x * g * weight) / (v + EPS))
+    return (g + g) * root(v), by_gain
 
 
 @_backward("flagos-ai/FlagGems/pull/5771", "d/dx, d/dgain")
 def the_mean_square_kept_where_its_root_is_read(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
-    return derivatives(x, weight, g, mean(x * x))
+    return derivatives(x, weight, g, square(x))
 
 
 @_backward("flagos-ai/FlagGems/pull/59", "term along the output missing")
 def a_term_of_the_derivative_missing(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
-    return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]
+    return g * weight * root(square(x)), derivatives(x, weight, g)[1]
 
 
 @_backward("karpathy/llm.c/pull/763", "d/dx: gain missing")

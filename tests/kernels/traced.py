@@ -86,13 +86,14 @@ def _moments(x, weight, bias, eps=1e-5):
     return (x - average) * torch.rsqrt(variance + eps) * weight + bias
 
 
-def _clamped(x, weight, bias, eps=1e-5):
-    return (x - mean(x)) / torch.sqrt((square(x) - mean(x) ** 2).clamp_min(0) + eps) * weight + bias
-
-
 def _scaled(scale):
     """RMSNorm by the reciprocal of a root."""
     return lambda x, weight, eps=1e-6: x * scale(x, eps) * weight
+
+
+def _divided(root):
+    """LayerNorm by a root."""
+    return lambda x, weight, bias, eps=1e-5: (x - mean(x)) / root(x, eps) * weight + bias
 
 
 def _pieces(split, count=8):
@@ -136,28 +137,22 @@ PROVED = {
     "halves": _halves(lambda sums, d, half: (sums[0] + sums[1]) / d),
     "every fourth": _strided(4),
     "shifted by its first component": _shifted,
-    "two passes": lambda x, weight, bias, eps=1e-5: (x - mean(x)) / (square(x - mean(x)) + eps).sqrt() * weight + bias,
-    "one pass": lambda x, weight, bias, eps=1e-5: (
-        (x - mean(x)) * (square(x) - mean(x) ** 2 + eps).rsqrt() * weight + bias
-    ),
-    "one pass, clamped": _clamped,
+    "two passes": _divided(lambda x, eps: (square(x - mean(x)) + eps).sqrt()),
+    "one pass": _divided(lambda x, eps: (square(x) - mean(x) ** 2 + eps).sqrt()),
+    "one pass, clamped": _divided(lambda x, eps: torch.sqrt((square(x) - mean(x) ** 2).clamp_min(0) + eps)),
     "fused": lambda x, weight, bias, eps=1e-5: F.layer_norm(x, (x.shape[-1],), weight, bias, eps),
     "fused rms": lambda x, weight, eps=1e-6: F.rms_norm(x, (x.shape[-1],), weight, eps),
     "addcmul": _chan,
     "in place": _in_place,
     "centered in place": _centered_in_place,
     "sum and size": lambda x, weight, eps=1e-6: weight * x / ((x * x).sum(-1, keepdim=True) / x.shape[-1] + eps) ** 0.5,
-    "scaled": lambda x, weight, eps=1e-6: (
-        x * x.shape[-1] ** 0.5 * ((x**2).sum(-1, keepdim=True) + x.shape[-1] * eps).rsqrt() * weight
+    "scaled": _scaled(lambda x, eps: x.shape[-1] ** 0.5 * ((x**2).sum(-1, True) + x.shape[-1] * eps).rsqrt()),
+    "math": _scaled(
+        lambda x, eps: math.sqrt(x.size(-1)) / (x.square().sum(dim=-1, keepdim=True) + x.size(-1) * eps).sqrt()
     ),
-    "math": lambda x, weight, eps=1e-6: (
-        math.sqrt(x.size(-1)) * x / torch.sqrt(x.square().sum(dim=-1, keepdim=True) + x.size(-1) * eps) * weight
-    ),
-    "einsum": lambda x, weight, eps=1e-6: (
-        x * (torch.einsum("bld,bld->bl", x, x)[..., None] / x.shape[-1] + eps).rsqrt() * weight
-    ),
-    "norm": lambda x, weight, eps=1e-6: (
-        x / (torch.linalg.vector_norm(x, dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps).sqrt() * weight
+    "einsum": _scaled(lambda x, eps: (torch.einsum("bld,bld->bl", x, x)[..., None] / x.shape[-1] + eps).rsqrt()),
+    "norm": _scaled(
+        lambda x, eps: 1 / (torch.linalg.vector_norm(x, dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps).sqrt()
     ),
     "branch on the size": _branch,
     "rows flattened": _flat,
@@ -167,21 +162,17 @@ PROVED = {
     "transposed": lambda x, weight, eps=1e-6: (
         (x.mT * (x.mT.square().mean(-2, keepdim=True) + eps).rsqrt()).transpose(-1, -2) * weight
     ),
-    "variance by d": lambda x, weight, bias, eps=1e-5: (
-        (x - mean(x)) / (x.var(-1, unbiased=False, keepdim=True) + eps) ** 0.5 * weight + bias
-    ),
-    "reciprocal": lambda x, weight, eps=1e-6: torch.mul(x, torch.reciprocal(torch.sqrt(square(x).add(eps)))).mul(
-        weight
-    ),
+    "variance by d": _divided(lambda x, eps: (x.var(-1, unbiased=False, keepdim=True) + eps) ** 0.5),
+    "reciprocal": lambda x, w, eps=1e-6: torch.mul(x, torch.reciprocal(torch.sqrt(square(x).add(eps)))).mul(w),
 }
 VARIANT = {
     "outside": lambda x, weight, eps=1e-6: weight * x / (square(x).sqrt() + eps),
     "1 + weight": lambda x, weight, eps=1e-6: (1 + weight) * (x * (square(x) + eps).rsqrt()),
-    "d - 1": lambda x, weight, bias, eps=1e-5: (x - mean(x)) / (x.std(-1, keepdim=True) + eps) * weight + bias,
+    "d - 1": _divided(lambda x, eps: x.std(-1, keepdim=True) + eps),
     "residual": lambda x, residual, weight, eps=1e-6: (x + residual) * (square(x + residual) + eps).rsqrt() * weight,
     "gated": lambda x, gate, weight, eps=1e-6: weight * (x * F.silu(gate)) * (square(x * F.silu(gate)) + eps).rsqrt(),
     "gain inside": lambda x, weight, eps=1e-6: (weight * x) * (square(weight * x) + eps).rsqrt(),
-    "one size": lambda x, weight, eps=1e-6: x * (x.pow(2).sum(-1, keepdim=True) / 64 + eps).rsqrt() * weight,
+    "one size": _scaled(lambda x, eps: (x.pow(2).sum(-1, keepdim=True) / 64 + eps).rsqrt()),
     "length": lambda x, weight: F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * weight,
 }
 REFUTED = {
@@ -194,29 +185,19 @@ REFUTED = {
     "twice a half": _halves(lambda sums, d, half: (sums[0] + sums[1]) / (2 * half)),
     "three of four": _strided(3),
     "without the 65th": _strided(4, 1),
-    "eps twice": lambda x, weight, bias, eps=1e-5: (
-        (x - mean(x)) / (torch.sqrt(square(x - mean(x)) + eps) + eps) * weight + bias
-    ),
-    "no root": lambda x, weight, eps=1e-6: x / (square(x) + eps) * weight,
-    "sum for mean": lambda x, weight, eps=1e-6: x * (x.pow(2).sum(-1, keepdim=True) + eps).rsqrt() * weight,
-    "mean kept": lambda x, weight, bias, eps=1e-5: (
-        (x - mean(x) / 2) / (square(x - mean(x)) + eps).sqrt() * weight + bias
-    ),
+    "eps twice": _divided(lambda x, eps: torch.sqrt(square(x - mean(x)) + eps) + eps),
+    "no root": _scaled(lambda x, eps: 1 / (square(x) + eps)),
+    "sum for mean": _scaled(lambda x, eps: (x.pow(2).sum(-1, keepdim=True) + eps).rsqrt()),
+    "mean kept": lambda x, w, b, eps=1e-5: (x - mean(x) / 2) / (square(x - mean(x)) + eps).sqrt() * w + b,
     "gain twice": lambda x, weight, eps=1e-6: weight**2 * x * (square(x) + eps).rsqrt(),
-    "eps on the sum": lambda x, weight, eps=1e-6: weight * x * (mean(x * x + eps) + eps).rsqrt(),
-    "mean after": lambda x, weight, bias, eps=1e-5: (lambda y: (y - mean(y)) * weight + bias)(
-        x * (square(x) + eps).rsqrt()
-    ),
-    "absolute": lambda x, weight, eps=1e-6: x / (mean(x.abs()) + eps) * weight,
+    "eps on the sum": _scaled(lambda x, eps: (mean(x * x + eps) + eps).rsqrt()),
+    "mean after": lambda x, w, b, eps=1e-5: (lambda y: (y - mean(y)) * w + b)(x * (square(x) + eps).rsqrt()),
+    "absolute": _scaled(lambda x, eps: 1 / (mean(x.abs()) + eps)),
     "one branch": _wrong_branch,
-    "plus mean": lambda x, weight, bias, eps=1e-5: (
-        (x - mean(x)) / (square(x) + mean(x) ** 2 + eps).sqrt() * weight + bias
-    ),
-    "bias scaled": lambda x, weight, bias, eps=1e-5: (
-        ((x - mean(x)) / (square(x - mean(x)) + eps).sqrt() + bias) * weight
-    ),
-    "half": lambda x, weight, eps=1e-6: 0.5 * weight * x * (square(x) + eps).rsqrt(),
-    "eps squared": lambda x, weight, eps=1e-6: weight * x * (square(x) + eps * eps).rsqrt(),
+    "plus mean": _divided(lambda x, eps: (square(x) + mean(x) ** 2 + eps).sqrt()),
+    "bias scaled": lambda x, w, b, eps=1e-5: ((x - mean(x)) / (square(x - mean(x)) + eps).sqrt() + b) * w,
+    "half": _scaled(lambda x, eps: 0.5 * (square(x) + eps).rsqrt()),
+    "eps squared": _scaled(lambda x, eps: (square(x) + eps * eps).rsqrt()),
 }
 NOT_TRACED = {
     "a choice by data": _scaled(lambda x, eps: torch.where(x > 0, x, (square(x) + eps) ** -0.5)),
@@ -225,9 +206,13 @@ NOT_TRACED = {
 }
 
 
+def _average(x):
+    return np.mean(x, axis=-1, keepdims=True)
+
+
 def _out(x, g, eps=1e-6):
     y = np.empty_like(x)
-    np.multiply(x, 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps), out=y)
+    np.multiply(x, 1 / np.sqrt(_average(x * x) + eps), out=y)
     y *= g
     return y
 
@@ -239,19 +224,19 @@ class _Kept:
         self.eps, self.last = eps, None
 
     def __call__(self, x, g):
-        self.last = x / np.hypot(np.sqrt((x * x).mean(-1, keepdims=True)), np.sqrt(self.eps))
+        self.last = x / np.hypot(np.sqrt(_average(x * x)), np.sqrt(self.eps))
         return self.last * g
 
 
 NUMPY = {
     "an object of the call": lambda x, g, eps=1e-6: _Kept(eps)(x, g),
     "two halves": lambda x, g, eps=1e-6: (
-        np.concatenate([x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]], axis=-1)
-        / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+        np.concatenate([x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]], -1)
+        / np.sqrt(_average(x * x) + eps)
         * g
     ),
     "layer": lambda x, gamma, beta, eps=1e-5: (
-        gamma * (x - np.mean(x, axis=-1, keepdims=True)) / np.sqrt(np.var(x, axis=-1, keepdims=True) + eps) + beta
+        gamma * (x - _average(x)) / np.sqrt(np.var(x, axis=-1, keepdims=True) + eps) + beta
     ),
     "rms": lambda x, g, eps=1e-6: x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * g,
     "size": lambda x, g, eps=1e-6: (
@@ -259,13 +244,8 @@ NUMPY = {
     ),
     "out": _out,
     "clipped": lambda x, g, b, eps=1e-5: (
-        (x - x.mean(-1, keepdims=True))
-        / np.sqrt(np.maximum(np.mean(x * x, -1, keepdims=True) - np.square(x.mean(-1, keepdims=True)), 0) + eps)
-        * g
-        + b
+        (x - _average(x)) / np.sqrt(np.maximum(_average(x * x) - np.square(_average(x)), 0) + eps) * g + b
     ),
-    "variant d - 1": lambda x, g, b, eps=1e-5: (
-        (x - x.mean(-1, keepdims=True)) / (x.std(-1, ddof=1, keepdims=True) + eps) * g + b
-    ),
+    "variant d - 1": lambda x, g, b, eps=1e-5: (x - _average(x)) / (x.std(-1, ddof=1, keepdims=True) + eps) * g + b,
 }
 KERNELS = [("proved", PROVED), ("variant", VARIANT), ("refuted", REFUTED), ("not traced", NOT_TRACED)]
