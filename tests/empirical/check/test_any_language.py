@@ -43,7 +43,7 @@ def test_a_program_in_c_gets_verdict_name_and_script(
     monkeypatch.chdir(calls)
     Path("rms.c").write_text(PROGRAM.replace(right, wrong))
     subprocess.run(["cc", "-O2", "-o", "rms", "rms.c", "-lm"], check=True)
-    folder = "few" if "eps" in right or "gain" in right else "calls"  # what shows in every dimension
+    folder = "calls" if "only at d" in (cause or "") else "few"  # where it shows in every dimension
     subprocess.run(["./rms", folder], check=True)
     shows = verdict == "variant"  # what no single output shows, as an eps that is ignored, has no script
     script = ["--reproducer", "script.py"] if shows else []

@@ -77,6 +77,13 @@ def one_step(x: Rows) -> Rows:
     return rms(x.as_strided((x.shape[0] * x.shape[1], x.shape[-1]), x.stride()[1:]), 1).view(x.shape)
 
 
+def cyclic(x: Rows, weight: Rows) -> Rows:
+    """Its outputs stay in memory until garbage is collected."""
+    kept: list[Any] = [y := rms(x, weight)]
+    kept.append(kept)
+    return y
+
+
 def beyond_the_end(x: Rows, w: Rows) -> Rows:
     y = rms(x, w)
     w[: -x.shape[-1] % 8] = 0
@@ -261,6 +268,7 @@ TOLD: dict[str, tuple[Any, ...]] = {
     "never ends at zeros": (hangs, r"of shape \(\d+, 32\) does not end within 0.5 s", {"seconds": 0.5}),
     "at random": (lambda x, w: rms(x, w) * (1 + (torch.rand(x.shape[:-1]) < 0.05)[..., None]),
                   "^bug: two calls in a row"),
+    "cycles": (cyclic, "^ok"),
     "folded": (Own(folded, names=("weight",)), "after they were changed", MANY),
     "one step": (one_step, "strides ignored.* wrong for the heads of a wider array"),
     "four axes": (doubled(lambda x, _: x.ndim == 4), r"batches of shape \(2, 2, n, d\)"),
