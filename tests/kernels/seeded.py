@@ -1,4 +1,4 @@
-"""Norm kernels for the checks: correct ones, and the seeded faults of ``faults.csv``, in any array namespace."""
+"""The seeded faults of ``faults.csv``, norm kernels in any array namespace."""
 
 import csv
 from collections.abc import Callable
@@ -86,75 +86,3 @@ def size(fault: Fault) -> int | None:
     """Dimension at which the fault is looked for: None for many, 37 where a rest after whole blocks is needed."""
     blocks = any(word in fault.words for word in ("block", "multiple"))
     return None if fault.name == "wide rows" else 37 if blocks else 16
-
-
-def sequential(xp: Any, a: Any) -> Any:
-    return sum((a[..., i : i + 1] for i in range(a.shape[-1])), 0 * a[..., :1]) / a.shape[-1]
-
-
-def blocked(xp: Any, a: Any, block: int) -> Any:
-    parts = [xp.sum(a[..., i : i + block], axis=-1, keepdims=True) for i in range(0, a.shape[-1], block)]
-    return sum(parts, 0 * a[..., :1]) / a.shape[-1]
-
-
-def tree(xp: Any, a: Any) -> Any:
-    d = a.shape[-1]
-    while a.shape[-1] > 1:
-        even = a.shape[-1] // 2 * 2
-        a = xp.concatenate([a[..., 0:even:2] + a[..., 1:even:2], a[..., even:]], -1)
-    return a / d
-
-
-def merged(block: int, *, first: bool) -> Callable[[Any], Kernel]:
-    """Partial means and sums of squares of blocks, merged one after another; blocks of 1 are Welford's algorithm."""
-
-    def make(xp: Any) -> Kernel:
-        def norm(x: Any, gain: Any, bias: Any) -> Any:
-            m, squares, count = 0 * x[..., :1], 0 * x[..., :1], 0
-            for i in range(0, x.shape[-1], block):
-                part = x[..., i : i + block]
-                n, center = part.shape[-1], mean(xp, part)
-                step = center - m
-                squares = squares + n * mean(xp, (part - center) ** 2) + step * step * (count * n / (count + n))
-                m, count = m + step * (n / (count + n)), count + n
-            r = 1 / xp.sqrt(squares / x.shape[-1] + EPS)
-            return x * (r * gain) + (bias - m * (r * gain)) if first else (x - m) * r * gain + bias
-
-        return norm
-
-    return make
-
-
-def summed(average: Callable[[Any, Any], Any], *, first: bool = False) -> Callable[[Any], Kernel]:
-    """Two passes with the given average; `first` multiplies before it subtracts."""
-
-    def make(xp: Any) -> Kernel:
-        def norm(x: Any, gain: Any, bias: Any) -> Any:
-            m = average(xp, x)
-            r = 1 / xp.sqrt(average(xp, (x - m) * (x - m)) + EPS)
-            return (x * r - m * r) * gain + bias if first else (x - m) * r * gain + bias
-
-        return norm
-
-    return make
-
-
-def summed_rms(average: Callable[[Any, Any], Any]) -> Callable[[Any], Kernel]:
-    return lambda xp: lambda x, weight: x * (1 / xp.sqrt(average(xp, x * x) + EPS)) * weight
-
-
-SUMS: dict[str, Callable[[Any, Any], Any]] = {
-    "own": mean,
-    "sequential": sequential,
-    "tree": tree,
-    "blocks of 4": lambda xp, a: blocked(xp, a, 4),
-    "blocks of 32": lambda xp, a: blocked(xp, a, 32),
-    "times 1/d": lambda xp, a: xp.sum(a * (1 / a.shape[-1]), axis=-1, keepdims=True),
-    "backwards": lambda xp, a: sequential(xp, xp.flip(a, (-1,))),
-}
-CORRECT: dict[str, tuple[Callable[[Any], Kernel], str]] = {
-    **{f"two passes, {name}": (summed(average), "layernorm") for name, average in SUMS.items()},
-    **{f"multiplied first, {name}": (summed(average, first=True), "layernorm") for name, average in SUMS.items()},
-    **{f"rms, {name}": (summed_rms(average), "rmsnorm") for name, average in SUMS.items()},
-    **{f"merged {k}, {f}": (merged(k, first=f), "layernorm") for k in (1, 4, 16) for f in (False, True)},
-}
