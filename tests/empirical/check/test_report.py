@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
@@ -20,33 +21,25 @@ ASKED = ["--kind", "rmsnorm", "--eps", "1e-6", "--d", "8"]
 RIGHT, GEMMA, NONE = "norms_of_ci.py:right", "norms_of_ci.py:gemma", "norms_of_ci.py:none"
 
 
-@pytest.mark.parametrize(
-    ("targets", "expected", "code", "told"),
-    [
-        (
-            [RIGHT, GEMMA],
-            "",
-            1,
-            [f"pass  {RIGHT}  PROVED; ok: within", f"FAIL  {GEMMA}  PROVED VARIANT; variant: gain", "1 of 2 pass"],
-        ),
-        ([RIGHT, GEMMA], f"# known\n{GEMMA} as Gemma", 0, ["(as Gemma) (as expected)", "2 of 2 pass"]),
-        ([RIGHT, GEMMA], f"{GEMMA} Llama", 1, ["(expected: Llama)"]),
-        ([RIGHT], f"{RIGHT} as Gemma", 1, ["(expected: as Gemma)"]),
-        ([RIGHT, NONE], "", 2, [f"FAIL  {NONE}   not checked: ", "1 of 2 pass"]),
-        ([RIGHT], f"{GEMMA} x", 2, [f"names {GEMMA}, which is not checked"]),
-        ([RIGHT], GEMMA, 2, ["has no cause: write KERNEL and a text"]),
-        ([], "", 2, ["no kernel is named"]),
-    ],
-)
+RUNS: list[tuple[list[str], str, int, list[str]]] = [
+    ([RIGHT, GEMMA], "", 1, [f"pass  {RIGHT}  PROVED; ok: within", f"FAIL  {GEMMA}  PROVED VARIANT; variant: gain",
+                             "1 of 2 pass"]),
+    ([RIGHT, GEMMA], f"# known\n{GEMMA} as Gemma", 0, ["(as Gemma) (as expected)", "2 of 2 pass"]),
+    ([RIGHT, GEMMA], f"{GEMMA} Llama", 1, ["(expected: Llama)"]),
+    ([RIGHT], f"{RIGHT} as Gemma", 1, ["(expected: as Gemma)"]),
+    ([RIGHT, NONE], "", 2, [f"FAIL  {NONE}   not checked: ", "1 of 2 pass"]),
+    ([RIGHT], f"{GEMMA} x", 2, [f"names {GEMMA}, which is not checked"]),
+    ([RIGHT], GEMMA, 2, ["has no cause: write KERNEL and a text"]),
+    ([], "", 2, ["no kernel is named"]),
+]  # fmt: skip
+"""Kernels, the file of expected failures, the exit code, and what is told."""
+
+
+@pytest.mark.parametrize("run", RUNS)
 def test_kernels_are_judged_together(
-    targets: list[str],
-    expected: str,
-    code: int,
-    told: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    targets, expected, code, told = run
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "norms_of_ci", raising=False)

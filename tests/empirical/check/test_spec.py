@@ -122,27 +122,23 @@ def as_directory(model: Any) -> str:
 
 
 def as_gguf(model: Any) -> str:
-    gguf, config, place = pytest.importorskip("gguf", reason="the package gguf is not installed"), model.config, {}
-    for name in ("q", "k", "v"):
-        place[f"attn_{name}"] = f"self_attn.{name}_proj"
+    gguf, config = pytest.importorskip("gguf", reason="the package gguf is not installed"), model.config
+    place = {f"attn_{name}": f"self_attn.{name}_proj" for name in "qkv"}
     place |= {"attn_output": "self_attn.o_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
     place |= {f"ffn_{name}": f"mlp.{name}_proj" for name in ("gate", "up", "down")}
-    writer = gguf.GGUFWriter("port.gguf", "llama")
-    writer.add_block_count(2)
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_vocab_size(config.vocab_size)
-    weights = model.state_dict()
     tensors = {"token_embd": "embed_tokens", "output_norm": "norm"}
     tensors |= {f"blk.{i}.{ours}": f"layers.{i}.{theirs}" for i in range(2) for ours, theirs in place.items()}
+    writer, weights = gguf.GGUFWriter("port.gguf", "llama"), model.state_dict()
+    for what, value in {
+        "block_count": 2, "context_length": config.max_position_embeddings, "embedding_length": config.hidden_size,
+        "feed_forward_length": config.intermediate_size, "head_count": config.num_attention_heads,
+        "layer_norm_rms_eps": config.rms_norm_eps, "vocab_size": config.vocab_size,
+    }.items():  # fmt: skip
+        getattr(writer, f"add_{what}")(value)
     for ours, theirs in tensors.items():
         writer.add_tensor(f"{ours}.weight", weights[f"{theirs}.weight"].numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
+    for part in ("header", "kv_data", "tensors"):
+        getattr(writer, f"write_{part}_to_file")()
     writer.close()
     return "port.gguf"
 
