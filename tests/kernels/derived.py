@@ -1,4 +1,4 @@
-"""RMSNorm, and LayerNorm with a backward pass of its own, which may be wrong."""
+"""What is said of a kernel; RMSNorm, and LayerNorm with a backward pass of its own, which may be wrong."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +7,13 @@ import torch
 
 EPS = 1e-5
 Pull = Callable[..., torch.Tensor | None]
+
+
+def verdict(finding: Any) -> str:
+    """What is said of a kernel, without the lines of its code that a trace quotes, which may say the same."""
+    proof = finding.proof
+    proved = f"PROVED: {proof.text}" if proof is not None and proof.status == "proved" else ""
+    return proved + str(finding).removeprefix(str(proof))
 
 
 def mean(values: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from empirical.check import check
 from empirical.check._pattern import summed
 from empirical.check._pulled import instead, pulled
 from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, Sample, rounded
-from tests.kernels.derived import EPS, kernel, mean, plain, rms, square
+from tests.kernels.derived import EPS, kernel, mean, plain, rms, square, verdict
 
 Rows = Any
 
@@ -170,7 +170,7 @@ TOLD: dict[str, tuple[Any, ...]] = {
 def test_a_backward_pass_is_told(name: str) -> None:
     target, told, *more = TOLD[name]
     finding = check(target, **{"kind": "layernorm", "eps": EPS, "d": 8, "backward": True, "name": "norm"} | dict(*more))
-    assert re.search(told, str(finding), re.DOTALL | re.MULTILINE), finding
+    assert re.search(told, verdict(finding), re.DOTALL | re.MULTILINE), finding
     assert finding.passes(("Llama",)) == (finding.verdict != "bug")
     if told == RIGHT:
         assert 0 < (finding.gradient_ratio or 0) <= 1
