@@ -563,34 +563,30 @@ def _new(
     return filled(trace, number, axes, _format(trace, dtype, otherwise))
 
 
-def _constant_arrays(name: str, number: int) -> dict[str, Function]:
-    """Three ways to make an array of a number; whether derivatives by it are asked for changes none."""
+def _constant_arrays(name: str, number: int, **state: bool) -> dict[str, Function]:
+    """Three ways to make an array of a number in memory of this state; whether derivatives by it are asked for changes
+    none.
+    """
+
+    def held(arr: Arr) -> Arr:
+        vars(arr.memory).update(state)
+        return arr
+
     return {
-        name: lambda *sizes, trace, size=None, dtype=None, requires_grad=False: _new(number, sizes, trace, size, dtype),
-        f"new_{name}": lambda x, *sizes, size=None, dtype=None, requires_grad=False: _new(
-            number, sizes, x.trace, size, dtype, x.dtype
+        name: lambda *sizes, trace, size=None, dtype=None, requires_grad=False: held(
+            _new(number, sizes, trace, size, dtype)
         ),
-        f"{name}_like": lambda x, *, dtype=None, requires_grad=False: x.filled(
-            number, dtype=_format(x.trace, dtype, x.dtype)
+        f"new_{name}": lambda x, *sizes, size=None, dtype=None, requires_grad=False: held(
+            _new(number, sizes, x.trace, size, dtype, x.dtype)
+        ),
+        f"{name}_like": lambda x, *, dtype=None, requires_grad=False: held(
+            x.filled(number, dtype=_format(x.trace, dtype, x.dtype))
         ),
     }
 
 
-def _holding(make: Function, state: str) -> Function:
-    """An array of zeros, or one whose numbers nothing defines."""
-
-    @functools.wraps(make)
-    def made(*given: Any, **options: Any) -> Any:
-        arr: Any = make(*given, **options)
-        setattr(arr.memory, state, True)
-        return arr
-
-    return made
-
-
-OPERATIONS |= _constant_arrays("ones", 1)
-for _one, _state in {"zeros": "zero", "empty": "undefined"}.items():
-    OPERATIONS |= {name: _holding(make, _state) for name, make in _constant_arrays(_one, 0).items()}
+OPERATIONS |= _constant_arrays("ones", 1) | _constant_arrays("zeros", 0, zero=True)
+OPERATIONS |= _constant_arrays("empty", 0, undefined=True)
 OPERATIONS |= {
     "full": lambda size, fill_value, *, trace, dtype=None: _new(fill_value, (), trace, size, dtype),
     "new_full": lambda x, size, fill_value, *, dtype=None: _new(fill_value, (), x.trace, size, dtype, x.dtype),

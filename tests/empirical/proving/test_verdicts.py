@@ -180,3 +180,5 @@ def test_what_each_parameter_is_for_is_read_off_the_proof(norm: Any) -> None:
 def test_a_proof_does_not_overrule_a_parameters_name() -> None:
     finding = check(lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], bias, gain, 1e-5), kind="layernorm", d=8)
     assert (finding.verdict, finding.cause) == ("bug", "gain and bias exchanged")
+    assert finding.proof is not None
+    assert finding.proof.status == "variant"
