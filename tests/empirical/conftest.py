@@ -15,12 +15,10 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 import torch
-from matplotlib.figure import Figure
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
 from empirical.models import KNOWN_MODELS, GPT2RMSConfig, bundled_model, sites_of, topology_of
-from empirical.pages import _sweep_figures
 from empirical.text import bundled_wikipedia
 from experiments.attack.scene import Scene
 from lngeom.cli import main
@@ -181,10 +179,12 @@ def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs whose figures are empty but for that of the energies, since drawing takes most of the time of a tiny run."""
+    from empirical.pages import _sweep_figures
+
     write = _sweep_figures.write_figure
 
-    def written(figure: Figure, path: Path) -> None:
-        write(figure if path.stem == "energy" else Figure(), path)
+    def written(figure: Any, path: Path) -> None:
+        write(figure if path.stem == "energy" else type(figure)(), path)
 
     monkeypatch.setattr(_sweep_figures, "write_figure", written)
 

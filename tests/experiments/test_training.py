@@ -128,7 +128,10 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(
     (stopped.output / "checkpoint-9").mkdir()  # a state that a dying process began to write
     assert not written(stopped.output)
     torch.manual_seed(1)
+    taken, loss = [], script.next_token_loss
+    monkeypatch.setattr(script, "next_token_loss", lambda *given: (taken.append(1), loss(*given))[1])
     script.train(stopped, data)
+    assert len(taken) == RUN.steps - 6, "from the last state on"
     assert written(stopped.output) == written(whole.output)
     assert written(whole.output).keys() == {"losses", "held_out", "norms", "writers", "gradients"}
     losses = [row["loss"] for row in read_table(whole.output / "losses.csv")]
