@@ -9,34 +9,6 @@ from typing import Any, ClassVar
 
 from lngeom.kernel import ATOM, PRODUCT, SUM, Printer
 
-RULES = {
-    "assume": "hypothesis",
-    "constant": "sign of a number",
-    "dimension": "the dimension is at least 1",
-    "combine": "linear combination",
-    "cancel": "cancel a factor that is not zero",
-    "inverse": "t · 1/t = 1 where t is not zero",
-    "inverse_total": "t · t · 1/t = t for every t",
-    "inverse_sign": "1/t has the sign of t",
-    "square_of_root": "the square of the root",
-    "root_nonnegative": "a root is not negative",
-    "root_positive": "the root of what is positive",
-    "root_of_square": "the root is the only nonnegative number with this square",
-    "congruence": "equal arguments, equal values",
-    "definite": "a sum of squares vanishes only with its terms",
-    "square": "a square is not negative",
-    "others": "the squares of the other components have no negative sum",
-    "cases_zero": "zero or not",
-    "cases_sign": "negative or not",
-    "total": "the sum of what has a sign",
-    "add": "sum of inequalities",
-    "multiply": "product of signs",
-    "strengthen": "not negative and not zero",
-    "weaken": "weaken",
-    "transport": "replace by what is equal",
-    "instantiate": "put in particular terms",
-    "cut": "use a lemma",
-}
 GREEK = {name: f"\\{name}" for name in ("alpha", "beta", "kappa", "mu")}
 GREEK |= {"eps": r"\varepsilon", "lam": r"\lambda"}
 
@@ -93,7 +65,8 @@ def as_html(certificate: dict[str, Any]) -> str:
     items: list[str] = []
     assumed: dict[str, int] = {}
     for number, step in enumerate(certificate["steps"], 1):
-        uses = ", ".join(f'<a href="#{name}-{k + 1}">{k + 1}</a>' for k in step["premises"])
+        links = ", ".join(f'<a href="#{name}-{k + 1}">{k + 1}</a>' for k in step["premises"])
+        uses = f" of {links}" if links else ""
         hypotheses = ""
         if step["rule"] == "assume":
             assumed.setdefault(json.dumps(step["conclusion"]), number)
@@ -104,8 +77,7 @@ def as_html(certificate: dict[str, Any]) -> str:
                 for one, at in zip(step["hypotheses"], places, strict=True)
             )
         items.append(
-            f'<li id="{name}-{number}"><span class="rule">{html.escape(RULES.get(step["rule"], step["rule"]))}'
-            f" <code>{step['rule']}</code>{f' of {uses}' if uses else ''}</span>"
+            f'<li id="{name}-{number}"><span class="rule"><code>{step["rule"]}</code>{uses}</span>'
             f'<span class="sequent">{hypotheses + " ⊢ " if hypotheses else ""}{formula(step["conclusion"])}</span></li>'
         )
     return f'<ol class="certificate tex2jax_ignore">{"".join(items)}</ol>'

@@ -66,7 +66,8 @@ class Evidence(SphinxDirective):
         steps, root = len(certificate["steps"]), "../" * self.env.docname.count("/")
         return (
             f'<details class="certificate"><summary>The certificate, {steps} step{"s" * (steps != 1)}</summary>'
-            f"<p>S is the sum of all components, and 1/0 = 0. Read from <code>{id}.json</code>, "
+            f"<p>S is the sum of all components, and 1/0 = 0; "
+            f'<a href="{root}certificates.html#steps">the rules</a>. Read from <code>{id}.json</code>, '
             f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p>{as_html(certificate)}</details>"
             f'<p class="evidence-files"><a href="{root}{FILES}/{id}.json" download>the certificate</a> · '
             f'<a href="{root}{FILES}/{id}.v" download>its statement and replay in Coq</a> · '

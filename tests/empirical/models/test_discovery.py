@@ -193,3 +193,25 @@ def test_a_broken_gain_has_no_ellipsoid_and_the_old_name_says_the_new_one() -> N
         pytest.raises(InputError, match="NaN"),
     ):
         lngeom.Ellipsoid.from_module(module)
+
+
+class Holding(nn.Module):
+    """An RMSNorm whose ε is a buffer, or stands in an object."""
+
+    def __init__(self, eps: float, *, buffer: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(16))
+        if buffer:
+            self.register_buffer("held", torch.tensor(eps))
+        else:
+            self.held = {"eps": eps}
+
+    def forward(self, x: Any) -> Any:
+        eps: Any = self.held["eps"] if isinstance(self.held, dict) else self.held
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
+@pytest.mark.parametrize("buffer", [True, False])
+def test_norms_of_one_class_that_differ_are_read_apart(buffer: bool) -> None:
+    found = [norms(Holding(eps, buffer=buffer)).found[0].eps for eps in (1e-5, 1e-3)]
+    assert found == pytest.approx([1e-5, 1e-3], rel=1e-3)
