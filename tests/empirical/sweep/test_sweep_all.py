@@ -99,7 +99,7 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     # Both norms of a parallel block read one vector: the second is not counted again.
     assert table["hidden_angle"]["sites"] == len(before) == BLOCKS
     assert table["hidden_angle"]["measured_mean"] == math.fsum(before) / BLOCKS
-    assert table["hidden_angle"]["published_mean"] == PUBLISHED["pythia-1.4b"].hidden_angle.mean
+    assert table["hidden_angle"]["published_mean"] == PUBLISHED["pythia-1.4b"]["hidden_angle"].mean
     after = [row["norm_max"] for row in attention if row["side"] == "output"]
     assert table["attn_norm"]["measured_max"] == max(after)
     assert "mlp_rotation" in table
