@@ -19,6 +19,7 @@ from experiments.attack.scene import said
 from experiments.attack.texts import onnx_norm
 from lngeom.errors import InputError
 from tests.kernels.derived import EPS, mean, rms, square, verdict
+from tests.kernels.seeded import FAULTS, Fault, size
 from tests.support import refused
 
 Rows = Any
@@ -357,6 +358,17 @@ def test_what_a_kernel_does_is_told(name: str) -> None:
     finding = check(target, **{"kind": "rmsnorm", "eps": EPS, "d": 32, "name": "norm"} | dict(*more))
     assert re.search(told, verdict(finding), re.DOTALL | re.MULTILINE), finding
     assert finding.passes(("",)) == (finding.verdict == "rounding")
+
+
+CALLED = [fault for fault in FAULTS.values() if fault.told_by == "calls" and size(fault)]  # the others take seconds
+
+
+@pytest.mark.parametrize("fault", CALLED, ids=lambda fault: fault.name)
+def test_a_seeded_fault_is_told(fault: Fault) -> None:
+    finding = check(fault.make(torch), kind=fault.kind, eps=EPS, d=size(fault), name=fault.name)
+    assert (finding.verdict, fault.words in (finding.cause or "")) == (fault.verdict, True), finding
+    hidden = fault.name == "changed input"  # whose output is that of a correct kernel
+    assert (finding.worst_ratio > 1) is not hidden
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
