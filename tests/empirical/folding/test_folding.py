@@ -229,6 +229,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
     for tampered, line in (
         ({**whole, "maps": whole["maps"][1:]}, f"{whole['maps'][0]['parameter']}: whether it changes"),
         ({**whole, "norms": other_eps}, "the norms of the certificate do not follow"),
+        ({**whole, "moved": ["transformer.ln_f"]}, "the moved of the certificate do not follow"),
         ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
         ({**whole, "maps": [], "norms": {}}, "the norms of the certificate do not follow"),
     ):
