@@ -11,8 +11,6 @@ import lngeom as lg
 from lngeom.carriers import Enclosure, Interval, UndecidedError, stands
 from lngeom.errors import InputError
 
-from .test_interval import inside
-
 floats = st.floats(allow_nan=False, allow_infinity=False)
 small = st.floats(-(2.0**60), 2.0**60)
 vectors = st.lists(small, min_size=1, max_size=12)
@@ -82,22 +80,6 @@ def test_an_exact_root_stays_exact() -> None:
 
 def test_relative_radius_is_an_interval() -> None:
     assert stands(lg.epsilon.relative_radius(Enclosure([-3.0, 3.0]), eps=7.0) - Fraction(3, 4), "=")
-
-
-@given(st.lists(st.tuples(small, small, small, small), min_size=1, max_size=5), st.sampled_from([0.0, 0.25, 1.0]))
-def test_operators_agree_with_intervals_entry_by_entry(rows, weight) -> None:
-    left = [Interval(min(row[:2]), max(row[:2])) for row in rows]
-    right = [Interval(min(row[2:]), max(row[2:])) for row in rows]
-    for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
-        if operation is operator.truediv and any(inside(entry, 0) for entry in right):
-            with pytest.raises(UndecidedError):
-                operation(Enclosure(left), Enclosure(right))
-            continue
-        for a, b, entry in zip(left, right, operation(Enclosure(left), Enclosure(right)), strict=True):
-            best = operation(a, b)
-            assert inside(entry, best)
-            assert inside(entry, operation(a.lower + Fraction(weight) * a.width, b.lower + Fraction(weight) * b.width))
-            assert entry.width <= best.width + best.magnitude / 2**150
 
 
 def test_scalars_broadcast_and_absolute_values_fold() -> None:

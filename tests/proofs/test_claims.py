@@ -124,7 +124,8 @@ ORACLE: dict[Relation, Callable[[Fraction, Fraction], bool]] = dict(
 )
 
 
-@given(st.sampled_from(list(ORACLE)), st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
+@pytest.mark.parametrize("relation", ORACLE)
+@given(pairs=st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
 def test_decisions_hold_for_all_numbers_in_the_intervals(
     relation: Relation, pairs: list[tuple[Interval, Interval]]
 ) -> None:

@@ -38,6 +38,8 @@ def test_derivative_of_terms_is_formal() -> None:
     assert sy.derivative(lambda x: x * x * G, X, V) == X * V * G * 2
     assert sy.derivative(lambda x: 1 / x, X, V) == -V * sy.inv(X) * sy.inv(X)
     assert sy.derivative(lambda x: sy.dot(x, x), X, V) == sy.dot(X, V) * 2
+    nested = sy.derivative(lambda x: x * sy.derivative(lambda s: x + s, G, sy.ones(G)), X, V)
+    assert nested == V  # the inner derivative is 1, whatever moves outside of it
     assert (
         sy.derivative(lambda x: sy.sqrt(x) if x is X else x.__array_namespace__().sqrt(x), X, V)
         == V * sy.inv(sy.sqrt(X)) / 2
