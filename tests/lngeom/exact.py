@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from array_api_compat import device
 
+from lngeom import rounding
 from lngeom.carriers import dtype_name
 
 from .functions import FUNCTIONS
@@ -116,12 +117,7 @@ def singular(s: Q, e: Q, outside: bool) -> Exact:
     return np.array([1 / s] * (D - 2) + [e / s ** (2 if outside else 3), Q(0)])
 
 
-FORMATS = {
-    "float64": (-1074, 1023, 53),
-    "float32": (-149, 127, 24),
-    "float16": (-24, 15, 11),
-    "bfloat16": (-133, 127, 8),
-}
+FORMATS = {name: (form.low + 1 - form.bits, form.high, form.bits) for name, form in rounding.FORMATS.items()}
 """Exponents of the smallest and the largest numbers, and bits of a significand."""
 ENTRYWISE = "_from_m singular scale fixed"
 DATA = "x t y gain bias variance weight"

@@ -67,16 +67,6 @@ def one_pass(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
     return (y if bias is None else y + bias.to(wide.dtype)).to(x.dtype)
 
 
-def in_sequence(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
-    """Two passes with every sum taken one term at a time, in ascending order of index."""
-    wide = x.float() if x.dtype.itemsize == 2 else x
-    zero = torch.zeros((), dtype=wide.dtype)
-    centered = wide - sum(wide, zero) / len(wide)
-    y = centered / (sum(centered * centered, zero) / len(wide) + eps).sqrt()
-    y = y if gain is None else y * gain.to(wide.dtype)
-    return (y if bias is None else y + bias.to(wide.dtype)).to(x.dtype)
-
-
 def torch_rms(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
     """RMSNorm of PyTorch; a bias, which it has not, is added before the output is rounded."""
     if bias is None:
@@ -87,7 +77,6 @@ def torch_rms(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
 
 IMPLEMENTATIONS = {
     "lngeom": (lg.layer_norm, lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=eps), "two-pass"),
-    "in sequence": (lg.layer_norm, in_sequence, "two-pass"),
     "torch": (lg.layer_norm, lambda x, g, b, eps: torch.nn.functional.layer_norm(x, x.shape, g, b, eps), "merged"),
     "one pass": (lg.layer_norm, one_pass, "one-pass"),
     "lngeom rms": (lg.rms_norm, lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps), "two-pass"),

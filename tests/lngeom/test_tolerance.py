@@ -9,10 +9,9 @@ import torch
 import lngeom as lg
 from empirical.models import behaviour, probes
 from experiments.correct_kernels import MOMENTS, outputs
-from lngeom.rounding import REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
+from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
 
 TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}
-ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
 
 
 @pytest.mark.parametrize("algorithm", MOMENTS)
@@ -86,7 +85,7 @@ def test_a_norm_is_read_off_its_outputs(dtype: str, eps: float) -> None:
     x = torch.tensor(probes(64, dtype)).to(TORCH[dtype])
     generator = torch.Generator().manual_seed(3)
     gain, bias = (torch.randn(64, generator=generator).to(TORCH[dtype]) for _ in range(2))
-    functional, u = torch.nn.functional, ROUNDOFF[dtype]
+    functional, u = torch.nn.functional, float(FORMATS[dtype].roundoff)
     outputs = {
         "layernorm": functional.layer_norm(x, (64,), gain, bias, eps),
         "rmsnorm": functional.rms_norm(x, (64,), 1 + gain, eps),
