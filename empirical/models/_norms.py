@@ -22,7 +22,7 @@ Readings = dict[tuple[object, ...], Reading | str]
 """Of modules by class, width, parameters and settings, in which they may be alike."""
 
 _KNOWN: Readings = {}
-"""Those of modules whose class and settings say all: a fold asks for the norms of one network several times."""
+"""Those of modules of libraries whose class and settings say all: a fold asks for one network's norms several times."""
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
@@ -235,8 +235,10 @@ def _alone(module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None,
     d = vectors[0].shape[-1] if free and vectors is not None else width
     more = {name: value for name, value in vars(module).items() if name not in _OF_EVERY_MODULE}
     settings = {name: repr(v) for name, v in more.items() if isinstance(v, (bool, int, float, str, tuple, type(None)))}
-    told = len(settings) == len(more) and next(module.buffers(), None) is None  # nothing else can make it another
-    known = _KNOWN if told else readings
+    # Nothing else can make it another; a class of the user's may read what changes between two calls.
+    inside = [*module.children(), *module.buffers(), *module._forward_pre_hooks, *module._forward_hooks]
+    library = type(module).__module__.partition(".")[0] in ("torch", "transformers")
+    known = _KNOWN if library and len(settings) == len(more) and not inside else readings
     key = (type(module), type(module).forward, d, tuple(own_parameters(module)), repr(sorted(settings.items())))
     if key not in known:
         known[key] = read(module, d) if d > 1 else "vectors of length 1"

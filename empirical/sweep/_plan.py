@@ -76,11 +76,12 @@ def settle(sweep: Sweep) -> Plan:
     device = resolve_device(sweep.device)
     length = _length(sweep, source, longest_sequence(config))
     kind = "cpu" if device.type == "cpu" else "cuda"
-    batch = sweep.batch_size or max(1, _BATCH_TOKENS[kind] // length)
-    shard = max(1, (sweep.shard_tokens or _SHARD_TOKENS[kind]) // length)
+    batch = _or(sweep.batch_size, max(1, _BATCH_TOKENS[kind] // length), "--batch-size")
+    shard = max(1, _or(sweep.shard_tokens, _SHARD_TOKENS[kind], "--shard-tokens") // length)
+    _positive(sweep.directions, "--directions")
     dtype = resolve_dtype(sweep.dtype, config, device)
     default = max(1, min(DEFAULT_NULL_EVERY, sweep.tokens // LEAST_NULL))
-    every = min(sweep.null_every or default, length)
+    every = min(_or(sweep.null_every, default, "--null-every"), length)
     return Plan(sweep, source, config, corpus, device, dtype, length, batch, shard, every)
 
 
@@ -91,14 +92,26 @@ def _refuse_together(sweep: Sweep) -> None:
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)
+    if not 0 <= sweep.seed < 1 << 63:
+        raise RunError(f"--seed {sweep.seed}: must be 0 or more and below 2^63")
 
 
 def _length(sweep: Sweep, source: ModelSource, longest: int | None) -> int:
     """Tokens per sequence."""
-    length = sweep.sequence_length or min(DEFAULT_LENGTH, longest or DEFAULT_LENGTH)
+    length = _or(sweep.sequence_length, min(DEFAULT_LENGTH, longest or DEFAULT_LENGTH), "--sequence-length")
     if longest is not None and length > longest:
         raise ModelError(f"--sequence-length {length}: {source.name} has {longest} positions; use {longest} or less")
-    if sweep.tokens < length:
+    if _positive(sweep.tokens, "--tokens") < length:
         msg = f"--tokens {sweep.tokens}: fewer than one sequence of {length}; raise it, or lower --sequence-length"
         raise RunError(msg)
     return length
+
+
+def _positive(value: int, option: str) -> int:
+    if value < 1:
+        raise RunError(f"{option} {value}: must be 1 or more")
+    return value
+
+
+def _or(value: int | None, default: int, option: str) -> int:
+    return default if value is None else _positive(value, option)
