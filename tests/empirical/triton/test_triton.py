@@ -246,18 +246,6 @@ def test_what_is_wrong_around_a_backward_pass_is_told(name: str, changes: Any, t
     assert not proof.passes(("",))
 
 
-def test_an_autotuned_kernel_that_adds_to_memory_is_not_followed(tmp_path: Path) -> None:
-    tuned = 'triton.autotune([triton.Config({"BLOCK": 2**k}) for k in (8, 9)], key=[])\n@triton.jit\ndef _pull_row'
-    changes = (
-        ("triton.jit\ndef _pull_row", tuned),
-        ("rstd, N, BLOCK=next_power(N))\n        return dx", "rstd, N)\n        return dx"),
-    )
-    (text,) = {
-        each.text for each in proof_of(loaded(tmp_path, "atomic_rms_norm", *changes), "atomic_rms_norm").derivatives
-    }
-    assert "need not reach the end of a row" in text or "adds to what it wrote" in text
-
-
 _FEW = ("multi_processor_count\n", "multi_processor_count\n        programs = max(1, min(programs, M))\n")
 _GROUPS = (
     ("torch.zeros(N", "torch.zeros((4, N)"),
