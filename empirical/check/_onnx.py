@@ -20,11 +20,11 @@ _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedL
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes
 
 
-class _File:
+class OnnxFile:
     """An ONNX model, its constants as arrays by name, and the types of its values."""
 
     def __init__(self, path: Path) -> None:
-        self.onnx, self.runtime = _packages()
+        self.path, (self.onnx, self.runtime) = path, _packages()
         try:
             self.model = self.onnx.load(str(path))
             graph = self.model.graph
@@ -72,7 +72,7 @@ class _File:
 class OnnxNorm:
     """One norm as a function of rows: a fused node, or the nodes that PyTorch's exporter notes as one module's."""
 
-    def __init__(self, name: str, nodes: list[NodeProto], file: _File) -> None:
+    def __init__(self, name: str, nodes: list[NodeProto], file: OnnxFile) -> None:
         ends = file.ends(name, nodes)
         self.name, self.input = name, ends[0]
         self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
@@ -100,7 +100,7 @@ class OnnxNorm:
 
 def onnx_norms(path: Path) -> list[OnnxNorm]:
     """The norms of the file in the order in which they run."""
-    file = _File(path)
+    file = OnnxFile(path)
     groups: dict[str, list[NodeProto]] = {}
     for node in file.model.graph.node:
         if (name := _owner(node)) is not None:
@@ -115,16 +115,15 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
         raise _unreadable(path, error) from None
 
 
-def onnx_network(path: Path) -> Callable[[np.ndarray], np.ndarray]:
+def onnx_network(file: OnnxFile) -> Callable[[np.ndarray], np.ndarray]:
     """The whole file as a function of token ids, in float64; InputError if it needs other inputs or cannot run so."""
-    file = _File(path)
     kinds = {str(value.dtype) for value in file.constants.values()} - {"float32", "float64", "int32", "int64", "bool"}
     given = {"input_ids": lambda ids: ids, "attention_mask": np.ones_like,
              "position_ids": lambda ids: np.arange(ids.shape[1])[None]}  # fmt: skip
     names = [value.name for value in file.model.graph.input if value.name not in file.constants]
     if kinds or "input_ids" not in names or not set(names) <= set(given):
         what = f"numbers of {', '.join(sorted(kinds))}" if kinds else f"the inputs {', '.join(names)}"
-        raise InputError(f"{path} has {what}; files of float32 with the inputs {', '.join(given)} can be run")
+        raise InputError(f"{file.path} has {what}; files of float32 with the inputs {', '.join(given)} can be run")
     helper, double = file.onnx.numpy_helper, file.onnx.TensorProto.DOUBLE
     nodes = [attribute for node in file.model.graph.node for attribute in node.attribute]
     for tensor in (*file.model.graph.initializer, *(each.t for each in nodes if each.HasField("t"))):
@@ -139,7 +138,7 @@ def onnx_network(path: Path) -> Callable[[np.ndarray], np.ndarray]:
         try:
             got = importlib.import_module("onnx.reference").ReferenceEvaluator(file.model).run(outputs, feeds)
         except Exception as error:  # of a shape that was fixed, for example
-            raise _unreadable(path, error) from None
+            raise _unreadable(file.path, error) from None
         return np.asarray(got[outputs.index("logits") if "logits" in outputs else 0])
 
     return run

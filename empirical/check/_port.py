@@ -17,7 +17,7 @@ from lngeom.errors import InputError
 from ..models import text_config
 from ._doctor import Differences, compare_models
 from ._logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
-from ._onnx import onnx_network, onnx_norms
+from ._onnx import OnnxFile, onnx_network, onnx_norms
 from ._weights import Weight, adopt, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"
@@ -169,7 +169,11 @@ def _run(both: _Pair, sequences: list[Tensor], unit: float) -> None:
 
 
 def _judged(
-    both: _Pair, norms: tuple[Differences, list[str]], layer: tuple[str, str] | None, lengths: list[int], kind: str
+    both: _Pair,
+    norms: tuple[Differences | None, list[str]],
+    layer: tuple[str, str] | None,
+    lengths: list[int],
+    kind: str,
 ) -> Examined:
     """The verdict that follows."""
     changed = [f"  {each.name}: {each.text}" for each in both.weights if each.state == "changed"]
@@ -187,7 +191,7 @@ def _judged(
     unseen = [each for each in both.left if each.startswith(_UNREACHED)]
     left = (*both.left, f"inputs other than these, of more than {lengths[-1]} tokens", _LEFT)
     if not both.alike:
-        verdict, reason = "different", _named(both, norms[0], layer, entries)
+        verdict, reason = "different", _named(both, norms[0] or (), layer, entries)
     elif unseen:
         verdict, reason = "not shown to be the same", f"no input that was run reaches {unseen[0]}"
     elif formats or (both.rounded and kind in ("bfloat16", "float16")):
@@ -197,12 +201,12 @@ def _judged(
     return Examined(verdict, reason, tuple(evidence), left)
 
 
-def _norms(source: nn.Module, port: nn.Module | Path, ids: Tensor) -> tuple[Differences, list[str]]:
-    """The norms that compute something else by themselves, and what is to be said of all."""
+def _norms(source: nn.Module, port: nn.Module | Path, ids: Tensor) -> tuple[Differences | None, list[str]]:
+    """The norms that compute something else by themselves, None if none can be run, and what is to be said of all."""
     try:
         found = compare_models(source, onnx_norms(port) if isinstance(port, Path) else port, ids)
     except InputError as error:
-        return (), [f"norms by themselves: not compared: {error}"]
+        return None, [f"norms by themselves: not compared: {error}"]
     if found.first is None:
         return (), [f"all {found.sites} norms compute the same, within rounding"]
     also = (f"  also {site}: {cause}" for site, cause in found.differences[1:])
@@ -227,11 +231,12 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
 
 def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
     """Is the ONNX file the same model? Its norms by themselves, and its outputs in float64."""
+    file = OnnxFile(path)
     with in_float64():
         both = _Pair(widened(source), source, [], {}, [])
         ids, said = _sequences(both, drawn), ""
         try:
-            run = onnx_network(path)
+            run = onnx_network(file)
             gap = max(distance(outputs(both.source, each), torch.from_numpy(run(each.numpy()))) for each in ids)
             bound = max(shaken(both.source, outputs, each, 2.0**-23) for each in ids)
             line = f"in float64 the outputs differ by up to {gap:.3g}; numbers kept in float32 explain {bound:.3g}"
@@ -245,5 +250,6 @@ def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
     elif said:
         verdict, reason = "not shown to be the same", said
     elif not gap <= bound:
-        verdict, reason = ("different", "each norm alone agrees, but the outputs differ; no other layer is compared")
+        alone = "norms by themselves were not compared" if norms is None else "each norm alone agrees"
+        verdict, reason = "different", f"the outputs differ; {alone}, and no other layer is compared"
     return Examined(verdict, reason, (*told, line), ("weights by name", "inputs other than these", _LEFT))

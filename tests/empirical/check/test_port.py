@@ -12,16 +12,18 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig
 
-from empirical.check import compare_weights
+from empirical.check import Drawn, compare_weights, examine_onnx
 from lngeom.cli import main
+from lngeom.errors import InputError
 
 SIZES: dict[str, Any] = {
     "vocab_size": 48, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
     "head_dim": 16, "max_position_embeddings": 64, "num_key_value_heads": 2, "pad_token_id": 0, "eos_token_id": 0,
 }  # fmt: skip
+GPT2: dict[str, Any] = {"vocab_size": 48, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
 WINDOW: dict[str, Any] = {"max_position_embeddings": 128, "sliding_window": 80}
 CONFIGS: dict[str, Callable[..., Any]] = {
-    "gpt2": lambda **more: GPT2Config(vocab_size=48, n_embd=32, n_layer=2, n_head=2, n_positions=64, **more),
+    "gpt2": lambda **more: GPT2Config(**GPT2 | more),
     "llama": lambda **more: LlamaConfig(**SIZES | more),
     "neox": lambda **more: GPTNeoXConfig(**SIZES | more),
     "gemma": lambda **more: GemmaConfig(**SIZES | more),
@@ -140,6 +142,51 @@ def test_the_doctor_ends_in_one_verdict(name: str, tmp_path: Path, capsys: pytes
     *_, verdict, left = capsys.readouterr().out.splitlines()
     assert re.match(f"different: first at .*{said}" if name in CHANGED else said, verdict), verdict
     assert left.startswith("not examined: ")
+
+
+def written(network: Any, path: Path, change: str) -> None:
+    """A network without blocks as an ONNX file, with one change."""
+    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+    from_array, node = onnx.numpy_helper.from_array, onnx.helper.make_node
+    weights = {name: weight.detach().numpy() for name, weight in network.transformer.named_parameters()}
+    weights = {name.split(".", 1)[0] + name[-2:]: weight for name, weight in weights.items()}
+    weights["head"] = network.lm_head.weight.detach().numpy().T * (1.001 if change in ("head", "version") else 1)
+    end = "tokens" if change == "inputs" else "input_ids"
+    nodes = [
+        node("Gather", ["wteht", end], ["words"]),
+        node("Gather", ["wpeht", "position_ids"], ["places"]),
+        node("Add", ["words", "places"], ["x"]),
+        node("LayerNormalization", ["x", "ln_fht", "ln_fas"], ["z"], "ln_f", epsilon=1e-3 if change == "eps" else 1e-5),
+        node("MatMul", ["z", "head"], ["logits"]),
+    ]
+    ids = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, (1, None)) for name in (end, "position_ids")
+    ]
+    out = onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, (1, None, 48))
+    held = [from_array(weight.copy(), name) for name, weight in weights.items()]
+    graph, opset = onnx.helper.make_graph(nodes, "g", ids, [out], held), [onnx.helper.make_opsetid("", 17)]
+    version = 99 if change == "version" else 8  # 99: of a format that onnxruntime does not know
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=version), path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("", "same function: the outputs agree"),
+        ("eps", "different: first at transformer.ln_f: .*eps = 0.001"),
+        ("head", "different: the outputs differ; each norm alone agrees"),
+        ("version", "different: the outputs differ; norms by themselves were not compared"),
+        ("inputs", "not shown to be the same: the outputs cannot be compared: .*the inputs tokens, position_ids"),
+    ],
+)
+def test_an_onnx_file_is_held_against_its_model(change: str, said: str, tmp_path: Path) -> None:
+    network, path = built("gpt2", n_layer=0), tmp_path / "port.onnx"
+    written(network, path, change)
+    found = examine_onnx(network, path, Drawn(48, 64, 16, 0))
+    assert re.match(said, f"{found.verdict}: {found.reason}"), found
+    path.write_bytes(path.read_bytes()[:99])
+    with pytest.raises(InputError, match="cannot be read as an ONNX model"):
+        examine_onnx(network, path, Drawn(48, 64, 16, 0))
 
 
 @pytest.mark.parametrize("kind", ["Q8_0", "Q5_0", "Q4_1", "Q4_0"])
