@@ -78,6 +78,15 @@ def one_step(x: Rows) -> Rows:
     return rms(x.as_strided((x.shape[0] * x.shape[1], x.shape[-1]), x.stride()[1:]), 1).view(x.shape)
 
 
+LAST = [0.0]
+
+
+def running(x: Rows, weight: Rows) -> Rows:
+    """An RMSNorm that takes the mean of the last call off."""
+    before, LAST[0] = LAST[0], float(x.mean())
+    return rms(x - before, weight)
+
+
 def cyclic(x: Rows, weight: Rows) -> Rows:
     """Its outputs stay in memory until garbage is collected."""
     kept: list[Any] = [y := rms(x, weight)]
@@ -255,6 +264,7 @@ TOLD: dict[str, tuple[Any, ...]] = {
     "eps of llama": (lambda x, w: functional.rms_norm(x, x.shape[-1:], w),
                      "eps = 1.192e-07$", {"eps": None, "spec": "llama"}),
     "eps ignored": (lambda x, eps: rms(x, 1), "the eps that is given is ignored: 1e-05 and 0.00064"),
+    "eps limited": (lambda x, w, eps: rms(x, w, max(eps, 1e-2)), r"^bug: (?![^\n]*ignored)"),
     "root twice": (lambda x, w, eps: x / (square(x).sqrt() + eps).sqrt() * w,
                    "^bug: standard deviation in place of the"),
     "lost in the root": (lambda x, w, eps: x * torch.rsqrt((square(x.float()) + eps).to(x.dtype)) * w,
@@ -269,6 +279,7 @@ TOLD: dict[str, tuple[Any, ...]] = {
     "never ends at zeros": (hangs, r"of shape \(\d+, 32\) does not end within 0.5 s", {"seconds": 0.5}),
     "at random": (lambda x, w: rms(x, w) * (1 + (torch.rand(x.shape[:-1]) < 0.05)[..., None]),
                   "^bug: two calls in a row"),
+    "a running mean": (running, "^bug: depends on earlier calls"),
     "cycles": (cyclic, "^ok"),
     "folded": (Own(folded, names=("weight",)), "after they were changed", MANY),
     "one step": (one_step, "strides ignored.* wrong for the heads of a wider array"),
