@@ -146,6 +146,7 @@ MALFORMED = {
     "half of each term in half of the last": square(X, *(["+", k, k] for k in range(60))),
     "a tower of roots": square(X, *(["sqrt", k] for k in range(200))),
     "a number that Coq cannot count to": square(X, ["q", 1, 10**9], ["*", 0, 1]),
+    "a number below 0 that Coq cannot count to": square(X, ["q", -(10**9), 1], ["*", 0, 1]),
     "another hash": json.dumps(certificate(IDS[0]) | {"sha256": "0" * 64}),
 }
 
