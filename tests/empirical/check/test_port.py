@@ -195,16 +195,18 @@ def test_quantization_is_told_from_a_change_block_by_block(kind: str) -> None:
     torch.manual_seed(0)
     source, number = torch.nn.Linear(64, 64, bias=False), getattr(quants.GGMLQuantizationType, kind)
 
-    def state(how: Callable[[Tensor], Tensor]) -> str:
-        port = copy.deepcopy(source)
-        blocks = quants.quantize(how(source.weight.detach()).numpy(), number)
-        port.weight.data = torch.tensor(quants.dequantize(blocks, number))
+    def state(how: Callable[[Tensor], Tensor], moved: float = 0.0) -> str:
+        port, w = copy.deepcopy(source), source.weight.detach()
+        port.weight.data = torch.tensor(quants.dequantize(quants.quantize(how(w).numpy(), number), number))
+        if moved:  # one entry, by so many steps of its block
+            port.weight.data[0, 0] = w[0, 0] + moved * 2 * w[0, :32].abs().max() / (2 ** int(kind[1]) - 1)
         (weight,) = compare_weights(source, port, {"weight": kind})
         return f"{weight.state}: {weight.text}"
 
     one_block = torch.ones(64, 64)
     one_block[5, 32:] = 0
     assert state(torch.clone) == f"rounded: {kind}"
+    assert state(torch.clone, 1.5).startswith("changed: ")
     assert state(torch.zeros_like) == "changed: all zero"
     assert state(torch.neg).startswith("changed: negated")
     assert state(lambda w: 1.05 * w).startswith("changed: multiplied by 1.0")
