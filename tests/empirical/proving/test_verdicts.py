@@ -182,3 +182,10 @@ def test_a_proof_does_not_overrule_a_parameters_name() -> None:
     assert (finding.verdict, finding.cause) == ("bug", "gain and bias exchanged")
     assert finding.proof is not None
     assert finding.proof.status == "variant"
+
+
+def test_a_bias_that_multiplies_makes_a_variant() -> None:
+    def scaled(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, x.shape[-1:], bias, None, 1e-5)
+
+    assert prove_target(scaled, "scaled", "torch").status == "variant"
