@@ -112,7 +112,8 @@ class Evidence:
             line = traceback.extract_tb(error.__traceback__)[-1].line
             reason = told(error, fully=False)[:3] or [f"{line} is false"]
             self.dumps += [str(note) for note in getattr(error, "__notes__", ()) if str(note) not in reason]
-            self.faults.append(f"{self.theorem.id}: {'; '.join(reason).removeprefix(f'{self.theorem.id}: ')}")
+            fault = f"{self.theorem.id}: {'; '.join(reason).removeprefix(f'{self.theorem.id}: ')}"
+            self.faults += [fault] if fault not in self.faults else []
             return None
 
 

@@ -64,7 +64,8 @@ def find(id: str) -> Theorem:
 def stated_in(file: Path) -> list[Theorem]:
     """The theorems that a Python file states."""
     if not file.is_file():
-        raise InputError(f"{file} is not there: give a Python file that states theorems")
+        what = "a folder without certificates" if file.is_dir() else "not there"
+        raise InputError(f"{file} is {what}: give a Python file that states theorems")
     with blamed_on(file):
         stated = theorems_of(file)
     if not stated:

@@ -44,8 +44,15 @@ class Statement:
     def __eq__(self, other: object) -> bool:
         raise BodyError("a statement is compared: assert each statement separately")
 
-    def __iter__(self) -> NoReturn:
-        raise BodyError("a statement of a vector is of all its components: any() and all() have no meaning")
+    def __iter__(self, *_: object) -> NoReturn:
+        raise BodyError("a statement is about all components: assert each as it is, without any(), all(), &, | or ~")
+
+    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __iter__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self.__iter__()
 
     def __str__(self) -> str:
         sign = {"==": "=", "!=": "≠", ">=": "≥", "<=": "≤"}.get(self.relation, self.relation)

@@ -77,13 +77,14 @@ def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list
     chosen = list(_chosen(options.ids))
     gathered = list(_progress(chosen, options.jobs, options.timeout))
     one = len(gathered) == 1
-    pages = [_page(gathered[0], verbose=options.verbose)] if one else [_table(gathered), _totals(gathered)]
+    pages = [_page(gathered[0])] if one else [_table(gathered), _totals(gathered)]
     count = 0
     if options.certificates is not None:
         from ..certificates import write
 
-        count = len(write(chosen, options.certificates))
-    return [evidence.as_json() for evidence in gathered], [*pages, _replayed(gathered, command)], count
+        count = len(write((each.theorem for each in gathered if each.proved), options.certificates))
+    shown = [*_faults(gathered, verbose=options.verbose), *pages, _replayed(gathered, command)]
+    return [evidence.as_json() for evidence in gathered], shown, count
 
 
 def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
@@ -149,16 +150,24 @@ def _table(gathered: list[Evidence]) -> Table:
     return table
 
 
+def _faults(gathered: list[Evidence], *, verbose: bool) -> list[str]:
+    """What failed, which stands first."""
+    lines = list[str]()
+    for evidence in gathered:
+        lines += [f"FAULT: {fault}" for fault in evidence.faults]
+        lines += [f"  {dump}" for dump in evidence.dumps if verbose]
+    return [*lines, ""] if lines else []
+
+
 def _totals(gathered: list[Evidence]) -> str:
-    """The faults, and how many statements of which status and kind there are."""
+    """How many statements there are of which status, and of those that hold, of which kind."""
     status = Counter(evidence.status for evidence in gathered)
-    kinds = Counter(evidence.theorem.kind for evidence in gathered)
+    kinds = Counter(evidence.theorem.kind for evidence in gathered if not evidence.faults)
     mutants = sum(len(evidence.mutants) for evidence in gathered)
     seconds = sum(evidence.proof_ms for evidence in gathered) / 1000
     counts = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
     return "\n".join(
         [
-            *(fault for evidence in gathered for fault in evidence.faults),
             f"\ntheorems for every d: {kinds['theorem']}; not counted, lemmas of school algebra: {kinds['lemma']}, "
             f"definitions: {kinds['definition']}",
             f"of all: {counts}; {mutants} wrong variant{'s' * (mutants != 1)} refuted; the proofs took {seconds:.1f} s",
@@ -166,13 +175,10 @@ def _totals(gathered: list[Evidence]) -> str:
     )
 
 
-def _page(evidence: Evidence, *, verbose: bool) -> str:
-    """Everything about one theorem, what failed first."""
+def _page(evidence: Evidence) -> str:
+    """Everything about one theorem but what failed."""
     theorem, ok = evidence.theorem, evidence.status != "failed"
     lines = [
-        *(f"FAULT: {fault}" for fault in dict.fromkeys(evidence.faults)),
-        *(f"  {dump}" for dump in evidence.dumps if verbose),
-        *([""] if evidence.faults else []),
         f"{theorem.id}: {theorem.title}",
         *(["", f"  {theorem.statement}"] if theorem.statement else []),
         *(["", f"As the library computes it{', which is what is proved' * ok}"] if evidence.proved else []),

@@ -4,9 +4,9 @@ This writes the certificates of all theorems, with their statements as the libra
 compiles the checker with the proof of its soundness, replays each certificate by computation, derives a readable
 theorem from it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp.
 Given Python files, the command replays the theorems that they state; given certificates of ``lngeom check
---certificate``, it replays these, once the checker in Python has accepted them, and prints what they state and the
-words in them. Neither is recorded. Where Flocq is installed, the theorems about rounding are
-compiled and checked too; these rest on the axioms of Coq's real numbers.
+--certificate``, or a folder of those of ``lngeom prove --certificates``, it replays these, once the checker in Python
+has accepted them, and prints what they state and the words in them. Neither is recorded. Where Flocq is installed, the
+theorems about rounding are compiled and checked too; these rest on the axioms of Coq's real numbers.
 
 Example: lngeom verify --keep coq-files
 """
@@ -32,7 +32,7 @@ class Options:
     """Where the record and the files go."""
 
     files: tuple[Path, ...] = argument(
-        "FILE", "Python file that states theorems, or certificates", default=(), nargs="*"
+        "FILE", "Python file that states theorems, certificates, or a folder of them", default=(), nargs="*"
     )
     results: Path | None = option(None, "record of the run (default: in the package)", metavar="FILE", type=written)
     keep: Path | None = option(None, "keep certificates and Coq files in DIR, and use the checker there", metavar="DIR")
@@ -46,8 +46,9 @@ def run(options: Options) -> int:
         folder = options.keep or Path(temporary)
         try:
             if options.files:
-                certificates = [data for file in options.files if file.suffix == ".json" for data in read(file)]
-                own = [file for file in options.files if file.suffix != ".json"]
+                files = [file for given in options.files for file in sorted(given.glob("*.json")) or [given]]
+                certificates = [data for file in files if file.suffix == ".json" for data in read(file)]
+                own = [file for file in files if file.suffix != ".json"]
 
                 def exported() -> list[ProofCertificate]:
                     with blamed_on(*own):

@@ -104,6 +104,18 @@ def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.Capt
     assert record["faults"]
 
 
+def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stated = tmp_path / "two.py"
+    stated.write_text(f"{HEAD}assert x * x == x\n\n@theorem\ndef test_two(x: Vector):\n    assert x + x == 2 * x\n")
+    assert main(["prove", str(stated), "-v", "--certificates", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("FAULT: two.one: false at d = 1: x = (-1); there 1 = -1 is false\n  as normal forms: ")
+    assert printed.count("false at") == printed.count("theorems for every d: 1; ") == 1
+    assert (tmp_path / "two.two.json").exists()
+
+
 @pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])
 def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", id]) == 2

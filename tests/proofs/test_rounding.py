@@ -143,6 +143,7 @@ def test_half_a_unit_is_that_of_the_theorems() -> None:
 
 
 def test_the_record_is_of_these_files_and_what_the_page_names_is_proved() -> None:
+    assert recorded().keys() == {"coq", "axioms", "sources", "theorems"}  # nothing that another run changes
     assert recorded()["theorems"] == THEOREMS
     assert recorded()["axioms"] == ["classic", "functional_extensionality_dep", "sig_forall_dec", "sig_not_dec"]
     page = (SOURCES.parents[1] / "docs" / "derivations" / "tolerance.md").read_text(encoding="utf-8")

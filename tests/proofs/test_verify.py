@@ -14,7 +14,7 @@ from lngeom.kernel import ProofCertificate
 from lngeom.theorems import CheckError
 from proofs import find, theorems
 from proofs._coqc import Library
-from proofs.certificates import _verify, build_checker, replay
+from proofs.certificates import _verify, build_checker, replay, write
 from proofs.certificates._coq import source
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
@@ -148,13 +148,15 @@ def test_radius(x: Vector):
 def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_they_state(
     checker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, own = tmp_path / "given.json", tmp_path / "own_radius.py"
-    file.write_text(json.dumps(find("projection.fixes_hyperplane").certificates()), encoding="utf-8")
+    folder, own = tmp_path / "written", tmp_path / "own_radius.py"
+    assert main(["verify", str(tmp_path)]) == 2
+    assert f"{tmp_path} is a folder without certificates: give" in capsys.readouterr().err
+    write([find("projection.fixes_hyperplane")], folder)
     own.write_text(OWN, encoding="utf-8")
-    assert main(["verify", str(file), str(own), "--keep", str(checker)]) == 0
+    assert main(["verify", str(folder), str(own), "--keep", str(checker)]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "projection.fixes_hyperplane: x − mean(x) = x, if S(1·x) = 0"
-    assert told[1].startswith("  title, as it says: Vectors orthogonal to")
+    assert told[3].startswith("  title, as it says: Vectors orthogonal to")
     assert told[-1].startswith("2 certificates replayed in Coq")
     assert told[-1].endswith("axioms: none")
     assert "Theorem own_radius__radius (R : rcfType)" in (checker / "Replay.v").read_text(encoding="utf-8")

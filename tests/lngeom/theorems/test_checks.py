@@ -341,7 +341,10 @@ def test_numpy_s_own_functions_run_on_terms() -> None:
         (lambda x, t: t.sqrt(x * x) + numpy.sqrt(x * x), "one library at a time"),
         (lambda x, t: t.softmax(x, -1), "softmax does not run"),
         (lambda x, t: x.d, "the dimension is dim"),
-        (lambda x, t: any(x == 0), "any.. and all"),
+        (lambda x, t: any(x == 0), "assert each as it is, without any"),
+        (lambda x, t: (x == 0).any(), "assert each as it is, without any"),
+        (lambda x, t: numpy.any(x == 0), "assert each as it is, without any"),
+        (lambda x, t: (x == 0) & (x == 1), "assert each as it is, without any"),
     ],
 )
 def test_a_term_is_an_array_of_the_library_that_is_called(write: Any, said: str) -> None:
