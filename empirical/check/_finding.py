@@ -96,14 +96,13 @@ class Finding:
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
 
-        If it is to be `proved`, also in exact arithmetic: the definition, or a variant whose formula contains one.
+        If it is to be `proved`, also in exact arithmetic. A variant that is proved has two names: cause and formula.
         """
-        words = [word.lower() for word in allowed if word.strip()]
         if self._contradicted or (proved and not (self.proof is not None and self.proof.passes(allowed))):
             return False
-        parts = (self.cause or "").lower().split("; ")
-        excused = self.verdict == "variant" and all(any(word in part for word in words) for part in parts)
-        return self.verdict == "rounding" or excused
+        proof = self.proof or Proof("not traced", "")
+        excused = all(proof.allows(part, allowed) for part in (self.cause or "").split("; "))
+        return self.verdict == "rounding" or (self.verdict == "variant" and excused)
 
     @property
     def _contradicted(self) -> str:

@@ -33,8 +33,12 @@ def run(options: Options) -> int:
     if options.csv is not None:
         write_table(options.csv, rows)
     if not json_alone(rows, options.json):
-        columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in rows)]
-        print_rows([{name: row[name] for name in columns} for row in rows])
+        shown = [{**row, "gain": f"1 + {row['gain']}" if row["gain_offset"] else row["gain"]} for row in rows]
+        columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in shown)]
+        if rows:
+            print_rows([{name: row[name] for name in columns} for row in shown])
+        else:
+            print("no norm was found")
     return 0
 
 

@@ -3,14 +3,14 @@
 import contextlib
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import safetensors
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from transformers import AutoModel, PretrainedConfig, PreTrainedModel
 
@@ -38,16 +38,18 @@ def _block(name: str) -> int:
     return int(block[1]) if block else -1
 
 
-def _cause(missing: Collection[str], unused: Collection[str], names: Collection[str]) -> str:
-    """The likely reason why a checkpoint lacks some weights."""
+def _cause(missing: set[str], unused: Mapping[str, int | None], own: Mapping[str, Tensor]) -> str:
+    """The likely reason why a checkpoint lacks some of a model's own weights; of the unused, how many numbers each."""
     if any("lora_" in name or ".base_layer." in name for name in unused):
         return "it holds an adapter; merge that into its base model with peft's merge_and_unload, and save the result"
-    present = {_block(name) for name in {*names} - {*missing}}
+    present = {_block(name) for name in own.keys() - {*missing}}
     blocks = {_block(name) for name in missing}
     if -1 not in blocks and min(blocks) > max(present):
         return f"config.json asks for more blocks than the {max(present) + 1} of the file; correct one of the two"
-    if len(unused) >= len(missing):
-        return f"the file has {_some(unused)} instead; give the weights the names of this architecture"
+    lost = {(_block(name), size) for name in own.keys() & missing for size in (own[name].numel(), None)}
+    renamed = [name for name, size in unused.items() if (_block(name), size) in lost]
+    if len(renamed) >= len(missing):
+        return f"the file has {_some(renamed)} instead; give the weights the names of this architecture"
     return "the file is incomplete; save or download it again"
 
 
@@ -172,8 +174,10 @@ def unused_weights(source: ModelSource, model: PreTrainedModel, loading: Json) -
     unused = tuple(sorted({*loading["unexpected_keys"], *_hidden(source, model)}))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
     if missing:
-        cause = _cause(missing, unused, dict(model.named_parameters()))
-        raise LackingError(f"model {source.spec!r} lacks {len(missing)} weights ({_some(missing)}): {cause}")
+        held = {n: k for path in _files(source, model.config) if source.gguf_file is None for n, _, k in _stored(path)}
+        many = f"{len(missing)} weight{'s' * (len(missing) > 1)} ({_some(missing)})"
+        cause = _cause(missing, {name: held.get(name) for name in unused}, model.state_dict())
+        raise LackingError(f"model {source.spec!r} lacks {many}: {cause}")
     if loading["mismatched_keys"]:
         name, stored, expected = min(loading["mismatched_keys"])
         raise LackingError(

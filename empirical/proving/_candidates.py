@@ -27,6 +27,10 @@ Core = Callable[..., Carrier]
 """A norm of x, gain, bias and ε."""
 
 
+_VARIANTS = "gain used as 1 + gain (as Gemma)", "variance divided by d - 1 (ddof=1)", "eps outside the root"
+_KNOWN = re.compile(r"^(?:\((1 \+ .+)\)∘)?.*\(x; (?:(divisor d − 1), )?ε = .*?(outside the root)?\)")
+
+
 class Affine(NamedTuple):
     """Names of the gain, which is the parameter plus an offset, and of the bias; None for none.
 
@@ -55,6 +59,12 @@ class Candidate:
     exact: bool
     eps: str = ""
     affine: Affine | None = None
+
+    @property
+    def variants(self) -> dict[str, str]:
+        """What the formula has of each variant, by the name that floats give it; empty if it may have more."""
+        known = _KNOWN.search(self.text) if self.affine is not None and self.kind != "other" else None
+        return {name: part for name, part in zip(_VARIANTS, known.groups(), strict=True) if part} if known else {}
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ class Proof:
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.
+        variants: What the formula has of each variant, by the name that floats give it; empty if it may have more.
     """
 
     status: str
@@ -74,6 +75,7 @@ class Proof:
     sources: dict[str, str] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
     undecided: bool = False
+    variants: dict[str, str] = field(default_factory=dict)
 
     @property
     def certificate_sha256(self) -> str | None:
@@ -94,12 +96,17 @@ class Proof:
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`.
 
-        A derivative that is proved for some sizes only does not pass.
+        Known variants need a word each. A derivative that is proved for some sizes only does not pass.
         """
         if any(derivative.status != "proved" or derivative.text for derivative in self.derivatives):
             return False
-        excused = self.status == "variant" and any(word.lower() in self.text.lower() for word in allowed)
-        return self.status == "proved" or excused
+        excused = all(self.allows(name, allowed) for name in self.variants or (self.text.partition(" computes ")[2],))
+        return self.status == "proved" or (self.status == "variant" and excused)
+
+    def allows(self, cause: str, allowed: tuple[str, ...]) -> bool:
+        """Whether one of the words is in the cause that floats give, or speaks of this variant in the formula."""
+        part, words = self.variants.get(cause, "").lower(), [word.lower() for word in allowed if word.strip()]
+        return any(w in cause.lower() or (part and (w in part or part in w in self.text.lower())) for w in words)
 
     def record(self) -> Json:
         """The JSON form, without the certificates."""

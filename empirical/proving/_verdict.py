@@ -142,7 +142,8 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     if wrong is not None:
         msg = f"the code that runs is not the code that was traced: {wrong}"
         return Proof("not traced", msg, **{**common, "undecided": True})
-    exact = candidate.exact and alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
+    plain = alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
+    exact = candidate.exact and plain
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     if alone is None and path.trace.builds:
         reach += f" in place of the {path.trace.builds} that it was built with"
@@ -170,6 +171,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
         axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
         counterexample=None if exact else counterexample(path, expected),
         certificates=tuple(certificates),
+        variants=candidate.variants if plain else {},
         **common,
     )
 
@@ -260,7 +262,7 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
         "sizes": tuple(sorted({size for proof in proofs for size in proof.sizes})),
         "undecided": worst.status == "not traced" or {"proved", "variant"} <= {proof.status for proof in proofs},
     }
-    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts, **more)
+    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts, variants={}, **more)
 
 
 def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:

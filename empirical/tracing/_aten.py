@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -90,7 +91,7 @@ class Autograd:
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
         run = functools.partial(self._run, self._settings())
-        with self._asking():
+        with self._asking(), mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
             return make_fx(run, parts, "symbolic")(*tensors)
 
     @contextlib.contextmanager

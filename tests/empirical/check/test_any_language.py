@@ -32,6 +32,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, d in (("calls", []), ("few", ["--d", "24"])):
         options = ["--kind", "rmsnorm", "--eps", "1e-6", *d]
         assert main(["check", "f(x, gain, eps)", "--write-inputs", str(folder / name), *options]) == 0
+    assert f"calls: {len(list(folder.glob('calls/*/x.npy')))} folders" in GUIDE.read_text(encoding="utf-8")
     return folder
 
 

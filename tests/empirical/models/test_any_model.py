@@ -144,6 +144,10 @@ def test_a_function_is_measured_from_the_command_line(
     assert {row["site"] for row in table} == {"1", "4"}
     assert main(["norms", "mine:by_hand", "--json"]) == 0
     assert {row["path"]: row["gain"] for row in json.loads(capsys.readouterr().out)} == {"1": "scale", "4": "weight"}
+    gemma = (tmp_path / "mine.py").read_text().replace("* self.scale", "* (1 + self.scale)")
+    (tmp_path / "more.py").write_text(f"{gemma}\n\ndef none():\n    return nn.Linear(8, 8), [torch.ones(1, 8)]\n")
+    assert [main(["norms", f"more:{name}"]) for name in ("by_hand", "none")] == [0, 0]
+    assert capsys.readouterr().out.partition("1 + scale")[2].endswith("no norm was found\n")
     assert main(["compare", "runs/mine.by_hand", "runs/mine.by_hand", "--json"]) == 0
     assert {row["d_cos2_change_2"] for row in json.loads(capsys.readouterr().out)} == {0}
     assert main(["sweep", "mine:by_hand", "--tokens", "5"]) == 2

@@ -46,7 +46,8 @@ def _without(part: str) -> Callable[[Weights], Weights]:
     ("change", "config", "message"),
     [
         (_without("layers.0."), {}, r"lacks 9 weights \(layers\.0\..* and 6 more\): .*file is incomplete"),
-        (_without("model.norm."), {}, r"lacks 1 weights \(norm\.weight\)"),
+        (_without("model.norm."), {}, r"lacks 1 weight \(norm\.weight\): the file is incomplete"),
+        (_without("0.mlp.up"), {}, r"lacks 1 weight \(layers\.0\.mlp\.up_proj\.weight\): the file is incomplete"),
         (_without(".input_layernorm."), {}, r"layers\.0\.input_layernorm\.weight, layers\.1\.input"),
         (lambda w: {f"net.{n.replace('mlp', 'ffn')}": v for n, v in w.items()}, {}, r"the file has net\."),
         (lambda w: w, {"num_hidden_layers": 3}, r"config\.json asks for more blocks than the 2 "),
@@ -55,7 +56,7 @@ def _without(part: str) -> Callable[[Weights], Weights]:
         (lambda w: w, {"intermediate_size": 24}, r"has shape \(.*\) in the file and \(.*24.*\) by config"),
         (lambda w: w, {"quantization_config": {"quant_method": "fp8"}}, r"stored quantized \(fp8\)"),
     ],
-    ids=["block", "final norm", "norms", "renamed", "n_layer", "no layer", "adapter", "shape", "fp8"],
+    ids=["block", "final norm", "tensor", "norms", "renamed", "n_layer", "no layer", "adapter", "shape", "fp8"],
 )
 def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, message: str) -> None:
     source = find_model(str(_changed(saved, tmp_path / "changed", change, **config)))

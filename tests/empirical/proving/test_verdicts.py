@@ -153,6 +153,12 @@ def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
     variant = Proof("variant", "f computes (1 + weight)∘RMSNorm(x; ε = eps)")
     assert not variant.passes()
     assert variant.passes(("1 + weight",))
+    one = check(lambda x, weight, eps=1e-6: F.rms_norm(x, x.shape[-1:], 1 + weight, eps), kind="rmsnorm", d=8)
+    two = check(lambda x, w, eps=1e-6: (1 + w) * x / (x.square().mean(-1, True).sqrt() + eps), kind="rmsnorm", d=8)
+    for word in ("1 + weight", "1 + gain", "Gemma", "outside the root", "RMSNorm", " "):
+        assert one.passes((word,), proved=True) == one.passes((word,)) == (word[0] in "1G")
+        assert not two.passes((word,))
+    assert two.passes(("Gemma", "outside the root"), proved=True)
 
 
 class Shifted(torch.nn.Module):
