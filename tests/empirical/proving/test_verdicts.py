@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,20 @@ def test_a_bias_that_multiplies_makes_a_variant() -> None:
         return F.layer_norm(x, x.shape[-1:], bias, None, 1e-5)
 
     assert prove_target(scaled, "scaled", "torch").status == "variant"
+
+
+def rms(x: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
+@pytest.mark.parametrize(
+    ("norm", "told"),
+    [
+        (lambda x, gain: rms(x) * (2 * gain if x.shape[-1] > 5 else 1 + gain), r"REFUTED.* where d > 5; .*\(1 \+ g"),
+        (lambda x, gain, eps=0.0: rms(x, eps) * gain, "NOT TRACED.* it is not proved that .* > 0"),
+        (lambda x, gain: rms(x) * 2e38 / 2e38 * gain, "NOT TRACED.* at d = 8 in float32 it gives inf for 2"),
+    ],
+    ids=["worst path", "eps of 0", "some components"],
+)
+def test_the_worst_of_all_decides(norm: Any, told: str) -> None:
+    assert re.match(told, str(prove_target(norm, "norm", "torch")))

@@ -282,6 +282,20 @@ def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
     assert (usual != [] and all(usual)) == right, str(proof)  # what follows "not" is rare, as one program
 
 
+@pytest.mark.parametrize(("lanes", "status"), [("BLOCK - n_cols", "proved"), ("BLOCK", "refuted")])
+def test_lanes_beyond_the_row_count_in_a_sum(lanes: str, status: str, tmp_path: Path) -> None:
+    changes = (("cols < n_cols, other=0)\n    wide", "cols < n_cols, other=2)\n    wide"),
+               ("tl.sum(wide * wide, axis=0)", f"(tl.sum(wide * wide, axis=0) - 4 * ({lanes}))"))  # fmt: skip
+    proof = proof_of(loaded(tmp_path, "rms_norm", *changes), "rms_norm")
+    assert proof.status == status, str(proof)
+
+
+@pytest.mark.parametrize(("asked", "left"), [("> 1", "<= 1"), (">= 1", "< 1"), ("!= 0", "= 0")])
+def test_the_few_rows_that_a_program_leaves_out_are_named(asked: str, left: str, tmp_path: Path) -> None:
+    change = ("    _rms[(rows", f"    if rows.shape[0] {asked}:\n        _rms[(rows")
+    assert f"not examined: where B·L {left} (" in str(proof_of(loaded(tmp_path, "rms_norm", change), "rms_norm"))
+
+
 @pytest.mark.parametrize("asks", ["x.stride(-1) == 1", "x.is_contiguous()"])
 def test_plain_code_is_not_told_of_memory(asks: str) -> None:
     code = eval(f"lambda x, weight: x * weight if {asks} else x")
