@@ -134,6 +134,7 @@ def test_vectors_of_any_leading_shape_all_count(shape: tuple[int, ...]) -> None:
         lambda mask: mask.int().numpy(),
         lambda mask: torch.where(mask, 0.0, -torch.inf),
         lambda mask: torch.where(mask, 0.0, torch.finfo(torch.float32).min)[:, None, None],
+        lambda mask: torch.where(mask[:, None, None] & torch.ones(S, S).tril().bool(), 0.0, -torch.inf),  # causal
     ],
 )
 def test_masks_are_taken_in_every_usual_form(form: Callable[[Tensor], Any]) -> None:

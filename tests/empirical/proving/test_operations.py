@@ -130,6 +130,7 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "are combined": lambda x, w: x[..., None] + w,
     "number rows": lambda x, w: x.mean(0),
     "otherwise than linearly": lambda x, w: x.sum(0) * x.sum(0),
+    "a sum over rows": lambda x, w: x * x.sum(0),
     "its size is 1": lambda x, w: x.squeeze(),
     "without remainder": lambda x, w: x * (x.shape[-1] // 2.0),
     "a part is taken": lambda x, w: x * x[..., 2:5].sum(-1, keepdim=True),
