@@ -1,5 +1,6 @@
 """The functions of arrays: how each is called, and how wide its result is."""
 
+import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +13,13 @@ import torch
 import lngeom as lg
 from lngeom import angles, derivatives, epsilon, fibers, folding, norms, projection
 from lngeom.ellipsoid import dead_direction
+
+FORMULAS = ("norms", "projection", "angles", "epsilon", "fibers", "derivatives", "ellipsoid", "folding")
+MODULES = {name: importlib.import_module(f"lngeom.{name}") for name in (*FORMULAS, "rounding", "errors")}
+OFFERED = {name: getattr(module, name) for module in MODULES.values() for name in module.__all__}
+# What the rounding engine shares with `empirical.check`, which documents it there.
+ENGINE = {"Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose", "indistinct"}
+EXPORTED = sorted(name for name, value in OFFERED.items() if inspect.isfunction(value) and name not in ENGINE)
 
 
 @dataclass(frozen=True)

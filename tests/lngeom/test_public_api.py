@@ -15,12 +15,8 @@ import pytest
 import lngeom as lg
 from lngeom import checker
 
-FORMULAS = ("norms", "projection", "angles", "epsilon", "fibers", "derivatives", "ellipsoid", "folding")
-MODULES = {name: importlib.import_module(f"lngeom.{name}") for name in (*FORMULAS, "rounding", "errors")}
-OFFERED = {name: getattr(module, name) for module in MODULES.values() for name in module.__all__}
-# What the rounding engine shares with `empirical.check`, which documents it there.
-ENGINE = {"Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose", "indistinct"}
-FUNCTIONS = sorted(name for name, value in OFFERED.items() if inspect.isfunction(value) and name not in ENGINE)
+from .functions import ENGINE, EXPORTED, MODULES, OFFERED
+
 CLASSES = sorted(name for name, value in OFFERED.items() if inspect.isclass(value) and name not in ENGINE)
 # Results: made by a function, whose docstring has the example.
 RESULTS = {
@@ -75,7 +71,7 @@ def test_a_module_lists_what_it_defines(name: str) -> None:
         assert getattr(module, each).__module__.startswith(module.__name__)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_docstring_of_a_function_is_complete(name: str) -> None:
     function = OFFERED[name]
     text = inspect.getdoc(function) or ""
@@ -99,7 +95,7 @@ def test_docstring_of_a_class_is_complete(name: str) -> None:
             assert inspect.getdoc(value), f"{name}.{member} has no docstring"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_annotations_are_complete_and_eps_has_no_default(name: str) -> None:
     signature = inspect.signature(OFFERED[name])
     assert signature.return_annotation is not inspect.Signature.empty

@@ -13,8 +13,7 @@ import lngeom as lg
 from lngeom.derivatives import jacobian_product
 
 from .exact import EXACT, FORMATS, wrong
-from .functions import FUNCTIONS
-from .test_public_api import FUNCTIONS as EXPORTED
+from .functions import EXPORTED, FUNCTIONS
 
 X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
 T = np.array([0.5, -2.0, 1.0, 4.0])
