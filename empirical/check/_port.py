@@ -17,7 +17,7 @@ from lngeom.errors import InputError
 from ..models import text_config
 from ._doctor import Differences, compare_models
 from ._logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
-from ._onnx import OnnxFile, onnx_network, onnx_norms
+from ._onnx import onnx_network, onnx_norms, read_onnx
 from ._weights import Weight, adopt, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"
@@ -231,7 +231,7 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
 
 def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
     """Is the ONNX file the same model? Its norms by themselves, and its outputs in float64."""
-    file = OnnxFile(path)
+    file = read_onnx(path)
     with in_float64():
         both = _Pair(widened(source), source, [], {}, [])
         ids, said = _sequences(both, drawn), ""
