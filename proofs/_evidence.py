@@ -25,6 +25,9 @@ from .certificates import last_step_proved, reading, replayed
 P = ParamSpec("P")
 T = TypeVar("T")
 
+EXAMPLES, BATCHES = 8, 2
+"""Examples of a theorem, and batches of arrays: the fewest that are a check; `pytest` runs more of both."""
+
 
 @dataclass
 class Evidence:
@@ -141,11 +144,11 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
         versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(len(data["steps"]) for data in proved)
-    examples = evidence.attempt(check_examples, theorem)
+    examples = evidence.attempt(check_examples, theorem, EXAMPLES)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
-    evidence.arrays = (not evidence.faults and evidence.attempt(check_arrays, theorem)) or 0
+    evidence.arrays = (not evidence.faults and evidence.attempt(check_arrays, theorem, BATCHES)) or 0
     for label in theorem.wrongs:
         refuted = evidence.attempt(check_wrong, theorem, label)
         if refuted is not None:

@@ -30,7 +30,7 @@ from ._statement import Statement
 from ._theorem import Theorem
 from ._value import compares_plainly
 
-BATCHES, ROWS, WIDE = 2, 3, 520
+BATCHES, ROWS, WIDE = 4, 3, 520
 """Batches of a theorem, rows of one, and components of a wide row: more than any block of a summation holds.
 
 The batches take the dtypes in turn, the wide row comes in each.
@@ -162,7 +162,7 @@ class _Done:
     failed: bool = False
 
 
-def check_arrays(theorem: Theorem) -> int:
+def check_arrays(theorem: Theorem, count: int = BATCHES) -> int:
     """Arrays of each library and dtype compute what the floats do; returns how many numbers were compared.
 
     Raises:
@@ -188,8 +188,8 @@ def check_arrays(theorem: Theorem) -> int:
             done.batches, done.telling, done.numbers = done.batches + 1, done.telling or telling, done.numbers + numbers
 
     with contextlib.suppress(errors.Unsatisfiable):
-        searching(BATCHES)(given(several(theorem, ROWS))(run))()
-    for d, values in () if done.numbers else itertools.islice(small_models(theorem), BATCHES):
+        searching(count)(given(several(theorem, ROWS))(run))()
+    for d, values in () if done.numbers else itertools.islice(small_models(theorem), count):
         run((d, [values]))
     if not done.numbers:
         raise CheckError(f"{theorem.id}: no arrays satisfy the hypotheses with a finite error bound: give `models`")

@@ -28,7 +28,7 @@ from ._search import (
 from ._small import SMALL
 from ._theorem import Theorem
 
-EXAMPLES, MORE = ACCEPTED, 200
+EXAMPLES, MORE = 25, 200
 """Examples of a theorem, the same in every run; and of one without a proof."""
 
 TERMS = 3_000_000

@@ -212,7 +212,7 @@ def test_a_number_that_another_defines_is_computed() -> None:
         assume(y == 2 * x, "y = 2x")
         assert z == 2 * x + c
 
-    assert check_examples(body).models == 8
+    assert check_examples(body).models == 25
 
 
 def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
