@@ -251,7 +251,7 @@ def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda x: x - (x.mean() if getattr(x, "ndim", 1) > 1 else lg.moments(x)[0]),
         lambda x: lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] > 512)),
         lambda x: lg.project(x) * (1 + str(getattr(x, "dtype", "")).endswith("float32")),
-        lambda x: lg.project(x) * (1 + (str(getattr(x, "dtype", "")).endswith("float32") and x.shape[-1] < 512)),
+        lambda x: lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] < 512 and "float32" in str(x.dtype))),
     ],
     ids=["doubled", "of the batch", "wide", "single", "short and single"],
 )
