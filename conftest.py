@@ -17,7 +17,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
 if TYPE_CHECKING:
-    from proofs._coqc import Library
+    from lngeom.proofs._coqc import Library
 
 # Model hubs are never needed: what is tested runs on local files.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -8,7 +8,7 @@ import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-import empirical
+import lngeom.empirical
 
 sys.path.extend(str(Path(__file__).parents[1] / place) for place in ("docs/_ext", "docs", "."))
 
@@ -157,7 +157,8 @@ def _short_type(found: re.Match[str]) -> str:
 
 def _load_public_names() -> None:
     """Ask the packages that load lazily for each of their names: Sphinx documents what stands in a module."""
-    for found in pkgutil.iter_modules(empirical.__path__, "empirical."):
+    packages = pkgutil.iter_modules(lngeom.empirical.__path__, "lngeom.empirical.")
+    for found in [*packages, *pkgutil.iter_modules(lngeom.__path__, "lngeom.")]:
         if "._" not in found.name and found.ispkg:
             package = importlib.import_module(found.name)
             for name in getattr(package, "__all__", ()):

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from ._lazy import lazy
+from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
     from .folding import fold

@@ -7,8 +7,8 @@ held out, which were tried once; exit code 1 if another is missed.
 import sys
 from pathlib import Path
 
-from empirical.check import check
-from empirical.support import read_table, write_table
+from lngeom.check import check
+from lngeom.empirical.support import read_table, write_table
 from tests.kernels.reported import STAND_INS, StandIn
 
 

@@ -19,8 +19,8 @@ from transformers import PretrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
-from empirical.models import Norms, norms
-from empirical.support import Row, write_table
+from lngeom.empirical.models import Norms, norms
+from lngeom.empirical.support import Row, write_table
 
 _BLOCKS = re.compile(r"(num|n)_.*(layers|blocks)$|^n_layers?$|^depth$")
 _WIDTHS = re.compile(r"size|dim|channels|embd|width|d_|rank|hidden|ffn|inner")

@@ -21,9 +21,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from empirical.check import Finding, check
-from empirical.proving import prove_target
-from empirical.tracing import TorchFront
+from lngeom.check import Finding, check
+from lngeom.check._proving.verdict import prove_target
+from lngeom.check._tracing.torch_front import TorchFront
 from lngeom.errors import LngeomError
 
 D = 64

@@ -492,7 +492,7 @@ def recheck(data: Mapping[str, Any]) -> int:
     """Number of steps of a certificate, all of which follow; the last one is the statement.
 
     >>> from lngeom.checker import recheck
-    >>> from proofs import find
+    >>> from lngeom.proofs import find
     >>> recheck(find("projection.fixes_hyperplane").certificates()[0])
     2
     """

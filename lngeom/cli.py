@@ -8,6 +8,7 @@ for, so that ``lngeom --help`` and the light commands never load PyTorch.
 import argparse
 import contextlib
 import errno
+import importlib
 import os
 import re
 import sys
@@ -16,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, NoReturn
 
-from ._beside import beside
 from .errors import InputError, LngeomError
 from .options import STDOUT, add_options, read_options
 
@@ -135,8 +135,10 @@ def _main_parser() -> argparse.ArgumentParser:
 
 def load(name: str) -> ModuleType:
     """The module of a command, beside the others of its extra."""
+    if name == "check":
+        return importlib.import_module("lngeom.check.command")
     package = "proofs" if COMMANDS[name].extra == "proofs" else "empirical"
-    return beside(f"{package}.commands.{name}")
+    return importlib.import_module(f"lngeom.{package}.commands.{name}")
 
 
 def command_parser(name: str, module: ModuleType) -> _Parser:

@@ -22,3 +22,7 @@ class InputError(LngeomError, ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(line.strip() for line in message.splitlines()))
+
+
+class RunError(LngeomError, ValueError):
+    """A run directory cannot be written, resumed or merged."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ._beside import beside
-
 if TYPE_CHECKING:
     from lngeom.theorems import Theorem
 
@@ -26,7 +24,7 @@ _LONGEST = 600
 def check_norm() -> Callable[..., object]:
     """``check_norm(target, allow=(), proved=False, **options)`` fails unless `target` is right; returns the finding.
 
-    Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
+    Options are those of :func:`lngeom.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
     `proved` it fails too unless the norm is proved to be its definition, or an allowed variant, for every dimension::
 
         def test_my_norm(check_norm):
@@ -34,10 +32,11 @@ def check_norm() -> Callable[..., object]:
     """
 
     def run(target: object, *, allow: Sequence[str] = (), proved: bool = False, **options: object) -> object:
-        check = beside("empirical.check")  # by name: the core knows of no outer package
-        finding = check.check(target, **options)
+        from lngeom.check import CheckFailed, check
+
+        finding = check(target, **options)
         if not finding.passes(tuple(allow), proved=proved):
-            raise check.CheckFailed(str(finding))
+            raise CheckFailed(str(finding))
         return finding
 
     return run

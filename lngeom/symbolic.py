@@ -1,9 +1,9 @@
-"""The old name of :mod:`lngeom.kernel`, for one version."""
+"""The old name of :mod:`lngeom.prover`, for one version."""
 
 import sys
 import warnings
 
-from . import kernel
+from . import prover
 
-warnings.warn("lngeom.symbolic is now lngeom.kernel; the old name goes with the next version", DeprecationWarning, 2)
-sys.modules[__name__] = kernel
+warnings.warn("lngeom.symbolic is now lngeom.prover; the old name goes with the next version", DeprecationWarning, 2)
+sys.modules[__name__] = prover

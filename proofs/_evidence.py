@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from lngeom import kernel
+from lngeom import prover
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems.checks import (
     Refutation,
@@ -48,7 +48,7 @@ class Evidence:
         replayed: The version of Coq in which this very proof was replayed, or empty.
         faults, dumps: list of str. What failed, and its normal forms.
 
-    >>> from proofs import find, gather
+    >>> from lngeom.proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
     >>> for line in evidence.certificate:
     ...     print(line.strip())
@@ -111,7 +111,7 @@ class Evidence:
         """Returns the result of a check; an error that it raises becomes a fault."""
         try:
             return check(*arguments, **options)
-        except (AssertionError, kernel.ProofError, CheckError) as error:
+        except (AssertionError, prover.ProofError, CheckError) as error:
             line = traceback.extract_tb(error.__traceback__)[-1].line
             reason = told(error, fully=False)[:3] or [f"{line} is false"]
             self.dumps += [str(note) for note in getattr(error, "__notes__", ()) if str(note) not in reason]
@@ -125,7 +125,7 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
 
     The search for the proofs ends after `timeout` CPU seconds.
 
-    >>> from proofs import find, gather
+    >>> from lngeom.proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
     >>> evidence.status, evidence.steps
     ('proved in Coq', 2)
@@ -140,7 +140,7 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
         for data in proved:
             hypotheses, conclusion, meant = reading(data)
             evidence.proved += [f"{', '.join(hypotheses)} ⊢ {conclusion}".strip(), *meant]
-            evidence.certificate += kernel.steps_text(data["steps"], data["terms"])
+            evidence.certificate += prover.steps_text(data["steps"], data["terms"])
         versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(len(data["steps"]) for data in proved)

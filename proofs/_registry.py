@@ -37,7 +37,7 @@ CHAPTERS = (
 def theorems() -> tuple[Theorem, ...]:
     """Every theorem, chapter by chapter.
 
-    >>> from proofs import theorems
+    >>> from lngeom.proofs import theorems
     >>> theorems()[0].id
     'projection.uniform_norm'
     """
@@ -48,7 +48,7 @@ def theorems() -> tuple[Theorem, ...]:
 def find(id: str) -> Theorem:
     """The theorem called `id`.
 
-    >>> from proofs import find
+    >>> from lngeom.proofs import find
     >>> find("standardization.norm").statement
     '‖y‖ = √d at ε = 0'
     """

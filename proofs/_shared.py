@@ -1,7 +1,7 @@
 """Statistics that many theorems share, so that one thing has one name."""
 
 import lngeom as lg
-from lngeom.kernel import dim, root, square_norm
+from lngeom.prover import dim, root, square_norm
 from lngeom.theorems import Scalar, Vector
 
 

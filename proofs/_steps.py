@@ -2,7 +2,7 @@
 
 import functools
 
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.theorems import Scalar, Vector
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from empirical.observe import States
+from lngeom.empirical.observe import States
 
 EXACT = (
     *("tokens", "nonfinite", "underflow", "zero", "angles", "norms"),

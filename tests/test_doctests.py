@@ -6,17 +6,11 @@ import pkgutil
 
 import pytest
 
-import empirical
 import lngeom
-import proofs
 
 MODULES = [
     name
-    for package in (lngeom, proofs, empirical)
-    for name in (
-        package.__name__,
-        *sorted(info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")),
-    )
+    for name in ("lngeom", *sorted(info.name for info in pkgutil.walk_packages(lngeom.__path__, "lngeom.")))
     if not name.endswith((".__main__", ".conftest", "lngeom.symbolic")) and ".test_" not in name
 ]
 

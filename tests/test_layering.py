@@ -124,7 +124,7 @@ def test_a_finished_run_is_shown_and_drawn_without_pytorch(tmp_path: Path, monke
     words = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
     monkeypatch.chdir(tmp_path)
     for name in ("draw_figures", "write_report"):
-        monkeypatch.setattr(f"empirical.pages.{name}", lambda *_: None)
+        monkeypatch.setattr(f"lngeom.empirical.pages.{name}", lambda *_: None)
     assert main(words) == 0
     shown, drawn = loaded_by(tmp_path, command(*words), command("report", "runs/tiny-random"))
     assert (shown & HEAVY, drawn & HEAVY) == (set(), {"matplotlib"})
@@ -138,7 +138,7 @@ IMPORTS = [
     ),
     ("import lngeom.cli", "lngeom.cli", {"scipy", "proofs", "empirical"} | HEAVY),
     ("import proofs", "proofs", {"scipy", "empirical"} | HEAVY),
-    ("import empirical.pages", "empirical.pages", {"proofs"} | HEAVY),
+    ("import lngeom.empirical.pages", "lngeom.empirical.pages", {"proofs"} | HEAVY),
     ("import lngeom; lngeom.angles.IsotropicAngle(5).cdf(1.0)", "scipy.special", {"scipy.stats"} | HEAVY),
 ]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from empirical import judge
-from empirical.observe import COLUMNS
-from proofs.claims import claims
+from lngeom.empirical import judge
+from lngeom.empirical.observe import COLUMNS
+from lngeom.proofs.claims import claims
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 

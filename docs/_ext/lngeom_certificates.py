@@ -7,7 +7,7 @@ import html
 import json
 from typing import Any, ClassVar
 
-from lngeom.kernel import ATOM, PRODUCT, SUM, Printer
+from lngeom.prover import ATOM, PRODUCT, SUM, Printer
 
 GREEK = {name: f"\\{name}" for name in ("alpha", "beta", "kappa", "mu")}
 GREEK |= {"eps": r"\varepsilon", "lam": r"\lambda"}

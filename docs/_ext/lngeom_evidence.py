@@ -18,9 +18,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import lngeom
-from proofs import find
-from proofs.certificates import reading
-from proofs.certificates._coq import HEADER, source
+from lngeom.proofs import find
+from lngeom.proofs.certificates import reading
+from lngeom.proofs.certificates.coq_text import HEADER, source
 
 HEADS = {
     "proved": "Proved for every d",

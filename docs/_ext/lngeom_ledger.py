@@ -12,7 +12,7 @@ from lngeom_records import address, cell, ledger_pages, load, settled, table, wo
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from proofs.claims import as_text, explanation, find
+from lngeom.proofs.claims import as_text, explanation, find
 
 BADGES = {
     "true": "success",

@@ -14,9 +14,9 @@ from sphinx.application import Sphinx
 from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
-from empirical.observe import TABLE, gauge_dependent
-from empirical.pages import STYLE
 from lngeom.cli import COMMANDS, command_parser, load
+from lngeom.empirical.observe import TABLE, gauge_dependent
+from lngeom.empirical.pages import STYLE
 
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from lngeom_study import report
 
-from empirical.proving import NEVER
-from empirical.support import Row
-from proofs import theorems
-from proofs.claims import claims
+from lngeom.check._proving.proof import NEVER
+from lngeom.empirical.support import Row
+from lngeom.proofs import theorems
+from lngeom.proofs.claims import claims
 
 DOCS = Path(__file__).parents[1]
 

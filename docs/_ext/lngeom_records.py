@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from empirical.judge import THEOREM_IDS
-from empirical.observe import TABLE
+from lngeom.empirical.judge import THEOREM_IDS
+from lngeom.empirical.observe import TABLE
 
 _REFERENCE = re.compile(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`")
 

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import lngeom as lg
-from empirical.pages import BLUE, GREEN, ORANGE, VERMILION
+from lngeom.empirical.pages import BLUE, GREEN, ORANGE, VERMILION
 
 from ._space import Scene, around, components
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET
+from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET
 
 from ._runs import NAME, ROWS, entering
 

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lngeom as lg
-from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 from ._space import Floats, around, at_angles, plane, ring
 

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import lngeom as lg
-from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 from ._space import ONE, ZERO, Floats, Scene, around, at_angles
 

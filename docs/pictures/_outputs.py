@@ -6,7 +6,7 @@ from matplotlib.figure import Figure, SubFigure
 from scipy.spatial import ConvexHull
 
 import lngeom as lg
-from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 from ._space import ONE, ZERO, Floats, Scene, around, components, plane, ring
 

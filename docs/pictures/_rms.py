@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 import lngeom as lg
-from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 from ._runs import NAME, entering
 from ._space import Floats, flat_arrow, ring

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from empirical.observe import read_sites
-from empirical.support import Rows
+from lngeom.empirical.observe import read_sites
+from lngeom.empirical.support import Rows
 
 NAME = "smollm2"
 ROWS = read_sites(Path(__file__).parents[1] / "results" / NAME / "sites.csv")

@@ -10,7 +10,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import ArrayLike, NDArray
 
 import lngeom as lg
-from empirical.pages import INK, QUIET
+from lngeom.empirical.pages import INK, QUIET
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import lngeom as lg
-from empirical.pages import BLUE, GREEN, ORANGE, PURPLE, QUIET, VERMILION
+from lngeom.empirical.pages import BLUE, GREEN, ORANGE, PURPLE, QUIET, VERMILION
 
 from ._space import ONE, ZERO, Scene, around, components
 

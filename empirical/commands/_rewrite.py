@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lngeom.cli import printable
+from lngeom.files import Json
 from lngeom.options import argument, json_alone, json_option, option
-
-from ..support import Json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

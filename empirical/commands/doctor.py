@@ -31,8 +31,8 @@ class Options:
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..check import Drawn, examine, examine_onnx, gguf_types
     from ..models import find_model, load_network, longest_sequence, reads_text_alone, refuse_nan_weights
+    from ..porting import Drawn, examine, examine_onnx, gguf_types
     from ..support import ModelError
 
     onnx = Path(options.port).suffix == ".onnx"

@@ -1,7 +1,7 @@
 """Remove mean subtraction from a model without changing what it computes: centre every writer of the residual stream,
 turn every LayerNorm into an RMSNorm with the same ε, and write a certificate.
 
-DIR gets a checkpoint that the stock class loads (empirical.folding.load_folded loads the RMSNorm form) and
+DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
 certificate.json. It proves each changed map equal up to one rounding per entry, and has the largest difference of the
 outputs, as stored and in float64. MODEL may be any network of transformers; one that cannot be folded is refused, with
 the reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
@@ -12,9 +12,9 @@ Example: lngeom fold gpt2 --gains --out runs/gpt2-folded
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lngeom.files import Json
 from lngeom.options import option
 
-from ..support import Json
 from ._rewrite import Rewrite, rewrite
 
 if TYPE_CHECKING:

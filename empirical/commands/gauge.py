@@ -18,9 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lngeom.files import Json
 from lngeom.options import option
 
-from ..support import Json
 from ._rewrite import Rewrite, rewrite
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import sys
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from lngeom.errors import RunError
 from lngeom.options import STDOUT, command_line, json_alone, json_option, part
 
-from ..support import RunError
 from ..sweep import ALL, Sweep
 
 if TYPE_CHECKING:

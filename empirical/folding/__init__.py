@@ -5,12 +5,12 @@ A gauge changes the residual stream, and so every angle to 𝟏, and no output.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy
+from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from ._ablate import run_ablation, summarize as summarize
-    from ._ablation import Ablation
-    from ._certificate import (
+    from .ablate import run_ablation, summarize as summarize
+    from .ablation import Ablation
+    from .certificate import (
         Ruined as Ruined,
         compare as compare,
         describe_comparison as describe_comparison,
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
         verify_fold,
         write_fold,
     )
-    from ._changes import Change, applied, plan_changes
-    from ._fold import Fold, Map, centered as centered, fold, own as own, put as put
-    from ._gauge import (
+    from .changes import Change, applied, plan_changes
+    from .gauge import (
         Batches as Batches,
         direction_at as direction_at,
         dominant as dominant,
@@ -30,15 +29,16 @@ if TYPE_CHECKING:
         rotate,
         shift,
     )
-    from ._inputs import (
+    from .inputs import (
         compared_on as compared_on,
         passages_for as passages_for,
         sample_inputs as sample_inputs,
         tensors as tensors,
     )
-    from ._measure import Measurement
-    from ._scale import in_turn as in_turn, scale as scale
-    from ._streams import find_streams as find_streams
-    from ._trace import find_norms as find_norms, trace as trace
+    from .measurement import Measurement
+    from .network import Fold, Map, centered as centered, fold, own as own, put as put
+    from .rescaling import in_turn as in_turn, scale as scale
+    from .streams import find_streams as find_streams
+    from .tracer import find_norms as find_norms, trace as trace
 else:
     __getattr__ = lazy(__name__, __file__)

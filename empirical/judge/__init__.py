@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy
+from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from ._exact import check_sample
-    from ._predict import THEOREM_IDS, isotropy, judge, predict
-    from ._prediction import COLUMNS, ISOTROPY, MODEL, Prediction, count_verdicts, summary_line
-    from ._sample import SiteSample, samples
-    from ._shift import shift
+    from .exact import check_sample
+    from .predictions import THEOREM_IDS, isotropy, judge, predict
+    from .sample import SiteSample, samples
+    from .shifts import shift
+    from .verdicts import COLUMNS, ISOTROPY, MODEL, Prediction, count_verdicts, summary_line
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -6,13 +6,13 @@ no model, and is made from the tables that a run left. All have the look of ``_s
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy
+from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from ._comparison import write_comparison
-    from ._console import print_rows, print_table, summary
-    from ._measured import Measured, beside_published as beside_published
-    from ._style import (
+    from .comparison import write_comparison
+    from .console import print_rows, print_table, summary
+    from .measured import Measured, beside_published as beside_published
+    from .style import (
         BLUE as BLUE,
         GREEN as GREEN,
         INK as INK,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         panels as panels,
         write_figure as write_figure,
     )
-    from ._sweep import write_report
-    from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures
+    from .sweep import write_report
+    from .sweep_figures import angle_figure, draw_figures, energy_figure, figures
 else:
     __getattr__ = lazy(__name__, __file__)

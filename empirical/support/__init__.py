@@ -2,34 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy
+from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from ._arrays import ArrayWriter as ArrayWriter, sha256_of_tensors as sha256_of_tensors
-    from ._errors import (
-        CorpusError as CorpusError,
-        ModelError as ModelError,
-        RunError as RunError,
-        one_line as one_line,
-    )
-    from ._files import (
-        Json as Json,
-        lock as lock,
-        lock_beside as lock_beside,
-        read_json as read_json,
-        read_sealed as read_sealed,
-        replacing as replacing,
-        sha256_of as sha256_of,
-        sync as sync,
-        write_folder as write_folder,
-        write_json as write_json,
-        write_sealed as write_sealed,
-        write_text as write_text,
-    )
-    from ._hub import hub_silence as hub_silence
-    from ._memory import memory as memory
-    from ._progress import Advance as Advance, progress as progress, say as say
-    from ._tables import (
+    from .arrays import ArrayWriter as ArrayWriter, sha256_of_tensors as sha256_of_tensors
+    from .errors import CorpusError as CorpusError, ModelError as ModelError, one_line as one_line
+    from .hub import hub_silence as hub_silence
+    from .tables import (
         Row as Row,
         Rows as Rows,
         StepTable as StepTable,
@@ -38,5 +17,6 @@ if TYPE_CHECKING:
         write_records as write_records,
         write_table as write_table,
     )
+    from .terminal import Advance as Advance, progress as progress, say as say
 else:
     __getattr__ = lazy(__name__, __file__)

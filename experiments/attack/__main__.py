@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from empirical.support import write_table
+from lngeom.empirical.support import write_table
 
 from . import files as files, given as given, networks as networks
 from .scene import AREAS, Scene

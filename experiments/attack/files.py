@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.torch import load_file, save_file
 
-from empirical.models import find_model, load_model, load_tokenizer
-from empirical.text import TokenPolicy, encoded
 from experiments.training.text import train_tokenizer
+from lngeom.empirical.models import find_model, load_model, load_tokenizer
+from lngeom.empirical.text import TokenPolicy, encoded
 
 from .scene import (
     STAGES,

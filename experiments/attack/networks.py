@@ -7,7 +7,7 @@ import re
 import torch
 from safetensors.torch import load_file, save_file
 
-from empirical.folding import fold
+from lngeom.empirical.folding import fold
 from tests.empirical.networks import Odd
 
 from .scene import Scene, area, refused_or, said

@@ -172,7 +172,7 @@ class Scene:
         GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=0, eos_token_id=0)).save_pretrained(self.model)
         self.ids = np.random.default_rng(0).integers(0, 16, 2048).astype(np.uint16)
         np.save(base / "ids.npy", self.ids)
-        with mock.patch("empirical.sweep._sweep._finish"):
+        with mock.patch("lngeom.empirical.sweep.stages._finish"):
             self._made("sweep", base / "stopped")
         self._made("sweep", base / "finished")
         self.expected = {"sweep": self.results("sweep", base / "finished")}
@@ -202,7 +202,7 @@ class Scene:
         reads = reads or [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
         where = [output] if chosen.within else ["--output", output]
         pages: Any = dict.fromkeys(() if chosen.within else ("draw_figures", "write_report"), mock.DEFAULT)
-        with mock.patch.multiple("empirical.pages", **pages) if pages else contextlib.nullcontext():
+        with mock.patch.multiple("lngeom.empirical.pages", **pages) if pages else contextlib.nullcontext():
             return said(command, *reads, *options, *where, *more)
 
     def judged(self, stage: str, done: str, output: Path, what: str = "") -> str:

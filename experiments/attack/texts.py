@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from empirical.sweep import Drawing, draw_tokens
-from empirical.text import open_corpus
 from experiments.training.text import train_tokenizer
+from lngeom.empirical.sweep import Drawing, draw_tokens
+from lngeom.empirical.text import open_corpus
 
 
 def _npy() -> bytes:

@@ -25,9 +25,9 @@ import torch
 from bench_sweep import batches, forward, load, seconds  # pyright: ignore[reportMissingImports]
 from harness import parser, ratio, table  # pyright: ignore[reportMissingImports]
 
-from empirical.models import KNOWN_MODELS, LoadedModel
-from empirical.observe import Observer, Sketches, random_directions, sketch
 from lngeom.cli import main as lngeom
+from lngeom.empirical.models import KNOWN_MODELS, LoadedModel
+from lngeom.empirical.observe import Observer, Sketches, random_directions, sketch
 from tests.empirical.observe.sketches import excess
 
 MILLION = 1_000_000

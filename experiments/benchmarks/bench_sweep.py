@@ -29,8 +29,16 @@ from harness import Row, finish, forget_peak, parser, peak, ratio  # pyright: ig
 if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
     sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
 
-from empirical.models import KNOWN_MODELS, LoadedModel, NormSite, bundled_model, find_model, load_config, load_model
-from empirical.observe import Observer
+from lngeom.empirical.models import (
+    KNOWN_MODELS,
+    LoadedModel,
+    NormSite,
+    bundled_model,
+    find_model,
+    load_config,
+    load_model,
+)
+from lngeom.empirical.observe import Observer
 
 
 def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from empirical.pages import NULL, Layout, panels
+from lngeom.empirical.pages import NULL, Layout, panels
 
 from .tables import CELL, NORM_NAMES, OPTIMIZER_NAMES, Table, at_tiny, over_seeds
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import GPT2LMHeadModel
 
 import lngeom
-from empirical.support import Rows
+from lngeom.empirical.support import Rows
 
 from .networks import next_token_loss
 

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from transformers import GPT2LMHeadModel
 
 import lngeom
-from empirical import observe
-from empirical.models import sites_of
-from empirical.observe import Observer, random_directions
-from empirical.support import Rows
+from lngeom.empirical import observe
+from lngeom.empirical.models import sites_of
+from lngeom.empirical.observe import Observer, random_directions
+from lngeom.empirical.support import Rows
 
 from .gradients import uniform_energy, writer_gradients, writers
 from .networks import next_token_loss, projected_direction

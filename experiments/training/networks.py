@@ -9,8 +9,8 @@ from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import lngeom
-from empirical.models import GPT2RMSConfig, GPT2RMSLMHeadModel
-from empirical.observe import random_directions
+from lngeom.empirical.models import GPT2RMSConfig, GPT2RMSLMHeadModel
+from lngeom.empirical.observe import random_directions
 
 from .recipe import Recipe
 

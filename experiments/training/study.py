@@ -17,8 +17,8 @@ from typing import Any
 import pandas as pd
 import torch
 
-from empirical.pages import write_figure
-from empirical.text import bundled_wikipedia, open_corpus
+from lngeom.empirical.pages import write_figure
+from lngeom.empirical.text import bundled_wikipedia, open_corpus
 from lngeom.errors import LngeomError
 from lngeom.options import add_options, option, read_options, seed
 

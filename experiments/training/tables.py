@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from empirical.observe import ratio_interval, student
+from lngeom.empirical.observe import ratio_interval, student
 from lngeom.verdicts import Verdict
 
 Table = Any

@@ -12,10 +12,11 @@ from torch import Tensor
 from torch.utils.data import Dataset
 from transformers import GPT2Tokenizer, PreTrainedTokenizerBase
 
-from empirical.models import ModelSource, load_tokenizer
-from empirical.support import ArrayWriter, CorpusError, Json, RunError, write_folder
-from empirical.text import Corpus, TokenPolicy, encoded
-from lngeom.errors import InputError
+from lngeom.empirical.models import ModelSource, load_tokenizer
+from lngeom.empirical.support import ArrayWriter, CorpusError
+from lngeom.empirical.text import Corpus, TokenPolicy, encoded
+from lngeom.errors import InputError, RunError
+from lngeom.files import Json, write_folder
 
 HELD_OUT_EVERY = 10
 """One document in so many is kept out of all training."""

@@ -22,9 +22,10 @@ from torch.optim.lr_scheduler import LambdaLR
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, default_data_collator
 
 import lngeom
-from empirical.support import Json, RunError, write_table
-from empirical.text import bundled_wikipedia, open_corpus
-from lngeom.errors import InputError, LngeomError
+from lngeom.empirical.support import write_table
+from lngeom.empirical.text import bundled_wikipedia, open_corpus
+from lngeom.errors import InputError, LngeomError, RunError
+from lngeom.files import Json
 from lngeom.options import add_options, option, part, read_options
 
 from .measure import TABLES, Measurement

@@ -1,6 +1,6 @@
 """Carriers: what the formulas of the library run on, from arrays to numbers that know their error."""
 
-from ._carrier import (
+from .carrier import (
     Array as Array,
     C as C,
     Carrier as Carrier,
@@ -17,16 +17,16 @@ from ._carrier import (
     narrow as narrow,
     widen as widen,
 )
-from ._door import door as door, float64 as float64
-from ._dual import Dual as Dual, derivative as derivative
-from ._enclosure import Enclosure as Enclosure
-from ._interval import (
+from .dual import Dual as Dual, derivative as derivative
+from .enclosure import Enclosure as Enclosure
+from .entry import door as door, float64 as float64
+from .interval import (
     SQRT_BITS as SQRT_BITS,
     Interval as Interval,
     UndecidedError as UndecidedError,
     ends as ends,
     stands as stands,
 )
-from ._rounded import Rounded as Rounded
+from .rounded import Rounded as Rounded
 
 __all__ = ["Enclosure", "Interval", "Rounded", "UndecidedError", "namespace"]

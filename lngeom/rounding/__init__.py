@@ -1,13 +1,13 @@
 """How far rounding can take a correct kernel, and what a difference beyond that comes from."""
 
-from ._certainty import certainly_outside
-from ._definition import Definition, rounded as rounded
-from ._difference import Case, Explanation, diagnose, explain_difference, indistinct
-from ._family import REAL as REAL, Arithmetic, Family as Family, Sample, Spread as Spread
-from ._formats import FORMATS as FORMATS
-from ._gradients import Gradients
-from ._mistakes import candidates as candidates
-from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
+from .certainty import certainly_outside
+from .definition import Definition, rounded as rounded
+from .difference import Case, Explanation, diagnose, explain_difference, indistinct
+from .family import REAL as REAL, Arithmetic, Family as Family, Sample, Spread as Spread
+from .formats import FORMATS as FORMATS
+from .gradients import Gradients
+from .mistakes import candidates as candidates
+from .tolerances import Acceptance, Tolerance, error_bound, tolerance
 
 __all__ = [
     "Acceptance",

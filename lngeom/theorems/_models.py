@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from .. import strategies
 from ..carriers import Interval, UndecidedError
-from ..kernel import Formula, S, Term, atoms_of, decided, evaluate, holds, scalar, term, vector
+from ..prover import Formula, S, Term, atoms_of, decided, evaluate, holds, scalar, term, vector
 from ..rounding import FORMATS
 from ._body import Models
 from ._run import Condition, Values

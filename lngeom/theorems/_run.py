@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..carriers import Array, C, Enclosure, Interval, Rounded
-from ..kernel import Formula, Recorded, Values, decided, evaluate, term
+from ..prover import Formula, Recorded, Values, decided, evaluate, term
 from ._errors import BodyError, CheckError
 from ._statement import Asker, Point, Statement, Variant
 from ._value import Value

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hypothesis import Phase, errors, find, settings, strategies as st
 
-from ..kernel import Formula, holds, term
+from ..prover import Formula, holds, term
 from ._body import Models
 from ._errors import CheckError
 from ._models import ANY_DIMENSION, CHANCE, Plan, fractions, plan_of, satisfied, searching

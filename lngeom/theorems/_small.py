@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy
 
-from ..kernel import Formula, Term, Values, term
+from ..prover import Formula, Term, Values, term
 from ._models import Plan
 
 SMALL = (1, 2, 3)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from ..carriers import Array, Enclosure, Rounded
-from ..kernel import Recorded, Term, text
+from ..prover import Recorded, Term, text
 from ._errors import BodyError, CheckError
 
 _SIGNS = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": ">", "<=": ">="}

@@ -15,10 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args, overload
 
-from .. import kernel
+from .. import prover
 from ..carriers import Carrier
 from ..errors import InputError
-from ..kernel import Formula, ProofCertificate, ProofError, Proved, Table, recording
+from ..prover import Formula, ProofCertificate, ProofError, Proved, Table, recording
 from ._body import Models, kinds_of
 from ._errors import BodyError, CheckError
 from ._run import Condition, Failing, Listing, Wrong
@@ -133,7 +133,7 @@ class Theorem:
     @property
     def implied(self) -> list[Formula]:
         """The signs that the annotation Epsilon gives, ε > 0, or ε >= 0 where the body assumes another sign of it."""
-        names = [kernel.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
+        names = [prover.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
         said = [condition.formula.term for condition in self.hypotheses.values()]
         return [Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names]
 
@@ -145,7 +145,7 @@ class Theorem:
             with contextlib.suppress(ProofError, ValueError):
                 self.prove(searched=False)
                 positive = []
-        implied = (Condition(kernel.formula(sign), sign, sign.term, ">", 0) for sign in positive)
+        implied = (Condition(prover.formula(sign), sign, sign.term, ">", 0) for sign in positive)
         return self.hypotheses | {condition.label: condition for condition in implied}
 
     @property
@@ -169,7 +169,7 @@ class Theorem:
         """
         conditions, proved = list(self.hypotheses.values()), list[Proved]()
         for k, claim in enumerate(self.listing.claims):
-            given = [kernel.assume(condition.formula) for condition in conditions[: claim.given]]
+            given = [prover.assume(condition.formula) for condition in conditions[: claim.given]]
             last = k == len(self.goals) - 1
             try:
                 proved.append(self._proved(claim.formula, given, proved, last=last, searched=searched))
@@ -179,12 +179,12 @@ class Theorem:
         used = {hypothesis for proof in proved for hypothesis in proof.hypotheses}
         declared = {condition.formula for condition in conditions}
         if extra := used - declared - set(self.implied):
-            raise CheckError(f"{self.id} has undeclared hypotheses: {'; '.join(map(kernel.formula, extra))}")
+            raise CheckError(f"{self.id} has undeclared hypotheses: {'; '.join(map(prover.formula, extra))}")
         for (
             condition
         ) in conditions:  # what is proved without it holds with it, too: whether it is needed is asked apart
             if condition.formula not in used:
-                proved[-1] = kernel.cut(kernel.assume(condition.formula), proved[-1])
+                proved[-1] = prover.cut(prover.assume(condition.formula), proved[-1])
         return proved
 
     def certificates(self, *, searched: bool = True) -> list[ProofCertificate]:
@@ -194,7 +194,7 @@ class Theorem:
             ProofError, CheckError: As :meth:`prove`, and if the checker refuses a proof.
             BodyError: If the id is no name of a certificate.
 
-        >>> from proofs import find
+        >>> from lngeom.proofs import find
         >>> (data,) = find("projection.fixes_hyperplane").certificates()
         >>> data["terms"][:3], [step["rule"] for step in data["steps"]]
         ([['v', 'x'], ['q', 1, 1], ['*', 1, 0]], ['assume', 'combine'])
@@ -215,12 +215,12 @@ class Theorem:
             implied = [formula for formula in self.implied if formula in proof.hypotheses - declared]
             statement = [*(_recorded(condition.statement) for condition in used), *implied], _recorded(claim.statement)
             words = {"title": self.title, "statement": self.statement, "last_step": self.last_step or ""}
-            made.append(kernel.certificate(id, proof, statement, table, words))
+            made.append(prover.certificate(id, proof, statement, table, words))
         return made
 
     def prove_wrong(self, variant: Wrong) -> list[Proved]:
         """The same proof tried on a wrong variant, which must raise ProofError."""
-        given = [kernel.assume(condition.formula) for condition in variant.hypotheses.values()]
+        given = [prover.assume(condition.formula) for condition in variant.hypotheses.values()]
         proved: list[Proved] = []
         for k, goal in enumerate(variant.goals):
             proved.append(self._proved(goal, given, proved, last=k == len(variant.goals) - 1, searched=False))
@@ -230,7 +230,7 @@ class Theorem:
         self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool, searched: bool = True
     ) -> Proved:
         """One assert; a remainder and a proof of one's own are for the last one."""
-        names = {n: (kernel.vector if kind == "vector" else kernel.scalar)(n) for n, kind in self.kinds.items()}
+        names = {n: (prover.vector if kind == "vector" else prover.scalar)(n) for n, kind in self.kinds.items()}
         names |= {"goal": goal, "given": given}
         if last and self.own_proof is not None:
             proof = _call(self.own_proof, names)
@@ -238,14 +238,14 @@ class Theorem:
             lemmas = _call(self.lemmas, names) if self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
             try:
-                proof = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
+                proof = prover.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
             except ProofError as error:
                 if not searched:
                     raise
                 own = [*given, *(fact for fact in lemmas if isinstance(fact, Proved))]
                 proof = self._searched(goal, own, earlier, error)
         if proof.conclusion != goal:
-            raise ProofError(f"proved is {kernel.formula(proof.conclusion)}, which is not the goal")
+            raise ProofError(f"proved is {prover.formula(proof.conclusion)}, which is not the goal")
         return proof
 
     def _searched(self, goal: Formula, facts: list[Proved], earlier: list[Proved], error: ProofError) -> Proved:
@@ -256,7 +256,7 @@ class Theorem:
         tries = [earlier, []] if goal.relation == "=" else [[], earlier]
         for more in tries if earlier else [[]]:
             with contextlib.suppress(ProofError):
-                return kernel.search(goal, *facts, *more, *map(kernel.assume, self.implied))
+                return prover.search(goal, *facts, *more, *map(prover.assume, self.implied))
         raise error
 
 

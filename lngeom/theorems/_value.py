@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy
 
-from .. import kernel
+from .. import prover
 from ..carriers import Array, Enclosure, Rounded, namespace
 from ._errors import BodyError
 from ._statement import Statement, current, is_scalar, shown
@@ -161,7 +161,7 @@ class Value:
     __abs__ = lambda self: Value(abs(self.inner))  # noqa: E731
     __eq__, __ne__ = _comparison("=="), _comparison("!=")
     __gt__, __ge__, __lt__, __le__ = map(_comparison, (">", ">=", "<", "<="))
-    __len__ = _refused("len() is a number to Python: write dim(x), of lngeom.kernel")
+    __len__ = _refused("len() is a number to Python: write dim(x), of lngeom.prover")
     __iter__ = __contains__ = _refused(_NO_COMPONENTS)
     __matmul__ = lambda self, other: _sum(self * other)  # noqa: E731
     __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
@@ -275,7 +275,7 @@ def _max(x: Value, **options: object) -> Value:
 def _trace(function: Callable[[Value], Value], like: Value) -> Value:
     run = current("trace")
     run.flat = run.traced = True
-    return Value(kernel.trace(lambda e: _plain(function(Value(e))), like.inner))
+    return Value(prover.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 
 _METHODS: dict[str, Function] = {
@@ -330,8 +330,8 @@ _FUNCTIONS: dict[str, Function] = _METHODS | {
 _TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
 """Methods that arrays of PyTorch have alone."""
 
-_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim"), "the dimension is dim(x), of lngeom.kernel")
-_GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.kernel"
+_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim"), "the dimension is dim(x), of lngeom.prover")
+_GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.prover"
 
 
 def _called(name: str, *inputs: object, **options: object) -> Value:

@@ -12,7 +12,7 @@ from typing import NoReturn
 from hypothesis import errors, given, reject, strategies as st
 
 from ..carriers import Enclosure, Interval, Rounded, UndecidedError
-from ..kernel import Effort, ExhaustedError, Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
+from ..prover import Effort, ExhaustedError, Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching

@@ -1,8 +1,8 @@
 """Proofs as files that other checkers read: the statement as the library computes it, and every step."""
 
-from ._export import read as read, write as write
-from ._reading import reading as reading
-from ._verify import (
+from .export import read as read, write as write
+from .files import reading as reading
+from .replays import (
     RESULTS as RESULTS,
     audit as audit,
     build_checker as build_checker,

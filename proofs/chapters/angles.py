@@ -1,7 +1,7 @@
 """Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
 
 import lngeom as lg
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm, trace
+from lngeom.prover import dim, dot, norm, ones, root, square_norm, trace
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean, variance

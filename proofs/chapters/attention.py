@@ -1,7 +1,7 @@
 """Attention: how large normalized queries and keys let its logits become, and which keys a query can single out."""
 
 import lngeom as lg
-from lngeom.kernel import dot, square_norm
+from lngeom.prover import dot, square_norm
 from lngeom.theorems import Scalar, Vector, assume, nonzero, theorem, wrong
 
 from ..works import BRODY

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.fibers import invert
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
+from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 

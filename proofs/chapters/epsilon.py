@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.epsilon import matching_eps, relative_radius
-from lngeom.kernel import dim, norm, ones, root, square_norm
 from lngeom.norms import scale
+from lngeom.prover import dim, norm, ones, root, square_norm
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import deviation, variance

@@ -1,8 +1,8 @@
 """Gauge: changes of the weights that change no output, what they do to angles, and what they leave alone."""
 
 import lngeom as lg
-from lngeom.kernel import dot, ones, square_norm, summed
 from lngeom.norms import scale
+from lngeom.prover import dot, ones, square_norm, summed
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import deviation, mean, mean_square, variance

@@ -3,10 +3,10 @@
 from hypothesis import strategies as st
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.fibers import invert
-from lngeom.kernel import dim, dot, ones, root, square_norm
 from lngeom.norms import batch_norm
+from lngeom.prover import dim, dot, ones, root, square_norm
 from lngeom.strategies import rational_root, scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 

@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product
-from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
 from lngeom.norms import scale
+from lngeom.prover import derivative, dim, dot, norm, ones, root, square_norm, trace
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 

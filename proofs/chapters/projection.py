@@ -4,9 +4,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import lngeom as lg
-from lngeom import kernel as sy
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed, trace
+from lngeom import prover as sy
 from lngeom.projection import centered_inner_product, mean_vector
+from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed, trace
 from lngeom.strategies import centred
 from lngeom.theorems import Scalar, Vector, assume, theorem, wrong
 

@@ -1,8 +1,8 @@
 """Residual stream: what the blocks add up to, how its norm changes, and what a shift along 1 does to the network."""
 
 import lngeom as lg
-from lngeom import kernel as sy
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm
+from lngeom import prover as sy
+from lngeom.prover import dim, dot, norm, ones, root, square_norm
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
 from .._shared import variance

@@ -1,10 +1,10 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.epsilon import relative_radius, relative_radius_from_mean_square
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.norms import layer_rms_distance, scale
+from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import mean, mean_square, variance

@@ -5,9 +5,9 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 import lngeom as lg
-from lngeom import kernel as sy
-from lngeom.kernel import dim, dot, ones, square_norm, summed
+from lngeom import prover as sy
 from lngeom.norms import scale
+from lngeom.prover import dim, dot, ones, square_norm, summed
 from lngeom.strategies import centred, isometries, rational_root, scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 

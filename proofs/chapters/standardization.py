@@ -1,7 +1,7 @@
 """Standardization: LayerNorm before gain and bias projects onto a sphere of radius √d in the hyperplane 1^⊥."""
 
 import lngeom as lg
-from lngeom.kernel import dim, dot, norm, ones, root, square_norm
+from lngeom.prover import dim, dot, norm, ones, root, square_norm
 from lngeom.theorems import Epsilon, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import deviation, mean, variance

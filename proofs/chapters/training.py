@@ -1,11 +1,11 @@
 """Training: what a norm does to weights, steps and gradients, and what becomes of the direction of 1."""
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product
-from lngeom.kernel import dim, dot, ones, root, square_norm, summed, trace
 from lngeom.norms import scale
 from lngeom.projection import mean_vector
+from lngeom.prover import dim, dot, ones, root, square_norm, summed, trace
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean, variance

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from lngeom.cli import printable
 from lngeom.errors import InputError
-from lngeom.kernel import ProofCertificate, ProofError
 from lngeom.options import argument, option, written
+from lngeom.prover import ProofCertificate, ProofError
 from lngeom.theorems import CheckError
 
 from .._registry import away_from, blamed_on, stated_in, theorems

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical.models import find_model, load_tokenizer
-from empirical.runs import RunDirectory
 from lngeom.cli import main
+from lngeom.empirical.models import find_model, load_tokenizer
+from lngeom.empirical.runs import RunDirectory
 
 from ..empirical.conftest import smollm as smollm, wikipedia as wikipedia
 

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from empirical.models import KNOWN_MODELS
-from empirical.proving import NEVER
-from proofs.claims import find
+from lngeom.check._proving.proof import NEVER
+from lngeom.empirical.models import KNOWN_MODELS
+from lngeom.proofs.claims import find
 
 from .conftest import DOCS
 

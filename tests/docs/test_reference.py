@@ -12,11 +12,9 @@ from typing import Any
 import pictures
 from sphinx.util.inventory import InventoryFile
 
-import empirical
 import lngeom
-import proofs
 from lngeom.cli import COMMANDS
-from proofs import CHAPTERS, theorems
+from lngeom.proofs import CHAPTERS, theorems
 
 from .conftest import DOCS
 
@@ -25,8 +23,7 @@ def offering() -> list[str]:
     """Packages that offer names: all that list them in ``__all__``."""
     return [
         name
-        for root in (lngeom, proofs, empirical)
-        for name in (root.__name__, *(part.name for part in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")))
+        for name in ("lngeom", *(part.name for part in pkgutil.walk_packages(lngeom.__path__, "lngeom.")))
         if "._" not in name and ".test_" not in name and not name.endswith((".conftest", "lngeom.symbolic"))
         if hasattr(importlib.import_module(name), "__all__")
     ]
@@ -42,7 +39,7 @@ def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
     objects = {name for kind, names in listed.items() if kind.startswith("py:") for name in names}
     inventory = {name for name in objects if "._" not in name and name.rpartition(".")[0] not in objects}
     # The errors of all packages of measurements are in one place, which offers nothing else.
-    assert {name.rpartition(".")[0] or name for name in inventory} <= {*PACKAGES, "empirical.support"}
+    assert {name.rpartition(".")[0] or name for name in inventory} <= {*PACKAGES, "lngeom.empirical.support"}
     modules = {package: importlib.import_module(package) for package in PACKAGES}
     for package, module in modules.items():
         prefix = f"{package}."

@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from proofs import CHAPTERS
+from lngeom.proofs import CHAPTERS
 
 from .conftest import DOCS
 

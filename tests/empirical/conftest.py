@@ -18,10 +18,10 @@ import torch
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
-from empirical.models import KNOWN_MODELS, GPT2RMSConfig, bundled_model, sites_of, topology_of
-from empirical.text import bundled_wikipedia
 from experiments.attack.scene import Scene
 from lngeom.cli import main
+from lngeom.empirical.models import KNOWN_MODELS, GPT2RMSConfig, bundled_model, sites_of, topology_of
+from lngeom.empirical.text import bundled_wikipedia
 from lngeom.errors import LngeomError
 
 # Tiny models gain nothing from threads, and test processes run side by side.
@@ -172,21 +172,21 @@ def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs without figures and report, which take most of the time of a tiny run."""
-    monkeypatch.setattr("empirical.pages.draw_figures", lambda *_: None)
-    monkeypatch.setattr("empirical.pages.write_report", lambda *_: None)
+    monkeypatch.setattr("lngeom.empirical.pages.draw_figures", lambda *_: None)
+    monkeypatch.setattr("lngeom.empirical.pages.write_report", lambda *_: None)
 
 
 @pytest.fixture
 def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs whose figures are empty but for that of the energies, since drawing takes most of the time of a tiny run."""
-    from empirical.pages import _sweep_figures
+    from lngeom.empirical.pages import sweep_figures
 
-    write = _sweep_figures.write_figure
+    write = sweep_figures.write_figure
 
     def written(figure: Any, path: Path) -> None:
         write(figure if path.stem == "energy" else type(figure)(), path)
 
-    monkeypatch.setattr(_sweep_figures, "write_figure", written)
+    monkeypatch.setattr(sweep_figures, "write_figure", written)
 
 
 def _installed(find: Callable[[], Path]) -> Path:

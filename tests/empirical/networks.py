@@ -10,7 +10,7 @@ import torch
 import transformers as hf
 from torch import nn
 
-from empirical.folding import Fold, compare, sample_inputs
+from lngeom.empirical.folding import Fold, compare, sample_inputs
 
 from .conftest import SHARED, VOCABULARY, WIDTH, tiny_config
 

@@ -36,9 +36,9 @@ import numpy as np
 import scipy.stats
 import torch
 
-from empirical import observe
-from empirical.models import NormSite, sites_of
-from empirical.observe import Observer, random_directions, sign_directions
+from lngeom.empirical import observe
+from lngeom.empirical.models import NormSite, sites_of
+from lngeom.empirical.observe import Observer, random_directions, sign_directions
 
 from .conftest import VOCABULARY
 

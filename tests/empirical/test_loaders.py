@@ -10,14 +10,14 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from empirical import observe
-from empirical.models import find_model, load_config, load_model, load_tokenizer
-from empirical.runs import RunDirectory, read_origins
-from empirical.support import read_table
-from empirical.sweep import measure, read_finished
-from empirical.text import open_corpus
 from experiments.attack.scene import refused_or
 from experiments.attack.texts import SOUND, read_corpus
+from lngeom.empirical import observe
+from lngeom.empirical.models import find_model, load_config, load_model, load_tokenizer
+from lngeom.empirical.runs import RunDirectory, read_origins
+from lngeom.empirical.support import read_table
+from lngeom.empirical.sweep import measure, read_finished
+from lngeom.empirical.text import open_corpus
 
 
 def _model(path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from empirical.support import read_table
 from experiments.attack.__main__ import AREAS
 from experiments.attack.files import stopped_sweep
 from experiments.attack.scene import Scene
 from experiments.attack.texts import write_line
+from lngeom.empirical.support import read_table
 
 FORMS, SIZES = (".txt.gz", "lines.txt"), (1_500_000, 4_500_000)
 PROGRAM = """
@@ -21,7 +21,7 @@ from pathlib import Path
 from experiments.attack.__main__ import main
 from experiments.attack.scene import in_child
 from experiments.attack.texts import read_line
-from empirical.text import _packing, _plain
+from lngeom.empirical.text import _packing, _plain
 table, *texts = sys.argv[1:]
 whole = _packing._CHARACTERS_AT_ONCE, _plain._PIECE
 _packing._CHARACTERS_AT_ONCE = _plain._PIECE = 1 << 17  # what is tokenized at once takes time, whatever the length
@@ -61,8 +61,8 @@ def test_nothing_wrong_passes(attacked: tuple[list[str], Path]) -> None:
 
 
 def test_an_attack_that_goes_unnoticed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("empirical.observe._storage._digest", lambda *_: "")
-    monkeypatch.setattr("empirical.support._files._seal", lambda _: "")
+    monkeypatch.setattr("lngeom.empirical.observe.storage._digest", lambda *_: "")
+    monkeypatch.setattr("lngeom.files._seal", lambda _: "")
     scene, generator = Scene(tmp_path, more=()), random.Random(0)
     assert any(stopped_sweep(scene, generator) for _ in range(25))
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.models import find_model, load_model
-from empirical.support import CorpusError, RunError, read_table
-from empirical.text import open_corpus
 from experiments.training import study, tables, train as script
 from experiments.training.gradients import writer_gradients
 from experiments.training.networks import UNorm, build_model
 from experiments.training.recipe import CONFIGS, Norm, Recipe, checkpoint_steps
 from experiments.training.text import Sequences, TokenData, prepare, train_tokenizer
-from lngeom.errors import InputError, LngeomError
+from lngeom.empirical.models import find_model, load_model
+from lngeom.empirical.support import CorpusError, read_table
+from lngeom.empirical.text import open_corpus
+from lngeom.errors import InputError, LngeomError, RunError
 
 SMALL = Recipe("layer", layers=2, width=32, heads=2, vocabulary=64, sequence_length=16)
 

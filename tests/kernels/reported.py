@@ -19,7 +19,7 @@ class StandIn(NamedTuple):
         threads: Paths below https://github.com/.
         kernel: ``f(x, weight, bias)`` of a LayerNorm, ``f(x, weight)`` of an RMSNorm.
         verdict, words: The verdict of a check, and what its cause or its notes contain.
-        options: Of :func:`empirical.check.check`.
+        options: Of :func:`lngeom.check.check`.
     """
 
     name: str

@@ -12,7 +12,7 @@ import torch
 from array_api_compat import array_namespace, device
 
 import lngeom as lg
-from lngeom.ellipsoid import _secular, dead_direction
+from lngeom.ellipsoid import dead_direction, secular
 
 U = 2.0**-53
 
@@ -58,7 +58,7 @@ def sign(poles: np.ndarray, weights: np.ndarray, gap: int, origin: int, tau: flo
     common = max(denominator for _, denominator in ratios)
     squares = [(numerator * (common // denominator)) ** 2 for numerator, denominator in ratios]
     numerator, denominator = tau.as_integer_ratio()
-    scale, scale_denominator = float(_secular.unit(poles, np.array([gap]))[0]).as_integer_ratio()
+    scale, scale_denominator = float(secular.unit(poles, np.array([gap]))[0]).as_integer_ratio()
     # τ counts squared units of the gap: bring τ·common²/scale² and the squares to the same denominator.
     numerator *= (common * scale_denominator) ** 2
     denominator *= scale**2
@@ -72,7 +72,7 @@ def sign(poles: np.ndarray, weights: np.ndarray, gap: int, origin: int, tau: flo
 @pytest.mark.parametrize("name", GAINS)
 def test_an_offset_is_right_to_its_resolution(name: str) -> None:
     poles, counts = np.unique(np.abs(GAINS[name]), return_counts=True)
-    origin, offset = _secular.solve(poles, counts.astype(float))
+    origin, offset = secular.solve(poles, counts.astype(float))
     width = resolution(GAINS[name].size)
     for gap, (nearest, tau) in enumerate(zip(origin, offset, strict=True)):
         low, high = sorted((float(tau * (1 - width)), float(tau * (1 + width))))
@@ -125,7 +125,7 @@ def test_lengths_are_invariant_bit_for_bit(name: str) -> None:
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("name", GAINS)
 def test_a_direction_is_a_column_of_the_matrix(name: str, centered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_secular, "BLOCK", 1 << 9)  # several blocks, the last one short
+    monkeypatch.setattr(secular, "BLOCK", 1 << 9)  # several blocks, the last one short
     axes = lg.principal_axes(GAINS[name], centered=centered)
     directions = axes.directions
     for i in (0, len(axes) // 2, len(axes) - 1, -1):
@@ -140,7 +140,7 @@ def test_lengths_take_linear_memory() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # Six working blocks and some fifty vectors of length d: 7.5 MB, where one matrix would take 72 MB.
-    assert peak < 6 * 8 * _secular.BLOCK + 50 * 8 * d
+    assert peak < 6 * 8 * secular.BLOCK + 50 * 8 * d
     assert len(axes) == d - 1
 
 

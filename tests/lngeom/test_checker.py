@@ -14,8 +14,8 @@ import pytest
 
 from lngeom import checker
 from lngeom.checker import Refused, digest, recheck
-from lngeom.kernel import Table, _rules, _terms, steps
-from proofs import find
+from lngeom.proofs import find
+from lngeom.prover import Table, rules as _rules, steps, terms as _terms
 
 from .kernel.attempts import KEPT, MISUSED
 

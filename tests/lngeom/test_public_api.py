@@ -60,7 +60,7 @@ def test_the_old_name_of_the_kernel_warns_and_is_the_same_module() -> None:
     sys.modules.pop("lngeom.symbolic", None)
     with pytest.warns(DeprecationWarning, match=r"lngeom\.symbolic is now lngeom\.kernel"):
         symbolic = importlib.import_module("lngeom.symbolic")
-    assert symbolic is importlib.import_module("lngeom.kernel")
+    assert symbolic is importlib.import_module("lngeom.prover")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import lngeom as lg
-from empirical.models import behaviour, probes
 from experiments.correct_kernels import MOMENTS, outputs
+from lngeom.check import behaviour, probes
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
 
 TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs import theorems
+from lngeom.proofs import theorems
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -14,8 +14,8 @@ import pytest
 from lngeom import checker
 from lngeom.checker import digest
 from lngeom.cli import main
-from proofs import certificates, find
-from proofs.certificates._coq import source
+from lngeom.proofs import certificates, find
+from lngeom.proofs.certificates.coq_text import source
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "irreversibility.lines", "epsilon.interior")
 FORGED = '[:: ]. Axiom cheat : forall P : Prop, P. Redirect "written" Print nat. Definition accepts := true'

@@ -11,10 +11,10 @@ import pytest
 import lngeom as lg
 from lngeom.checker import digest
 from lngeom.cli import main
-from lngeom.kernel import summed
+from lngeom.proofs import find
+from lngeom.proofs.certificates.coq_text import source
+from lngeom.prover import summed
 from lngeom.theorems import Theorem, Vector, theorem
-from proofs import find
-from proofs.certificates._coq import source
 
 
 def test_the_command_writes_a_file_for_each_theorem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

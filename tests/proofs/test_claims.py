@@ -14,13 +14,22 @@ import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.errors import InputError, LngeomError
-from lngeom.kernel import dim, root
+from lngeom.proofs import _registry
+from lngeom.proofs.claims import DOCUMENTS, Claim, as_text, claims, document_of, explanation, find, ledger, select
+from lngeom.proofs.claims.case import (
+    Counterexample,
+    Relation,
+    WorkedExample,
+    agree,
+    counterexample,
+    decide,
+    of_wrong,
+    show,
+)
+from lngeom.proofs.claims.texts import examples
+from lngeom.prover import dim, root
 from lngeom.theorems import CheckError
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
-from proofs import _registry
-from proofs.claims import DOCUMENTS, Claim, as_text, claims, document_of, explanation, find, ledger, select
-from proofs.claims._case import Counterexample, Relation, WorkedExample, agree, counterexample, decide, of_wrong, show
-from proofs.claims._texts import examples
 
 CLAIMS = claims()
 EXAMPLES = list({claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values())

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from lngeom.kernel import ProofError
+from lngeom.proofs import theorems
+from lngeom.prover import ProofError
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems._run import Wrong
 from lngeom.theorems._search import Search
-from proofs import theorems
 
 CALLS = 1_000_000
 """Calls of functions without a proof, after which none is expected: three times what the longest of all takes."""

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import lngeom as lg
-from lngeom.kernel import ProofError, dim
+from lngeom.proofs import find, theorems
+from lngeom.prover import ProofError, dim
 from lngeom.theorems import CheckError
-from proofs import find, theorems
 
 
 def changed(centre: Any = 1, sample: bool = False, place: Any = None, power: int = 1) -> Callable[..., Any]:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from lngeom.cli import main
-from proofs import find
-from proofs.certificates import _verify
+from lngeom.proofs import find
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
@@ -51,9 +50,9 @@ def test_what_was_replayed_in_coq_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ids = ["projection.idempotent", "projection.trace"]
-    hashes = {id: _verify._exported(find(id).certificates()[-1]) for id in ids if recorded or id != ids[1]}
+    hashes = {id: replay._exported(find(id).certificates()[-1]) for id in ids if recorded or id != ids[1]}
     record = {"coq": "8.16.1", "certificates": hashes}
-    monkeypatch.setattr(_verify, "_results", lambda: record)
+    monkeypatch.setattr(replay, "_results", lambda: record)
     file = tmp_path / "theorems.json"
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     assert line in capsys.readouterr().out.splitlines()[-1]
@@ -164,7 +163,7 @@ def test_a_file_does_not_decide_the_exit_code(command: str, text: str, tmp_path:
 
 OWN = """
 import numpy as np
-from lngeom.kernel import dim, norm, root
+from lngeom.prover import dim, norm, root
 from lngeom.theorems import Scalar, Vector, assume, theorem, wrong
 
 def my_norm(x):

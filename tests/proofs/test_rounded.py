@@ -10,10 +10,10 @@ from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval, Rounded, UndecidedError, anchored, ends, stands
-from lngeom.kernel import evaluate
+from lngeom.proofs import find
+from lngeom.prover import evaluate
 from lngeom.theorems._run import Floats
 from lngeom.theorems.checks import check_wrong
-from proofs import find
 
 ROWS = {
     "denormal": [5e-324, -2e-323, 1e-320],

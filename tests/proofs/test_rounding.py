@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lngeom.rounding import FORMATS, Arithmetic, Definition, _constants, rounded
-from lngeom.rounding._certainty import exactly, root
-from lngeom.rounding._family import half_ulp
-from proofs.rounding import THEOREMS, recorded
+from lngeom.proofs.rounding import THEOREMS, recorded
+from lngeom.rounding import FORMATS, Arithmetic, Definition, constants, rounded
+from lngeom.rounding.certainty import exactly, root
+from lngeom.rounding.family import half_ulp
 
 SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
 
@@ -20,7 +20,7 @@ SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
 def test_constants_are_those_of_the_theorems() -> None:
     text = (SOURCES / "Constants.v").read_text(encoding="utf-8")
     stated = {name.upper(): int(value) for name, value in re.findall(r"^Definition (\w+) := (\d+)", text, re.MULTILINE)}
-    assert stated == {name: value for name, value in vars(_constants).items() if name.isupper()}
+    assert stated == {name: value for name, value in vars(constants).items() if name.isupper()}
 
 
 def any_order(terms: list[Fraction]) -> Fraction:

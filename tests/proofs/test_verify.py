@@ -10,12 +10,12 @@ import pytest
 
 from lngeom.checker import digest
 from lngeom.cli import main
-from lngeom.kernel import ProofCertificate
+from lngeom.proofs import find, theorems
+from lngeom.proofs._coqc import Library
+from lngeom.proofs.certificates import build_checker, replay, replays as _verify, write
+from lngeom.proofs.certificates.coq_text import source
+from lngeom.prover import ProofCertificate
 from lngeom.theorems import CheckError
-from proofs import find, theorems
-from proofs._coqc import Library
-from proofs.certificates import _verify, build_checker, replay, write
-from proofs.certificates._coq import source
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
 
@@ -134,7 +134,7 @@ def test_a_last_step_is_proved_in_coq_under_its_words_or_cites() -> None:
 
 
 OWN = """
-from lngeom.kernel import dim, norm, root
+from lngeom.prover import dim, norm, root
 from lngeom.theorems import Vector, assume, theorem, varies
 import lngeom as lg
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from empirical.support import read_table, write_table
-from empirical.sweep import read_finished
+from lngeom.empirical.support import read_table, write_table
+from lngeom.empirical.sweep import read_finished
 
 COLUMNS = (
     "tokens", "angle_mean_deg", "tilt_mean_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median",

@@ -28,7 +28,7 @@ from transformers import (
     WhisperForConditionalGeneration as Whisper,
 )
 
-from empirical.text import bundled_wikipedia, open_corpus
+from lngeom.empirical.text import bundled_wikipedia, open_corpus
 
 VOICES = ("en-us", "en-gb", "en-us+f3", "en-gb-scotland+f2")
 START, NO_TIMESTAMPS, END = 50257, 50362, 50256

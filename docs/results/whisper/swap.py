@@ -28,10 +28,10 @@ from torch import Tensor, nn
 from transformers import GPT2LMHeadModel, WhisperForConditionalGeneration as Whisper
 
 import lngeom
-from empirical.text import bundled_wikipedia, open_corpus
 from experiments.training.networks import build_model
 from experiments.training.recipe import Recipe
 from experiments.training.text import prepare
+from lngeom.empirical.text import bundled_wikipedia, open_corpus
 
 COLUMNS = ("network", "norm", "delta", "scale", "eta", "bound_at_least", "bound", "change_mean", "change_most")
 

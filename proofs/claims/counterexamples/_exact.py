@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from lngeom.carriers import Enclosure
 from lngeom.errors import InputError
-from lngeom.kernel import dot, norm
+from lngeom.prover import dot, norm
 
 Operator = Callable[[Enclosure], Enclosure]
 

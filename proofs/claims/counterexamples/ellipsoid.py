@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
-from lngeom.kernel import dot, ones, square_norm
+from lngeom.prover import dot, ones, square_norm
 
-from .._case import WorkedExample, counterexample, show
+from ..case import WorkedExample, counterexample, show
 from ._exact import rank
 
 

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.kernel import norm, square_norm
+from lngeom.prover import norm, square_norm
 
-from .._case import WorkedExample, counterexample
+from ..case import WorkedExample, counterexample
 
 
 @counterexample

@@ -4,9 +4,9 @@ import itertools
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.kernel import ones, root
+from lngeom.prover import ones, root
 
-from .._case import WorkedExample, counterexample, decide
+from ..case import WorkedExample, counterexample, decide
 
 
 @counterexample

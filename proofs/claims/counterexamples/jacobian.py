@@ -2,9 +2,9 @@
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.kernel import derivative, dot, ones
+from lngeom.prover import derivative, dot, ones
 
-from .._case import WorkedExample, counterexample
+from ..case import WorkedExample, counterexample
 from ._exact import Operator
 
 

@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 import lngeom as lg
-from lngeom.kernel import dot, norm, ones, square_norm
+from lngeom.prover import dot, norm, ones, square_norm
 
-from .._case import WorkedExample, counterexample
+from ..case import WorkedExample, counterexample
 
 
 @counterexample

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from lngeom.kernel import norm, square_norm
+from lngeom.prover import norm, square_norm
 
-from .._case import WorkedExample, counterexample
+from ..case import WorkedExample, counterexample
 
 
 @counterexample

@@ -2,9 +2,9 @@
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.kernel import dot, norm, ones, square_norm
+from lngeom.prover import dot, norm, ones, square_norm
 
-from .._case import WorkedExample, counterexample
+from ..case import WorkedExample, counterexample
 from ._exact import cosine
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lngeom as lg
-from empirical.check import check_outputs, write_inputs
+from lngeom.check import check_outputs, write_inputs
 from lngeom.cli import main
 from lngeom.errors import InputError
 

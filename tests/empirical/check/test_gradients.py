@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import lngeom as lg
-from empirical.check import check
-from empirical.check._pattern import summed
-from empirical.check._pulled import instead, pulled
+from lngeom.check import check
+from lngeom.check._diagnosis.input_gradients import instead, pulled
+from lngeom.check._diagnosis.pattern import summed
 from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, Sample, rounded
 from tests.kernels.derived import EPS, kernel, mean, plain, rms, square, verdict
 

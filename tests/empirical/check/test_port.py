@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig
 
-from empirical.check import Drawn, compare_weights, examine_onnx
 from lngeom.cli import main
+from lngeom.empirical.porting import Drawn, compare_weights, examine_onnx
 from lngeom.errors import InputError
 
 SIZES: dict[str, Any] = {

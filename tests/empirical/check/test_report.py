@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from empirical import check as checking
+from lngeom import check as checking
 from lngeom.cli import main
 
 KERNELS = """

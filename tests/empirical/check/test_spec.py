@@ -11,10 +11,11 @@ import pytest
 import torch
 from transformers import AutoModel, LlamaConfig
 
-from empirical import check as checking
-from empirical.check import check_spec, compare_models
-from empirical.tracing import likely_frameworks
+from lngeom import check as checking
+from lngeom.check import check_spec
+from lngeom.check._tracing.frameworks import likely_frameworks
 from lngeom.cli import main
+from lngeom.empirical.porting import compare_models
 from lngeom.errors import InputError
 
 KERNELS = """
@@ -64,7 +65,7 @@ def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize(("option", "framework"), [("keepdims", "numpy"), ("keepdim", "torch")])
 def test_options_tell_the_framework(option: str, framework: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("empirical.tracing._frameworks.sys", type("", (), {"modules": {}}))
+    monkeypatch.setattr("lngeom.check._tracing.frameworks.sys", type("", (), {"modules": {}}))
     assert likely_frameworks(eval(f"lambda x: x / x.std(-1, {option}=True)")) == [framework]
 
 
@@ -193,7 +194,7 @@ def test_a_norm_that_is_none_is_found_by_its_place_in_a_port_and_by_its_name_in_
     with pytest.raises(InputError, match="the source runs 1 norms and the port 2"):
         compare_models(source, torch.nn.Sequential(*parts[:2], torch.nn.LayerNorm(8)), [[1, 2, 3]])
     model = torch.nn.Sequential(*parts, NoNorm(8, bias=False))
-    monkeypatch.setattr("empirical.models.load_network", lambda _: model)
+    monkeypatch.setattr("lngeom.empirical.models.load_network", lambda _: model)
     llama("source")
     findings = check_spec("source")
     assert {path: finding.verdict for path, finding in findings.items()} == {"1": "rounding", "3": "variant"}

@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from empirical.check import called, check
-from empirical.check._limits import limited
 from experiments.attack.scene import said
 from experiments.attack.texts import onnx_norm
+from lngeom.check import called, check
+from lngeom.check._calls.limits import limited
 from lngeom.errors import InputError
 from tests.kernels.derived import EPS, mean, rms, square, verdict
 from tests.kernels.seeded import FAULTS, Fault, size
@@ -432,7 +432,7 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     refused(said("check", "script:f"), "the module 'script' cannot be imported from here: SystemExit: 0")
     (tmp_path / "loop.py").write_text("while True:\n    pass\n")
-    monkeypatch.setattr("empirical.check._target._SECONDS", 0.5)
+    monkeypatch.setattr("lngeom.check._calls.target._SECONDS", 0.5)
     refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
     refused(said("sweep", "sys:exit", "--output", tmp_path / "run"), r"ends the process by sys\.exit")
     refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")

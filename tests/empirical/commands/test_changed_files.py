@@ -22,13 +22,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
-from empirical.check import check, compare_models
-from empirical.models import find_model, load_model, load_network, refuse_lost_blocks, sites_of
-from empirical.observe import Observer
-from empirical.pages import summary
-from empirical.sweep import MeasureOptions, measure, read_finished
-from empirical.text import TokenPolicy, encoded
 from experiments.attack.scene import Scene, said
+from lngeom.check import check
+from lngeom.empirical.models import find_model, load_model, load_network, refuse_lost_blocks, sites_of
+from lngeom.empirical.observe import Observer
+from lngeom.empirical.pages import summary
+from lngeom.empirical.porting import compare_models
+from lngeom.empirical.sweep import MeasureOptions, measure, read_finished
+from lngeom.empirical.text import TokenPolicy, encoded
 from lngeom.errors import LngeomError
 from lngeom.options import json_alone
 from tests.support import refused
@@ -38,7 +39,7 @@ OPTIONS = MeasureOptions(directions=2, shard_batches=1)
 
 def _stopped(model: nn.Module, batches: list[torch.Tensor], output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as stopped:
-        stopped.setattr("empirical.sweep._live.write_results", lambda *_: None)
+        stopped.setattr("lngeom.empirical.sweep.live.write_results", lambda *_: None)
         measure(model, batches, output, OPTIONS)
 
 
@@ -65,7 +66,7 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
     with scene.copy("stopped") as (run,):
         other = run.parent / "other"
         with pytest.MonkeyPatch.context() as stopped:
-            stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: None)
+            stopped.setattr("lngeom.empirical.sweep.stages._finish", lambda *_, **__: None)
             assert scene.run("sweep", other, "--seed", 1) == "done"
         for path in (other / "shards").iterdir():
             path.replace(run / "shards" / path.name)

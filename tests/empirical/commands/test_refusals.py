@@ -20,12 +20,13 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from conftest import own_folder
-from empirical.folding import fold
-from empirical.pages import Layout, panels, print_rows
-from empirical.pages._style import figure_bytes
-from empirical.support import ModelError, _hub, lock_beside, read_table, say, write_table
 from experiments.attack.scene import Scene, read_only, said, short_files
 from lngeom.cli import main
+from lngeom.empirical.folding import fold
+from lngeom.empirical.pages import Layout, panels, print_rows
+from lngeom.empirical.pages.style import figure_bytes
+from lngeom.empirical.support import ModelError, hub, read_table, say, write_table
+from lngeom.files import lock_beside
 from tests.support import refused
 
 from ..conftest import tiny_model
@@ -151,10 +152,10 @@ def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path:
 
 def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     end = threading.Event()
-    monkeypatch.setattr(_hub, "_SECONDS", 0.1)
+    monkeypatch.setattr(hub, "_SECONDS", 0.1)
     monkeypatch.setattr(huggingface_hub, "get_session", lambda: SimpleNamespace(head=lambda *_, **__: end.wait(60)))
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    assert _hub.hub_silence.__wrapped__() == "nothing in 0.1 s"
+    assert hub.hub_silence.__wrapped__() == "nothing in 0.1 s"
     end.set()
 
 

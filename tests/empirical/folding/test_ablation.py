@@ -12,11 +12,13 @@ from rich.console import Console
 from torch import nn
 
 import lngeom
-from empirical.folding import Ablation, Change, Measurement, applied, plan_changes, run_ablation, summarize
-from empirical.observe import random_directions
-from empirical.support import CorpusError, RunError, read_json, read_table
-from empirical.text import Passage, open_corpus, passages
 from lngeom.cli import main
+from lngeom.empirical.folding import Ablation, Change, Measurement, applied, plan_changes, run_ablation, summarize
+from lngeom.empirical.observe import random_directions
+from lngeom.empirical.support import CorpusError, read_table
+from lngeom.empirical.text import Passage, open_corpus, passages
+from lngeom.errors import RunError
+from lngeom.files import read_json
 
 from ..conftest import VOCABULARY, WIDTH
 from ..networks import FAMILIES, RMS, ROUNDING, trained

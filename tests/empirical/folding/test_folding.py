@@ -14,13 +14,14 @@ import torch
 import transformers as hf
 from torch import nn
 
-import empirical
 import lngeom
-from empirical.check import compare_weights
-from empirical.folding import Fold, load_folded, own, sample_inputs
-from empirical.folding._certificate import certify_maps
-from empirical.support import ModelError, read_sealed, read_table, write_sealed
+import lngeom.empirical
 from lngeom.cli import main
+from lngeom.empirical.folding import Fold, load_folded, own, sample_inputs
+from lngeom.empirical.folding.certificate import certify_maps
+from lngeom.empirical.porting import compare_weights
+from lngeom.empirical.support import ModelError, read_table
+from lngeom.files import read_sealed, write_sealed
 
 from ..conftest import tiny_config
 from ..networks import FAMILIES, RMS, ROUNDING, Odd, agrees, compared, corpus_for, trained
@@ -38,7 +39,7 @@ ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
 )
 def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.dtype) -> None:
     network = trained(FAMILIES[family], dtype)
-    folded = empirical.fold(network, gains=gains)
+    folded = lngeom.empirical.fold(network, gains=gains)
     left = [path for path, module in folded.model.named_modules() if isinstance(module, nn.LayerNorm)]
     assert left == []
     assert [path for path, _ in folded.entries] == ([ENTRIES[family]] if family in ENTRIES else [])
@@ -55,8 +56,8 @@ def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.d
 def test_gains_of_rms_norm_models_move_and_nothing_is_centred(family: str) -> None:
     network = trained(RMS[family])
     with pytest.raises(ModelError, match="it has no LayerNorm, so no mean is subtracted and none may be removed"):
-        empirical.fold(network)
-    folded = empirical.fold(network, gains=True)
+        lngeom.empirical.fold(network)
+    folded = lngeom.empirical.fold(network, gains=True)
     assert len(folded.moved) == 5
     assert {entry.change for entry in folded.maps} == {"folded", "neutral"}
     assert agrees(compared(network, folded))
@@ -84,7 +85,7 @@ def test_a_dropped_condition_is_seen_in_the_outputs(slip: Callable[[Fold], None]
     for module in network.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = 1e-3
-    folded = empirical.fold(network)
+    folded = lngeom.empirical.fold(network)
     assert set(folded.norms.values()) == {1e-3}
     assert agrees(compared(network, folded))
     slip(folded)
@@ -93,7 +94,7 @@ def test_a_dropped_condition_is_seen_in_the_outputs(slip: Callable[[Fold], None]
 
 def test_a_nonlinear_entry_needs_its_centring() -> None:
     network = trained(FAMILIES["whisper"])
-    folded = empirical.fold(network)
+    folded = lngeom.empirical.fold(network)
     folded.model.get_submodule(ENTRIES["whisper"])._forward_pre_hooks.clear()
     assert not agrees(compared(network, folded))
 
@@ -101,7 +102,7 @@ def test_a_nonlinear_entry_needs_its_centring() -> None:
 def test_tied_embeddings_are_untied() -> None:
     network = trained(FAMILIES["gpt2"])
     assert network.lm_head.weight is network.transformer.wte.weight
-    folded = empirical.fold(network)
+    folded = lngeom.empirical.fold(network)
     checkpoint: Any = folded.checkpoint
     assert folded.untied == ["transformer.wte.weight"]
     assert torch.equal(checkpoint.lm_head.weight, network.lm_head.weight)
@@ -122,11 +123,11 @@ def test_tied_embeddings_are_untied() -> None:
 def test_what_cannot_be_folded_is_refused_with_the_reason(oddity: str, reason: str) -> None:
     network = trained(lambda: Odd(oddity))
     plain = trained(Odd)
-    assert agrees(compared(plain, empirical.fold(plain)))
+    assert agrees(compared(plain, lngeom.empirical.fold(plain)))
     with pytest.raises(ModelError, match=reason):
-        empirical.fold(network.train(oddity == "dropout"))
+        lngeom.empirical.fold(network.train(oddity == "dropout"))
     if oddity == "dropout":
-        assert len(empirical.fold(network.eval()).norms) == 2
+        assert len(lngeom.empirical.fold(network.eval()).norms) == 2
 
 
 @pytest.mark.parametrize("gains", [False, True])
@@ -134,7 +135,7 @@ def test_what_cannot_be_folded_is_refused_with_the_reason(oddity: str, reason: s
 def test_what_is_folded_is_the_network_on_inputs_of_any_length(oddity: str, gains: bool) -> None:
     network = trained(lambda: Odd(oddity))
     try:
-        folded = empirical.fold(network, gains=gains)
+        folded = lngeom.empirical.fold(network, gains=gains)
     except ModelError:
         assert "shared" not in oddity
         return
@@ -146,12 +147,12 @@ def test_what_is_folded_is_the_network_on_inputs_of_any_length(oddity: str, gain
 def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
     network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
     with pytest.raises(ModelError, match=r"Post-LN: bert\.encoder\.layer\.0\.attention\.output\.LayerNorm writes"):
-        empirical.fold(network)
+        lngeom.empirical.fold(network)
     for path, module in network.named_modules():
         if isinstance(module, nn.LayerNorm) and not path.startswith("cls"):
             module.weight.data.fill_(0.7)
             module.bias.data -= module.bias.data.mean()
-    folded = empirical.fold(network)
+    folded = lngeom.empirical.fold(network)
     assert len(folded.norms) == 5
     assert agrees(compared(network, folded))
     assert list(folded.kept) == ["cls.predictions.transform.LayerNorm"], "it reads a GELU"
@@ -160,7 +161,7 @@ def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
 def test_fold_leaves_the_network_alone() -> None:
     network = trained(FAMILIES["gpt2"])
     before = copy.deepcopy(network.state_dict())
-    empirical.fold(network, gains=True)
+    lngeom.empirical.fold(network, gains=True)
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
     assert network.config.tie_word_embeddings
 

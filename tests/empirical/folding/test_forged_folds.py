@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from empirical.folding import own, put
-from empirical.models import find_model, load_network, weights_sha256
-from empirical.support import Json, read_sealed, write_sealed
 from lngeom.cli import main
+from lngeom.empirical.folding import own, put
+from lngeom.empirical.models import find_model, load_network, weights_sha256
+from lngeom.files import Json, read_sealed, write_sealed
 
 from ..networks import FAMILIES, RMS, corpus_for, trained
 

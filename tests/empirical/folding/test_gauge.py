@@ -11,7 +11,8 @@ import pytest
 import torch
 import transformers as hf
 
-from empirical.folding import (
+from lngeom.cli import main
+from lngeom.empirical.folding import (
     Fold,
     find_norms,
     mean_angles,
@@ -23,12 +24,11 @@ from empirical.folding import (
     shift,
     tensors,
 )
-from empirical.folding._certificate import certify_maps
-from empirical.models import find_model
-from empirical.observe import random_rotation, reflection
-from empirical.support import ModelError
-from empirical.text import open_corpus
-from lngeom.cli import main
+from lngeom.empirical.folding.certificate import certify_maps
+from lngeom.empirical.models import find_model
+from lngeom.empirical.observe import random_rotation, reflection
+from lngeom.empirical.support import ModelError
+from lngeom.empirical.text import open_corpus
 
 from ..conftest import VOCABULARY, WIDTH, tiny_config
 from ..networks import FAMILIES, RMS, Odd, agrees, compared, corpus_for, trained

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 import lngeom as lg
-from empirical import judge
-from empirical.judge import Prediction, predict
-from empirical.judge._exact import THEOREMS
-from empirical.models import NormSite, layer_error
-from proofs import find
+from lngeom.empirical import judge
+from lngeom.empirical.judge import Prediction, predict
+from lngeom.empirical.judge.exact import THEOREMS
+from lngeom.empirical.models import NormSite, layer_error
+from lngeom.proofs import find
 
 from ..conftest import ARCHITECTURES, VOCABULARY, centred, loaded, tiny_model, uncentred
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel
 
-from empirical.judge import Prediction, _shift, shift
-from empirical.judge._precision import computed_in
-from empirical.judge._shift import DEPENDENCE, INVARIANCE, THEOREMS
-from empirical.models import sites_of
+from lngeom.empirical.judge import Prediction, shift, shifts
+from lngeom.empirical.judge.precision import computed_in
+from lngeom.empirical.judge.shifts import DEPENDENCE, INVARIANCE, THEOREMS
+from lngeom.empirical.models import sites_of
 
 from ..conftest import VOCABULARY, centred, loaded, tiny_config, tiny_model, uncentred
 
@@ -113,7 +113,7 @@ def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch
     def too_large(*_: object) -> Tensor:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(_shift, "_outputs", too_large)
+    monkeypatch.setattr(shifts, "_outputs", too_large)
     prediction = judged(tiny_model("gpt2"))
     assert (prediction.verdict, prediction.reason) == ("undecided", "a layer in float64 does not fit on the device")
 
@@ -121,14 +121,14 @@ def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("moved", "verdicts"), [(0.0, ("undecided", "undecided")), (1.0, ("violated", "holds"))])
 def test_rounding_as_large_as_the_effect_decides_nothing(moved: float, verdicts: tuple[str, str]) -> None:
     wide = torch.tensor([0.0, moved, 1.0], dtype=torch.float64)[:, None, None].expand(3, 4, 8)
-    assert tuple(_shift._judged(law, wide + 0.3, wide).verdict for law in (INVARIANCE, DEPENDENCE)) == verdicts
+    assert tuple(shifts._judged(law, wide + 0.3, wide).verdict for law in (INVARIANCE, DEPENDENCE)) == verdicts
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e5])
 def test_streams_are_exact_in_float32_and_differ_by_a_constant(size: float) -> None:
     stream = size * torch.randn(32, 48, dtype=torch.float64)
     stream[0, 0] *= 300
-    streams = _shift._streams(stream, 0)
+    streams = shifts._streams(stream, 0)
     assert torch.equal(streams.float().double(), streams)
     constant = (streams[1] - streams[0]).unique()
     assert len(constant) == 1

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
-from empirical.models import norms
-from empirical.observe import random_directions, sign_directions
-from empirical.support import RunError
-from empirical.sweep import MeasureOptions, compare_runs, measure, read_finished
 from lngeom.cli import main
+from lngeom.empirical.models import norms
+from lngeom.empirical.observe import random_directions, sign_directions
+from lngeom.empirical.sweep import MeasureOptions, compare_runs, measure, read_finished
+from lngeom.errors import RunError
 
 from ..conftest import VOCABULARY
 from ..oracle import Oracle, disagreements, observed

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.models import LoadedModel, find_model, load_config, load_model, load_tokenizer
-from empirical.sweep import Drawing, draw_tokens
-from empirical.text import open_corpus
+from lngeom.empirical.models import LoadedModel, find_model, load_config, load_model, load_tokenizer
+from lngeom.empirical.sweep import Drawing, draw_tokens
+from lngeom.empirical.text import open_corpus
 
 from ..oracle import disagreements, measured_and_stored
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import lngeom
-from empirical.models import ellipsoid, norms, sites_of
+from lngeom.empirical.models import ellipsoid, norms, sites_of
 from lngeom.errors import InputError
 
 from ..conftest import ARCHITECTURES, VOCABULARY, WIDTH, tiny_model
@@ -189,7 +189,7 @@ def test_a_broken_gain_has_no_ellipsoid_and_the_old_name_says_the_new_one() -> N
     module = nn.LayerNorm(D)
     module.weight.data[1] = torch.nan
     with (
-        pytest.warns(DeprecationWarning, match="now empirical.models.ellipsoid"),
+        pytest.warns(DeprecationWarning, match="now lngeom.empirical.models.ellipsoid"),
         pytest.raises(InputError, match="NaN"),
     ):
         lngeom.Ellipsoid.from_module(module)

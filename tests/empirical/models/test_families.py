@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from empirical.models import FAMILIES, NormSite, sites_of, topology_of, watching
+from lngeom.empirical.models import FAMILIES, NormSite, sites_of, topology_of, watching
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_model
 

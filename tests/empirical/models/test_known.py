@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from empirical.models import KNOWN_MODELS, PUBLISHED, find_model, sites_of
+from lngeom.empirical.models import KNOWN_MODELS, PUBLISHED, find_model, sites_of
 
 SHAPES = {
     "gpt2-xl": (1600, 48, "layernorm", 1_557_611_200, 97),

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, ViTConfig
 
-from empirical.models import (
+from lngeom.empirical.models import (
     find_model,
     load_config,
     load_model,
@@ -137,8 +137,8 @@ def test_what_the_hub_answers_is_told_in_one_line(
     def refuse(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("empirical.models._load.AutoConfig.from_pretrained", refuse)
-    monkeypatch.setattr("empirical.models._load.hub_silence", lambda: "")
+    monkeypatch.setattr("lngeom.empirical.models.load.AutoConfig.from_pretrained", refuse)
+    monkeypatch.setattr("lngeom.empirical.models.load.hub_silence", lambda: "")
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     assert message(lambda: load_config(find_model("meta-llama/Llama-2-7b-hf"))) == (
         f"model 'meta-llama/Llama-2-7b-hf' cannot be loaded: {text}"

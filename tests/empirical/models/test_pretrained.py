@@ -9,8 +9,8 @@ import pytest
 from torch import nn
 
 import lngeom
-from empirical.folding import shift
-from empirical.support import ModelError
+from lngeom.empirical.folding import shift
+from lngeom.empirical.support import ModelError
 
 PREPARE = Path(__file__).parents[3] / "docs" / "results" / "whisper" / "prepare.py"
 FRAMES, VOCABULARY = 40, 512

@@ -13,8 +13,8 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
 
-from empirical.models import find_model, load_model
-from empirical.sweep import Sweep, run_sweep
+from lngeom.empirical.models import find_model, load_model
+from lngeom.empirical.sweep import Sweep, run_sweep
 from lngeom.errors import LngeomError
 
 Weights = dict[str, torch.Tensor]
@@ -78,7 +78,9 @@ def test_a_run_knows_its_weights(
     sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
     printed = io.StringIO()
     with monkeypatch.context() as stopped:
-        stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        stopped.setattr(
+            "lngeom.empirical.sweep.stages._finish", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             run_sweep(sweep, console=Console(file=printed, width=200))
     assert "not needed and not loaded: lm_head.weight" in printed.getvalue()

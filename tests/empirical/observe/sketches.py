@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from empirical.observe import Sketch
+from lngeom.empirical.observe import Sketch
 
 Sketched = tuple[Sketch, Sketch, Tensor]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.folding import entering, find_norms, rotate, sample_inputs, shift
-from empirical.models import Kind, sites_of
-from empirical.observe import (
+from lngeom.empirical.folding import entering, find_norms, rotate, sample_inputs, shift
+from lngeom.empirical.models import Kind, sites_of
+from lngeom.empirical.observe import (
     SIDES,
     TABLE,
     Gauge,
@@ -22,8 +22,8 @@ from empirical.observe import (
     random_rotation,
     rows,
 )
-from empirical.pages._console import STORED
-from empirical.pages._sweep import is_stored
+from lngeom.empirical.pages.console import STORED
+from lngeom.empirical.pages.sweep import is_stored
 
 from ..conftest import WIDTH
 from ..networks import FAMILIES, RMS, trained

@@ -17,8 +17,8 @@ import torch
 from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed
 
-from empirical.models import NormSite
-from empirical.observe import Observer, _observer, sketch
+from lngeom.empirical.models import NormSite
+from lngeom.empirical.observe import Observer, observer as _observer, sketch
 from lngeom.errors import InputError
 
 from ..conftest import WIDTH, tiny_model
@@ -130,7 +130,7 @@ def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
         failure = RuntimeError("no working C++ compiler")
         raise BackendCompilerFailed(print, failure, None)
 
-    monkeypatch.setattr("empirical.observe._compiled._kernel", lambda _: refuse)
+    monkeypatch.setattr("lngeom.empirical.observe.compiled._kernel", lambda _: refuse)
 
 
 @pytest.mark.usefixtures("nothing_compiles")

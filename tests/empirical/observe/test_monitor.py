@@ -9,8 +9,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoModelForCausalLM, Trainer, TrainerCallback, TrainingArguments
 
-from empirical.observe import Monitor, NormCallback
-from empirical.support import read_table
+from lngeom.empirical.observe import Monitor, NormCallback
+from lngeom.empirical.support import read_table
 from lngeom.errors import InputError
 
 from ..conftest import tiny_config
@@ -66,8 +66,8 @@ def test_every_nth_step_is_measured_once_and_nothing_changes(tmp_path: Path) -> 
 
 
 def test_vectors_of_a_checkpointed_block_count_once() -> None:
-    from empirical.models import norms
-    from empirical.observe import Observer
+    from lngeom.empirical.models import norms
+    from lngeom.empirical.observe import Observer
 
     model = Checkpointed()
     with Observer(model, norms(model).sites, directions=2) as observer:

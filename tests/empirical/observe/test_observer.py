@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from empirical.models import NormSite, norms
-from empirical.observe import Observer, States, compute, random_directions, sketch
+from lngeom.empirical.models import NormSite, norms
+from lngeom.empirical.observe import Observer, States, compute, random_directions, sketch
 from lngeom.errors import InputError
 
 from ..oracle import Oracle
@@ -100,7 +100,7 @@ def test_hidden_states_of_16_bits_are_multiplied_as_they_are(
         calls.append(a.dtype)
         return a.to(out_dtype) @ b.to(out_dtype)
 
-    monkeypatch.setattr("empirical.observe._sketch._ACCUMULATING", {"cpu"})
+    monkeypatch.setattr("lngeom.empirical.observe.sketches._ACCUMULATING", {"cpu"})
     with torch.library._scoped_library("aten", "IMPL") as operators:
         operators.impl("mm.dtype", accumulate, "CPU")
         as_they_are = sketch(x, z, directions)

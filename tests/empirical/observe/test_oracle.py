@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import lngeom
-from empirical.models import sites_of
-from empirical.observe import Observer
+from lngeom.empirical.models import sites_of
+from lngeom.empirical.observe import Observer
 
 from ..conftest import ARCHITECTURES, tiny_model
 from ..oracle import IDS, disagreements, measured_and_stored
@@ -43,7 +43,7 @@ def rounded_input(x: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("wrong", [another_divisor, rounded_mean, rounded_input])
 def test_wrong_moments_are_rejected(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("empirical.observe._sketch.moments", wrong)
+    monkeypatch.setattr("lngeom.empirical.observe.sketches.moments", wrong)
     table, expected = measured_and_stored(tiny_model("gpt2"), IDS, directions=16, seed=3)
     wrongly = disagreements(table, expected)
     assert any("norm_mean" in line for line in wrongly)

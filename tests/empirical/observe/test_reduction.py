@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from empirical.observe import SIDES, Sketches, features, reduce
+from lngeom.empirical.observe import SIDES, Sketches, features, reduce
 
 D, U, TINY = 4, 2.0**-24, 2.0**-126
 COUNTS = ("tokens", "nonfinite", "underflow", "zero")

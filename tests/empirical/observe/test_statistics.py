@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from empirical.judge import ISOTROPY
-from empirical.models import NormSite
-from empirical.observe import (
+from lngeom.empirical.judge import ISOTROPY
+from lngeom.empirical.models import NormSite
+from lngeom.empirical.observe import (
     COLUMNS,
     FEATURES,
     TABLE,
@@ -26,9 +26,9 @@ from empirical.observe import (
     rows,
     save_states,
 )
-from empirical.support import RunError, write_table
-from lngeom.errors import InputError
-from proofs import find
+from lngeom.empirical.support import write_table
+from lngeom.errors import InputError, RunError
+from lngeom.proofs import find
 from tests.support import CONDITION, EXACT, assert_close
 
 SEQUENCES, POSITIONS, D = 6, 10, 8

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from empirical.observe import read_sites
-from empirical.pages import figures, write_report
-from empirical.runs import RunDirectory
 from lngeom.cli import main
+from lngeom.empirical.observe import read_sites
+from lngeom.empirical.pages import figures, write_report
+from lngeom.empirical.runs import RunDirectory
 
 from ..conftest import Refused, Words, tiny_model
 

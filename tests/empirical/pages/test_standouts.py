@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from empirical import observe
-from empirical.judge import ISOTROPY, MODEL, Prediction
-from empirical.pages import Measured, write_comparison, write_report
-from empirical.pages._console import with_interval
-from empirical.pages._sweep import _FIGURES, exact_verdicts
-from empirical.support import read_records
+from lngeom.empirical import observe
+from lngeom.empirical.judge import ISOTROPY, MODEL, Prediction
+from lngeom.empirical.pages import Measured, write_comparison, write_report
+from lngeom.empirical.pages.console import with_interval
+from lngeom.empirical.pages.sweep import _FIGURES, exact_verdicts
+from lngeom.empirical.support import read_records
 
 RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
 

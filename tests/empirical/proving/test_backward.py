@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from empirical.proving import Proof, prove_target
+from lngeom.check._proving.proof import Proof
+from lngeom.check._proving.verdict import prove_target
 from lngeom.checker import recheck
 from tests.kernels.derived import kernel, mean, plain
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from empirical.proving import prove_target
+from lngeom.check._proving.verdict import prove_target
 
 jax = pytest.importorskip("jax", reason="runs where JAX is installed")
 jnp = jax.numpy

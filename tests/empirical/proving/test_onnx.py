@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from empirical.check import onnx_norms
-from empirical.proving import Proof, prove_target
+from lngeom.check import onnx_norms
+from lngeom.check._proving.proof import Proof
+from lngeom.check._proving.verdict import prove_target
 
 onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
 pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")

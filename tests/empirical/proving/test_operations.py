@@ -12,8 +12,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from empirical.proving import prove_target
-from empirical.tracing import FloatGround, Ground, Literals, Num, Refusal, TorchFront, Trace, _torch, program
+from lngeom.check._proving.verdict import prove_target
+from lngeom.check._tracing import tensors
+from lngeom.check._tracing.grounds import FloatGround, Ground
+from lngeom.check._tracing.programs import program
+from lngeom.check._tracing.sizes import Num
+from lngeom.check._tracing.torch_front import TorchFront
+from lngeom.check._tracing.trace import Literals, Refusal, Trace
 
 AXES = (("B",), ("L",), ("d",))
 S = {"dim": -1, "keepdim": True}
@@ -112,8 +117,8 @@ def _wide(y: Any, x: Any) -> Any:
 
 
 def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    noted = {name: Mock(wraps=f, __signature__=inspect.signature(f)) for name, f in _torch.OPERATIONS.items()}
-    monkeypatch.setattr(_torch, "OPERATIONS", noted)
+    noted = {name: Mock(wraps=f, __signature__=inspect.signature(f)) for name, f in tensors.OPERATIONS.items()}
+    monkeypatch.setattr(tensors, "OPERATIONS", noted)
     for function in EXPRESSIONS.values():
         traced(lambda x, w, f=function: _wide(f(x, w), x), {"x": np.arange(1.0, 6), "w": np.arange(2.0, 7)}, 5)
     called = {name for name, action in noted.items() if action.called}
@@ -121,7 +126,7 @@ def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     aliases += " ndimension nelement truediv radd rmul rsub sub mul maximum pow"
     silent = "T device layout is_meta is_leaf grad_fn grad requires_grad requires_grad_ __set__requires_grad stride"
     silent += " is_contiguous element_size is_complex is_inference is_sparse is_quantized"
-    untried = set(_torch.OPERATIONS) - called
+    untried = set(tensors.OPERATIONS) - called
     assert untried - {*aliases.split(), *silent.split()} == set()
 
 
@@ -195,7 +200,7 @@ def test_an_option_is_computed_or_refused(name: str) -> None:
 
 @pytest.mark.parametrize("file", ["_torch", "_numpy", "_jax", "_onnx"])
 def test_no_option_is_dropped(file: str) -> None:
-    tree = ast.parse(Path(_torch.__file__).with_name(f"{file}.py").read_text())
+    tree = ast.parse(Path(tensors.__file__).with_name(f"{file}.py").read_text())
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.Lambda):
             stars = {star.arg for star in (function.args.vararg, function.args.kwarg) if star}

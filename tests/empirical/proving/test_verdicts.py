@@ -11,13 +11,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from empirical.check import check
-from empirical.proving import Proof, prove_target
+from lngeom.check import check
+from lngeom.check._proving.proof import Proof
+from lngeom.check._proving.verdict import prove_target
 from lngeom.checker import Refused, recheck
 from lngeom.cli import main
+from lngeom.proofs._coqc import Library
+from lngeom.proofs.certificates import replays as _verify
 from lngeom.theorems import CheckError
-from proofs._coqc import Library
-from proofs.certificates import _verify, replay
 from tests.kernels.traced import KERNELS, NUMPY
 
 _NAMED = {f"k{k}_{status.replace(' ', '_')}": (status, function) for k, (status, function) in enumerate(

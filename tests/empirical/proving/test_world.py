@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.proving import Proof, prove_target
+from lngeom.check._proving.proof import Proof
+from lngeom.check._proving.verdict import prove_target
 from lngeom.checker import recheck
 from tests.kernels.traced import PROVED
 

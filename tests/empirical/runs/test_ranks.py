@@ -12,9 +12,9 @@ from unittest import mock
 import pytest
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from empirical import observe
-from empirical.models import KNOWN_MODELS
 from lngeom.cli import main
+from lngeom.empirical import observe
+from lngeom.empirical.models import KNOWN_MODELS
 
 from ..conftest import Refused, Words, tiny_model
 
@@ -82,7 +82,7 @@ def test_all_models_by_several_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """One model after the other, each measured by both; one of them writes what compares them."""
-    monkeypatch.setattr("empirical.sweep._published.write_comparison", lambda *_: None)
+    monkeypatch.setattr("lngeom.empirical.sweep.published.write_comparison", lambda *_: None)
     words = ["sweep", "all", "--random-weights", *OPTIONS, "--output"]
     few = {name: KNOWN_MODELS[name] for name in ("gpt2-xl", "llama-2-7b")}
     with mock.patch.dict(KNOWN_MODELS, few, clear=True):  # which has its order afterwards

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from empirical.runs import RunDirectory, first_difference
-from empirical.support import lock, replacing, write_json
+from lngeom.empirical.runs import RunDirectory, first_difference
+from lngeom.files import lock, replacing, write_json
 
 from ..conftest import message
 
@@ -94,7 +94,7 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 HOLD = """
 import signal, sys
 from pathlib import Path
-from empirical.support import lock
+from lngeom.empirical.support import lock
 hold = lock(Path(sys.argv[1]))
 print("held", flush=True)
 signal.pause()

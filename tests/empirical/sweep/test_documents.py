@@ -13,11 +13,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
-from empirical.models import NormSite
-from empirical.observe import Observer, compute, merge
-from empirical.runs import Origin
-from empirical.sweep import Drawing, draw_tokens
-from empirical.text import open_corpus
+from lngeom.empirical.models import NormSite
+from lngeom.empirical.observe import Observer, compute, merge
+from lngeom.empirical.runs import Origin
+from lngeom.empirical.sweep import Drawing, draw_tokens
+from lngeom.empirical.text import open_corpus
 
 D = 16
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)

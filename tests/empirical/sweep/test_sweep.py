@@ -13,13 +13,14 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from empirical import judge, observe
-from empirical.runs import RunDirectory
-from empirical.support import read_records, read_sealed, write_sealed
-from empirical.sweep import _measure
-from empirical.sweep._tokens import null_positions
-from empirical.text import TokenPolicy
 from lngeom.cli import main
+from lngeom.empirical import judge, observe
+from lngeom.empirical.runs import RunDirectory
+from lngeom.empirical.support import read_records
+from lngeom.empirical.sweep import measurement
+from lngeom.empirical.sweep.tokens import null_positions
+from lngeom.empirical.text import TokenPolicy
+from lngeom.files import read_sealed, write_sealed
 from tests.support import assert_close
 
 from ..conftest import POSITIONS, VOCABULARY, Refused, Words
@@ -107,7 +108,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 ) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert main(words("whole")) == 0
-    real, calls = _measure.states_of, []
+    real, calls = measurement.states_of, []
 
     def interrupted(*given: Any) -> Any:
         calls.append(1)
@@ -115,7 +116,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr(_measure, "states_of", interrupted)
+    monkeypatch.setattr(measurement, "states_of", interrupted)
     assert main(words("parts")) == 130
     assert RunDirectory(parts).finished_shards() == [0, 1]
     capsys.readouterr()
@@ -130,7 +131,7 @@ def test_out_of_memory_halves_the_batch(
     words: Words, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    real, sizes = _measure.states_of, []
+    real, sizes = measurement.states_of, []
 
     def tight(subject: Any, batches: Any, *rest: Any) -> Any:
         given = list(batches)
@@ -139,12 +140,12 @@ def test_out_of_memory_halves_the_batch(
             raise torch.cuda.OutOfMemoryError
         return real(subject, given, *rest)
 
-    monkeypatch.setattr(_measure, "states_of", tight)
+    monkeypatch.setattr(measurement, "states_of", tight)
     assert main(words(batch_size=4)) == 0
     assert sizes == [4, 2, 2, 2, 2]
     assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
     assert all_tokens(tmp_path / "run") == {512}
-    monkeypatch.setattr(_measure, "states_of", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
+    monkeypatch.setattr(measurement, "states_of", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
     assert "one sequence of 32 tokens does not fit on the GPU" in refused(*words("other"))
 
 

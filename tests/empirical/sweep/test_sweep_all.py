@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from empirical import observe
-from empirical.models import KNOWN_MODELS, PUBLISHED
-from empirical.pages import Measured, beside_published
-from empirical.runs import RunDirectory
-from empirical.support import read_table
-from empirical.sweep import _measure
 from lngeom.cli import main
+from lngeom.empirical import observe
+from lngeom.empirical.models import KNOWN_MODELS, PUBLISHED
+from lngeom.empirical.pages import Measured, beside_published
+from lngeom.empirical.runs import RunDirectory
+from lngeom.empirical.support import read_table
+from lngeom.empirical.sweep import measurement
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
 from ..conftest import BLOCKS, Refused
@@ -43,7 +43,7 @@ def measured_all(base: Path, tiny_known: None) -> Path:
 
 @pytest.mark.usefixtures("tiny_known")
 def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = _measure.states_of
+    real = measurement.states_of
 
     def failing(subject: Any, *rest: Any) -> Any:
         if subject.model.config.model_type == "gptj":
@@ -51,13 +51,13 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
         return real(subject, *rest)
 
     statistics_error = OSError(28, "No space left on device", "state.safetensors")
-    monkeypatch.setattr(_measure, "states_of", failing)
+    monkeypatch.setattr(measurement, "states_of", failing)
     assert main(["sweep", "all", *OPTIONS, str(base)]) == 1
     printed = capsys.readouterr().out
     assert "gpt-j-6b: state.safetensors: No space left on device" in printed
     assert "6 of 7 models measured" in printed
 
-    monkeypatch.setattr(_measure, "states_of", real)
+    monkeypatch.setattr(measurement, "states_of", real)
     assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
     printed = capsys.readouterr().out
     assert printed.count("this run is done") == 6

@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from mwparserfromhell import parser
 from mwparserfromhell.parser import tokenizer
 
-from empirical.text import Corpus, articles, flat_pieces, open_corpus, packed, plain_text
+from lngeom.empirical.text import Corpus, articles, flat_pieces, open_corpus, packed, plain_text
 
 from ..conftest import message
 

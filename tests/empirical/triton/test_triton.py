@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.check._target import resolve
-from empirical.proving import Proof, _backward, _verdict, prove_target
-from empirical.proving._survey import Survey
-from empirical.tracing.triton import stand_in
-from empirical.tracing.triton._whole import PROGRAM, Space, Whole, least, quotient, symbol, whole
+from lngeom.check._calls.target import resolve
+from lngeom.check._proving import backward, verdict
+from lngeom.check._proving.proof import Proof
+from lngeom.check._proving.survey import Survey
+from lngeom.check._proving.verdict import prove_target
+from lngeom.check._tracing.triton import stand_in
+from lngeom.check._tracing.triton.whole import PROGRAM, Space, Whole, least, quotient, symbol, whole
 from lngeom.checker import recheck
 from lngeom.cli import main
 
@@ -92,9 +94,9 @@ def faults() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("name", "old", "new"), list(faults()))
 def test_no_fault_is_proved(name: str, old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_verdict, "differs", lambda *_: None)  # on terms alone: nothing that is executed could tell
-    monkeypatch.setattr(_verdict, "counterexample", lambda *_: None)
-    monkeypatch.setattr(_backward, "_executed", lambda *_: "")
+    monkeypatch.setattr(verdict, "differs", lambda *_: None)  # on terms alone: nothing that is executed could tell
+    monkeypatch.setattr(verdict, "counterexample", lambda *_: None)
+    monkeypatch.setattr(backward, "_executed", lambda *_: "")
     monkeypatch.setattr(Survey, "world", lambda _: {})  # what a verdict is about decides none
     proof = proof_of(loaded(tmp_path, name, (old, new)), name)
     if name in FIRST and proof.derivatives:
@@ -276,7 +278,7 @@ _ONES = [
 def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
     name: str, changes: Any, right: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_backward, "_executed", lambda *_: "")  # on terms alone
+    monkeypatch.setattr(backward, "_executed", lambda *_: "")  # on terms alone
     proof = proof_of(loaded(tmp_path, name, *changes), name)
     usual = [each.status == "proved" and not each.text.startswith("where") for each in proof.derivatives]
     assert (usual != [] and all(usual)) == right, str(proof)  # what follows "not" is rare, as one program

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lngeom.kernel import (
+from lngeom.prover import (
     Formula,
     S,
     Term,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lngeom.kernel import ProofError, S, Term, d, inv, ones, scalar, sqrt, term, vector
+from lngeom.prover import ProofError, S, Term, d, inv, ones, scalar, sqrt, term, vector
 
 X, Y, A = vector("x"), vector("y"), scalar("a")
 

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import lngeom as lg
-from lngeom import kernel as sy
+from lngeom import prover as sy
 
 X, V, G, EPS = sy.vector("x"), sy.vector("v"), sy.vector("g"), sy.scalar("eps")
 

@@ -10,7 +10,8 @@ from hypothesis import Phase, given, settings
 
 import lngeom as lg
 from lngeom import carriers
-from lngeom.kernel import ProofError, dim, norm, root, square_norm
+from lngeom.proofs import find
+from lngeom.prover import ProofError, dim, norm, root, square_norm
 from lngeom.theorems import (
     BodyError,
     CheckError,
@@ -28,7 +29,6 @@ from lngeom.theorems import (
 )
 from lngeom.theorems._models import examples, satisfied, searching
 from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
-from proofs import find
 
 
 @theorem("This project", "example", "a square times a positive number is positive")
@@ -276,7 +276,7 @@ def _batch_mean(x: Any, unit: Any, axis: int = -1) -> Any:
     return mean if getattr(x, "ndim", 1) < 2 else mean * 0 + mean.mean()
 
 
-GENUINE_SPREAD, GENUINE_MEAN = lg.projection.spread, carriers._carrier.mean_in_range
+GENUINE_SPREAD, GENUINE_MEAN = lg.projection.spread, carriers.carrier.mean_in_range
 
 
 @pytest.mark.usefixtures("unshrunk")

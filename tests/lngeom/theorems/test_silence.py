@@ -13,7 +13,7 @@ import pytest
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Rounded
-from lngeom.kernel import ProofError, dim, dot, norm, ones, square_norm
+from lngeom.prover import ProofError, dim, dot, norm, ones, square_norm
 from lngeom.theorems import BodyError, Scalar, Theorem, Vector, assume, nonzero, theorem, wrong
 from lngeom.theorems._run import Exact, Floats
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lngeom as lg
-from lngeom.kernel import (
+from lngeom.prover import (
     ProofError,
     assume as given,
     at_least,
@@ -233,9 +233,9 @@ def test_the_search_finds(name: str) -> None:
 
 _SEARCHED = """
 import hashlib, lngeom as lg
-from proofs import find
-from lngeom.kernel import *
-from lngeom.kernel import Effort
+from lngeom.proofs import find
+from lngeom.prover import *
+from lngeom.prover import Effort
 x, g, eps = vector("x"), vector("g"), scalar("eps")
 goal = at_least(dim(x) * square_norm(g), square_norm(g * lg.rms_norm(x, eps=eps)))
 print(hashlib.sha256("".join(proof_text(search(goal, assume(greater(eps))))).encode()).hexdigest(), Effort.terms)

@@ -1,0 +1,345 @@
+"""Who writes the residual stream and who reads it, decided by probing every call that a forward pass made.
+
+The mean of a stream may be removed where it is written if each call between writers and norms commutes with Π, and
+each other call that reads the stream ignores the mean. Both are probed: the recorded call is made again, in float64 on
+random vectors, before and after Π. Nothing is taken from the names of functions or modules.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from .tracer import Call, Trace
+
+Place = tuple[int, int]
+"""A slot and the axis of its features."""
+
+Change = Callable[[Tensor, int], Tensor]
+"""A change of a tensor along the axis of its features."""
+
+_OPERANDS = 6
+_NORMS = {"layernorm": "a LayerNorm", "rmsnorm": "an RMSNorm"}
+
+
+class Refused(Exception):
+    """Why a norm cannot be folded."""
+
+
+@dataclass
+class Streams:
+    """The places that hold a stream to be centred.
+
+    ``places`` are slots with the axis of their features, ``writers`` the parameters among them, ``entries`` the slots
+    to be centred explicitly, each with the module and argument that hand it on. ``norms`` read the stream; those in
+    ``kept`` cannot be folded, for the reason given.
+    """
+
+    places: dict[int, int] = field(default_factory=dict)
+    writers: dict[int, int] = field(default_factory=dict)
+    entries: dict[int, tuple[str, int | str]] = field(default_factory=dict)
+    norms: list[Call] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
+
+
+def _center(t: Tensor, axis: int) -> Tensor:
+    return t - t.mean(axis, keepdim=True)
+
+
+def mirror(t: Tensor, axis: int) -> Tensor:
+    """A random reflection of the features: what commutes with it commutes almost surely with every orthogonal map."""
+    normal = torch.randn(t.shape[axis], generator=torch.Generator().manual_seed(2), dtype=t.dtype)
+    rows = t.movedim(axis, -1)
+    return (rows - 2 / normal.dot(normal) * (rows @ normal)[..., None] * normal).movedim(-1, axis)
+
+
+def _first(result: Tensor | tuple[Tensor, ...], call: Call, slot: int) -> Tensor:
+    return result if isinstance(result, Tensor) else result[call.outputs.index(slot)]
+
+
+def _agree(a: Tensor, b: Tensor) -> bool:
+    # Half the digits: the rounding of a probe is far below, and what does not commute differs by order one.
+    return a.shape == b.shape and bool((a - b).abs().max() <= math.sqrt(torch.finfo(a.dtype).eps) * b.abs().max())
+
+
+class Prober:
+    """Makes the calls of a trace again on random values."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._random = torch.Generator().manual_seed(0)
+
+    def floats(self, call: Call) -> dict[int, Tensor]:
+        """Values for the tensors that a call reads: its parameters, and random numbers, in float64."""
+        values: dict[int, Tensor] = {}
+        for slot in call.inputs:
+            tensor = self.trace.tensors[slot]
+            if not tensor.is_floating_point():
+                continue
+            if slot in self.trace.parameters:
+                values[slot] = tensor.detach().double()
+            else:
+                values[slot] = torch.randn(tensor.shape, generator=self._random, dtype=torch.float64)
+        return values
+
+    def sources(self, call: Call, slot: int, axis: int, change: Change = _center) -> tuple[Place, ...] | None:
+        """The inputs of a call which, centred (or changed), centre its output along an axis; None if there are none."""
+        values, size = self.floats(call), self.trace.tensors[slot].shape[axis]
+        base = _first(self.trace.replay(call, values), call, slot)
+        choices = [
+            [None, *((number, a) for a, n in enumerate(value.shape) if n == size)] for number, value in values.items()
+        ]
+        open_ = [options for options in choices if len(options) > 1]
+        if len(open_) <= _OPERANDS:
+            subsets = [tuple(filter(None, chosen)) for chosen in itertools.product(*open_)]
+        else:  # a concatenation of many: all of them
+            subsets = list(itertools.product(*(options[1:] for options in open_[:_OPERANDS])))
+            subsets = [s + tuple((options[1][0], s[0][1]) for options in open_[_OPERANDS:]) for s in subsets]
+        for chosen in sorted(subsets, key=len)[0 if subsets[0] else 1 :]:
+            changed = {number: change(values[number], a) for number, a in chosen}
+            if _agree(_first(self.trace.replay(call, values | changed), call, slot), change(base, axis)):
+                return chosen
+        return None
+
+    def stops(
+        self, places: dict[int, int], change: Change, centred: Mapping[int, int] | None = None
+    ) -> Iterator[tuple[Call, dict[int, int]]]:
+        """Follow a change of slots through the pass: the calls that do not hand it on as it is, and what they read.
+
+        `places` grows by the slots that it reaches. Other slots, those in `centred`, have mean zero as it is.
+        """
+        for call in self.trace.calls:
+            touched = {slot: places[slot] for slot in call.inputs if slot in places}
+            if not touched:
+                continue
+            passed = None if call.norm else self._passes(call, touched, change, centred or {})
+            if passed is None:
+                yield call, touched
+            else:
+                places |= passed
+
+    def _passes(
+        self, call: Call, places: dict[int, int], change: Change, centred: Mapping[int, int]
+    ) -> dict[int, int] | None:
+        """Where a change of the inputs appears among the outputs: nowhere, along an axis, or (None) otherwise."""
+        values = self.floats(call)
+        values |= {s: _center(v, centred[s]) for s, v in values.items() if s in centred and s not in places}
+        changed = {s: change(values[s], places[s]) for s in values if s in places}
+        size = {values[s].shape[places[s]] for s in changed}.pop()
+        before, after = self.trace.replay(call, values), self.trace.replay(call, values | changed)
+        axis_of: dict[int, int] = {}
+        for slot in call.outputs:
+            a, b = _first(before, call, slot), _first(after, call, slot)
+            if not a.is_floating_point() or _agree(a, b):
+                continue
+            axes = [i for i, n in enumerate(a.shape) if n == size and _agree(b, change(a, i))]
+            if not axes:
+                return None
+            axis_of[slot] = axes[-1]
+        return axis_of
+
+
+def _where(call: Call) -> str:
+    return f"{call.name} in {call.module or 'the model'}"
+
+
+class _Search:
+    def __init__(self, prober: Prober, change: Change) -> None:
+        self.prober, self.trace, self.change = prober, prober.trace, change
+        self.known: dict[Place, tuple[Place, ...] | None] = {}
+        self.entries: dict[int, tuple[str, int | str]] = {}
+
+    def _centered(self, call: Call) -> bool:
+        """Whether the output of a norm is centred as it is, whatever its input."""
+        module = call.function
+        gain, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+        flat = gain is None or bool((gain == gain[0]).all())
+        return (
+            self.change is _center
+            and call.norm is not None
+            and call.norm.kind == "layernorm"
+            and flat
+            and (bias is None or bool(bias.double().mean().abs() <= torch.finfo(bias.dtype).eps * bias.abs().max()))
+        )
+
+    def demand(self, place: Place) -> dict[int, int]:
+        """Every slot that has to be centred for one to be."""
+        wanted: dict[int, int] = {}
+        queue = [place]
+        while queue:
+            slot, axis = queue.pop()
+            axis %= self.trace.tensors[slot].ndim
+            if slot in wanted:
+                continue
+            wanted[slot] = axis
+            call = self.trace.maker.get(slot)
+            if slot in self.entries or slot in self.trace.parameters:
+                continue
+            if call is None:
+                raise _Entry(slot, f"an input of the model is written to the stream, slot {slot}")
+            if call.norm is not None:
+                if self._centered(call):
+                    continue
+                because = ", and its gain is not constant or its bias has a mean" * (self.change is _center)
+                raise _Entry(slot, f"Post-LN: {call.norm.path} writes to the stream itself{because}")
+            if (slot, axis) not in self.known:
+                self.known[slot, axis] = self.prober.sources(call, slot, axis, self.change)
+            sources = self.known[slot, axis]
+            if sources is None:
+                if "dropout" in call.name:
+                    raise Refused(f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()")
+                raise _Entry(slot, f"unknown writer: {_where(call)} is not a linear map, and writes inside the network")
+            queue += sources
+        return wanted
+
+    def reach(self, norm: Call) -> dict[int, int]:
+        """Every slot to be centred for the input of a norm, where the stream begins nonlinearly that entry alone."""
+        for _ in range(3):  # a stream has one entry, or two where two inputs meet
+            try:
+                return self.demand((norm.inputs[0], -1))
+            except _Entry as entry:
+                self.enter(entry.slot, str(entry), norm)
+        raise Refused("its input has too many entries that are not linear maps")
+
+    def enter(self, slot: int, reason: str, norm: Call) -> None:
+        """Find the module boundary behind a nonlinear entry, where the stream can be centred once."""
+        if any(call.norm is not None for call in self._ancestors(slot)):
+            raise Refused(reason)
+        below = {slot}
+        for call in self.trace.calls:  # in the order of the pass
+            if below & set(call.inputs) and call.norm is None:
+                below |= set(call.outputs)
+        wide = self.trace.tensors[norm.inputs[0]].shape[-1]
+        for path, key, number in self.trace.boundaries:
+            if (
+                number in below and number not in self.entries and self.trace.tensors[number].shape[-1] == wide
+            ) and path != (norm.norm.path if norm.norm else None):
+                self.entries[number] = (path, key)
+                return
+        raise Refused(reason)
+
+    def _ancestors(self, slot: int) -> Iterator[Call]:
+        queue, seen = [slot], set[int]()
+        while queue:
+            call = self.trace.maker.get(queue.pop())
+            if call is not None and id(call) not in seen:
+                seen.add(id(call))
+                queue += call.inputs
+                if slot not in call.outputs:
+                    yield call
+
+
+class _Entry(Exception):
+    def __init__(self, slot: int, reason: str) -> None:
+        super().__init__(reason)
+        self.slot = slot
+
+
+def find_streams(trace: Trace, kind: str = "layernorm", change: Change = _center, width: int | None = None) -> Streams:
+    """The streams that the norms of one kind (and width) read, and what has to be centred for their inputs to be.
+
+    With another `change`, what has to be changed so.
+    """
+    search, streams = _Search(Prober(trace), change), Streams()
+    for call in trace.calls:
+        if call.norm is not None and call.norm.kind == kind and width in (None, call.norm.d):
+            try:
+                streams.places |= search.reach(call)
+                streams.norms.append(call)
+            except Refused as refusal:
+                streams.kept[call.norm.path] = str(refusal)
+    streams.entries = {s: e for s, e in search.entries.items() if s in streams.places}
+    streams.writers = {s: a for s, a in streams.places.items() if s in trace.parameters}
+    return streams
+
+
+def check_readers(trace: Trace, streams: Streams, kind: str = "layernorm", change: Change = _center) -> None:
+    """Follow the changed stream through the pass; raises :class:`Refused` if more than norms of the kind read it."""
+    part = "mean" if change is _center else "coordinates"
+    places = {**streams.writers, **dict.fromkeys(streams.entries, -1)}
+    # What is to be centred and was not changed came centred from a norm: Post-LN with a constant gain.
+    for call, touched in Prober(trace).stops(places, change, streams.places if change is _center else None):
+        last = all(a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items())
+        if call.norm is not None and not (call.norm.kind == kind and last):
+            raise Refused(f"{call.norm.path} is {_NORMS[call.norm.kind]} and sees the {part} of the stream")
+        if call.norm is None and not all(slot in streams.entries for slot in call.outputs):
+            raise Refused(f"a reader without a norm: {_where(call)} sees the {part} of the stream")
+    if leaving := [slot for slot in trace.results if slot in places]:
+        raise Refused(f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model")
+
+
+def free_streams(trace: Trace, kind: str, width: int) -> Streams:
+    """The streams of norms of one kind and width that every orthogonal map may act on; raises :class:`Refused`."""
+    streams = find_streams(trace, kind, mirror, width)
+    if streams.kept or streams.entries:
+        raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
+    check_readers(trace, streams, kind, mirror)
+    return streams
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A linear map that reads a norm: its weight with the axis of the norm's features, and its bias."""
+
+    weight: int
+    axis: int
+    bias: int | None
+
+
+def scaled(t: Tensor, axis: int) -> Tensor:
+    """Random factors for the features, as a gain."""
+    scale = 1 + torch.rand(t.shape[axis], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return t * scale.reshape([-1 if i == axis % t.ndim else 1 for i in range(t.ndim)])
+
+
+def find_readers(trace: Trace, norm: Call, change: Change = scaled) -> list[Reader]:
+    """The linear maps that read a norm, so that a symmetric change of its output may be made to them instead.
+
+    Raises :class:`Refused` if anything else reads it.
+    """
+    prober = Prober(trace)
+    size = trace.tensors[norm.outputs[0]].shape[-1]
+
+    places = {norm.outputs[0]: trace.tensors[norm.outputs[0]].ndim - 1}
+    readers: list[Reader] = []
+    for call, touched in prober.stops(places, change):
+        reader = None if call.norm else _reader(prober, call, touched, change, size)
+        if reader is None:
+            raise Refused(f"{_where(call)} reads it, which is not a linear map")
+        readers.append(reader)
+    if not readers or any(slot in places for slot in trace.results):
+        raise Refused("its output is an output of the model")
+    return readers
+
+
+def _reader(prober: Prober, call: Call, touched: dict[int, int], change: Change, size: int) -> Reader | None:
+    values = prober.floats(call)
+    target = prober.trace.replay(call, values | {s: change(values[s], a) for s, a in touched.items()})
+    if len(call.outputs) != 1:
+        return None
+    for slot, value in values.items():
+        source = _parameter(prober, slot)
+        if slot in touched or source is None:
+            continue
+        for axis, n in enumerate(value.shape):
+            got = prober.trace.replay(call, values | {slot: change(value, axis)}) if n == size else None
+            if got is not None and _agree(_first(got, call, call.outputs[0]), _first(target, call, call.outputs[0])):
+                weight, turned = source
+                others = [s for s in values if s in prober.trace.parameters and s != slot]
+                return Reader(weight, axis ^ turned, others[0] if others else None)
+    return None
+
+
+def _parameter(prober: Prober, slot: int) -> tuple[int, int] | None:
+    """The parameter that a slot is, or is the transpose of (1)."""
+    trace = prober.trace
+    if slot in trace.parameters:
+        return slot, 0
+    maker = trace.maker.get(slot)
+    if maker is None or len(maker.inputs) != 1 or maker.inputs[0] not in trace.parameters:
+        return None
+    stored, turned = trace.tensors[maker.inputs[0]], trace.tensors[slot]
+    return (maker.inputs[0], 1) if stored.ndim == 2 and torch.equal(stored.mT, turned) else None

@@ -1,0 +1,101 @@
+"""A prediction: what a theorem says of a running model, what was measured, and whether the two agree."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+
+from ..observe import TABLE
+
+MODEL = "model"
+"""Stands for a site where the whole model is meant."""
+
+ISOTROPY = next(column.theorem for column in TABLE if column.name == "d_cos2")
+"""The theorem behind the null law of isotropy; all others are about single vectors or about the model."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One theorem at one place of a model.
+
+    Attributes:
+        site: Path of the norm layer; ``model`` for a prediction about the whole model.
+        prediction: What is predicted, in a few words.
+        theorem: Id of the theorem, as ``lngeom prove`` lists it.
+        measured: The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean
+            over the run.
+        bound: The largest value allowed; for a mean, its expected value. None where no bound is known.
+        vectors: Vectors that were judged.
+        verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
+            ``isotropic`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
+        low, high: 95 % interval of a mean.
+        rank: Number of random directions with a smaller mean than the uniform direction.
+        reason: Why nothing is decided.
+    """
+
+    site: str
+    prediction: str
+    theorem: str
+    measured: float | None
+    bound: float | None
+    vectors: int
+    verdict: Verdict
+    low: float | None = None
+    high: float | None = None
+    rank: int | None = None
+    reason: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(Prediction))
+
+
+def judged(
+    site: str, prediction: str, theorem: str, measured: np.ndarray, bound: np.ndarray, decidable: np.ndarray
+) -> Prediction:
+    """The verdict over vectors: each must not exceed its own bound, and those without a bound decide nothing."""
+    usable = decidable & np.isfinite(bound)
+    if not usable.any():
+        return undecided(site, prediction, theorem, "no vector has an error bound below its own length")
+    values, limits = measured[usable], bound[usable]
+    worst = int(np.argmax(values / limits))  # a NaN counts as the largest, and exceeds its bound
+    verdict: Verdict = "holds" if bool(np.all(values <= limits)) else "violated"
+    return Prediction(site, prediction, theorem, float(values[worst]), float(limits[worst]), len(values), verdict)
+
+
+def undecided(site: str, prediction: str, theorem: str, reason: str) -> Prediction:
+    """A prediction about which nothing can be said, and why."""
+    return Prediction(site, prediction, theorem, None, None, 0, "undecided", reason=reason)
+
+
+def count_verdicts(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
+    """The number of predictions with each verdict."""
+    counts = Counter(each.verdict for each in predictions)
+    return {verdict: counts[verdict] for verdict in PREDICTION_VERDICTS}
+
+
+def summary_line(predictions: Sequence[Prediction]) -> str:
+    """The verdicts in one line: about single vectors, the null law of isotropy, and the whole model.
+
+    >>> from lngeom.empirical.judge import ISOTROPY, Prediction, summary_line
+    >>> exact = Prediction("ln_f", "Σyᵢ = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
+    >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
+    >>> summary_line([exact, exact, mean])
+    'predictions: identities of the norms: 2 hold; energies: 1 not isotropic'
+    """
+    parts: dict[str, list[Prediction]] = {"identities of the norms": [], "energies": [], "the network": []}
+    for each in predictions:
+        network = each.site == MODEL
+        kind = "the network" if network else "energies" if each.theorem == ISOTROPY else "identities of the norms"
+        parts[kind].append(each)
+    words = [
+        f"{kind}: "
+        + ", ".join(
+            f"{n} {verdict.rstrip('s') if n > 1 else verdict}" for verdict, n in count_verdicts(part).items() if n
+        )
+        for kind, part in parts.items()
+        if part
+    ]
+    return "predictions: " + "; ".join(words)

@@ -1,0 +1,367 @@
+"""Loading base models and tokenizers of transformers, safely and quietly."""
+
+import functools
+import importlib.util
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from unittest import mock
+
+# Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
+os.environ["USE_HUB_KERNELS"] = "0"
+
+import numpy as np
+import torch
+import transformers
+from rich.console import Console
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers.distributed.configuration_utils import DistributedConfig
+from transformers.utils import logging as transformers_logging
+
+from lngeom.files import Json
+
+from ..support import ModelError, hub_silence, say
+from .families import Topology, family_of, sites_of, topology_of
+from .sites import NormSite
+from .source import ModelSource
+from .text import text_config
+from .weights import refuse_declared, refuse_integers, unused_line, unused_weights
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A base model ready to be measured, from :func:`load_model`.
+
+    Attributes:
+        model: The base model, in evaluation mode.
+        sites, topology: Its norm layers, in the order in which they run, and how they sit in the residual stream;
+            empty and None for an architecture that is not in the table ``FAMILIES``, until they are discovered.
+        revision: Commit on the hub, or hash of the local files.
+        random_weights: Whether the weights were drawn at random from the configuration.
+        unused: Weights of the checkpoint that the base model does not need, such as those of a head.
+    """
+
+    source: ModelSource
+    model: nn.Module
+    sites: tuple[NormSite, ...]
+    topology: Topology | None
+    revision: str
+    random_weights: bool = False
+    unused: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> PretrainedConfig:
+        """The configuration of transformers."""
+        return cast(PreTrainedModel, self.model).config
+
+    @property
+    def device(self) -> torch.device:
+        """The device that token ids belong on."""
+        return next(self.model.parameters()).device
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weights."""
+        return str(next(self.model.parameters()).dtype).removeprefix("torch.")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence the progress bars and remarks of transformers while a model is loaded."""
+    verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        # The GGUF reader's progress bar cannot be switched off.
+        with redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+@functools.lru_cache(maxsize=1)
+def _metadata(read: Callable[[str], dict[str, Json]], path: str, modified: int) -> dict[str, Json]:
+    return read(path)
+
+
+@contextmanager
+def _gguf_once(source: ModelSource) -> Iterator[None]:
+    """The metadata of a GGUF file are parsed once, and the names of its tensors made once.
+
+    transformers parses the vocabulary anew for the configuration, for the tokenizer and for the model, makes all names
+    anew for each module, and the parser takes a million slices, which of a memory map cost three times those of an
+    array. SmolLM2 takes 5 to 6 CPU seconds to load, and 24 without all this.
+    """
+    if source.gguf_file is None or importlib.util.find_spec("gguf") is None:
+        yield
+        return
+    import gguf
+    from transformers import modeling_gguf_pytorch_utils as legacy
+
+    read = legacy.load_gguf_checkpoint
+
+    class Reader(gguf.GGUFReader):
+        """Of the same bytes as a plain array."""
+
+        @property
+        def data(self) -> np.ndarray:
+            return self._data
+
+        @data.setter
+        def data(self, mapped: np.memmap) -> None:
+            self._data = mapped.view(np.ndarray)
+
+    def load(path: str, return_tensors: bool = False, **options) -> dict[str, Json]:
+        if return_tensors:
+            return read(path, return_tensors=True, **options)
+        metadata = _metadata(read, path, os.stat(path).st_mtime_ns)
+        return {part: dict(values) for part, values in metadata.items()}  # whoever asks changes it
+
+    with (
+        mock.patch.object(legacy, "load_gguf_checkpoint", load),
+        mock.patch.object(gguf, "get_tensor_name_map", functools.cache(gguf.get_tensor_name_map)),
+        mock.patch.object(gguf, "GGUFReader", Reader),
+    ):
+        yield
+
+
+def _arguments(source: ModelSource) -> Json:
+    """Arguments of ``from_pretrained``: the local cache alone where the hub does not answer."""
+    return source.arguments() | ({"local_files_only": True} if not source.is_local and hub_silence() else {})
+
+
+def _explained(source: ModelSource, error: Exception) -> ModelError:
+    """One line from whatever transformers raised."""
+    text = " ".join(str(error).split())
+    lower, hub = text.lower(), not source.is_local
+    local = "check the network, or give a local directory"
+    if not hub and Path(source.location, "adapter_config.json").is_file():
+        reason, advice = "it is an adapter", "merge it into its base model with peft's merge_and_unload, and save that"
+    elif hub and re.search(r"gated repo|\b40[13] (client error|unauthorized|forbidden)", lower):
+        reason, advice = "access is restricted", "accept its licence on huggingface.co and set HF_TOKEN"
+    elif "safetensors" in lower and "no file named" in lower:
+        reason, advice = "it has no safetensors weights", "pickled weights run code; load them with --allow-pickle"
+    elif hub and os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
+        reason, advice = "it is not in the local cache", "HF_HUB_OFFLINE is set; unset it, or give a local directory"
+    elif isinstance(error, MemoryError) or "can't allocate memory" in lower:
+        reason, advice = "out of memory", "free some, use --dtype bfloat16, or choose a smaller model"
+    elif hub and (silence := hub_silence()):
+        reason, advice = f"huggingface.co does not answer ({silence})", local
+    elif hub and isinstance(error, OSError):
+        reason, advice = "it was not found on the hub", local.replace("check the", "check its name and the")
+    else:
+        reason, advice = f"{type(error).__name__}: {text[:160]}", "check the files, or download them again"
+    return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
+
+
+@contextmanager
+def _loading(source: ModelSource) -> Iterator[None]:
+    """Quietly, and with one line for whatever goes wrong."""
+    try:
+        if source.is_local:
+            source.files()
+            if Path(source.location, "adapter_config.json").is_file():
+                raise ValueError("an adapter")
+        with _quiet(), _gguf_once(source):
+            yield
+    except (ModelError, torch.cuda.OutOfMemoryError):
+        raise
+    except Exception as error:
+        # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
+        raise _explained(source, error) from None
+
+
+def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options) -> tuple[Any, Json]:
+    """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
+    if source.gguf_file is None:
+        options["use_safetensors"] = None if allow_pickle else True
+    # One thread reads the weights: out of memory, a second may die while starting, and be waited for forever.
+    with mock.patch.dict(os.environ, {"HF_DEACTIVATE_ASYNC_LOAD": "1"}):
+        model, report = kind.from_pretrained(
+            source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
+            **_arguments(source), **options,
+        )  # fmt: skip
+    refuse_integers(source, model, report)
+    return model, report
+
+
+def load_config(source: ModelSource, *, random_weights: bool = False) -> PretrainedConfig:
+    """The configuration of a model, its architecture checked before any weight is read.
+
+    For `random_weights` the shape is all that is needed, and that of a model known by name is known without the hub.
+    """
+    if random_weights and source.known is not None:
+        return source.known.config()
+    with _loading(source):
+        config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+        refuse_declared(source, config, of_files=not random_weights)
+        family_of(config)
+    return config
+
+
+def resolve_device(name: str) -> torch.device:
+    """The torch device of a name; ``auto`` is the first GPU, or else the CPU."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()  # fails on "meta", which holds no numbers
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ModelError(f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda") from None
+    return device
+
+
+def resolve_dtype(name: str, config: PretrainedConfig, device: torch.device) -> torch.dtype:
+    """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere that of the checkpoint."""
+    if name == "auto":
+        stored = getattr(config, "dtype", None)
+        return stored if device.type != "cpu" and isinstance(stored, torch.dtype) else torch.float32
+    if name not in DTYPES:
+        raise ModelError(f"--dtype {name}: unknown; use auto, {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+class _Teams(DistributedConfig):
+    """Copies of a model side by side: transformers would wrap them for the exchange of gradients, which have none."""
+
+    @property
+    def dp_size(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """How :func:`load_model` makes a model.
+
+    Attributes:
+        dtype, device: See :func:`resolve_dtype` and :func:`resolve_device`.
+        allow_pickle: Read pickled weights, which can run code, where they alone are stored.
+        random_weights, seed: Build the architecture from the configuration alone, PyTorch's global generator seeded.
+        device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
+        team: How many copies of the model the processes of ``torch.distributed`` hold, and how many of them share one
+            by the tensor-parallel plan of its family.
+        config: The configuration, if it is loaded already.
+    """
+
+    dtype: str = "auto"
+    device: str = "auto"
+    allow_pickle: bool = False
+    random_weights: bool = False
+    seed: int = 0
+    device_map: str | None = None
+    team: tuple[int, int] = (1, 1)
+    config: PretrainedConfig | None = None
+
+
+def load_model(source: ModelSource, **options) -> LoadedModel:
+    """Load a base model without its head, eager and in evaluation mode, by the options of :class:`LoadOptions`.
+
+    Weights are read from safetensors or the GGUF file.
+
+    >>> import tempfile
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> from lngeom.empirical.models import find_model, load_model
+    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     GPT2LMHeadModel(config).save_pretrained(folder)
+    ...     loaded = load_model(find_model(folder), device="cpu", dtype="bfloat16")
+    >>> type(loaded.model).__name__, loaded.dtype, len(loaded.sites)
+    ('GPT2Model', 'bfloat16', 3)
+    """
+    plan = LoadOptions(**options)
+    random = plan.random_weights
+    config = load_config(source, random_weights=random) if plan.config is None else plan.config
+    place = resolve_device(plan.device)
+    dtype = resolve_dtype(plan.dtype, config, place)
+    try:
+        with _loading(source):
+            model, report = _drawn(config, plan.seed, place, dtype) if random else _read(source, plan, place, dtype)
+    except torch.cuda.OutOfMemoryError:
+        msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
+        raise ModelError(msg) from None
+    unused = unused_weights(source, model, report)
+    model.eval()
+    topology = topology_of(model.config)
+    sites = () if topology is None else sites_of(model)
+    revision = source.resolved_revision(model.config, random_weights=random)
+    return LoadedModel(source, model, sites, topology, revision, random, unused)
+
+
+def _drawn(
+    config: PretrainedConfig, seed: int, place: torch.device, dtype: torch.dtype
+) -> tuple[PreTrainedModel, Json]:
+    """A base model with random weights, and that nothing is missing."""
+    torch.manual_seed(seed)
+    with torch.device(place):
+        model = AutoModel.from_config(config, dtype=dtype)
+    return model, dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
+
+
+def _read(
+    source: ModelSource, plan: LoadOptions, place: torch.device, dtype: torch.dtype
+) -> tuple[PreTrainedModel, Json]:
+    """A base model with the weights of its checkpoint, on its device, and what was reported of these."""
+    copies, parts = plan.team
+    options: Json = {} if plan.device_map is None else {"device_map": plan.device_map}
+    if parts > 1:
+        options["distributed_config"] = _Teams(dp_replicate_size=copies, tp_size=parts, tp_plan="auto")
+    model, report = _pretrained(source, AutoModel, allow_pickle=plan.allow_pickle, dtype=dtype, **options)
+    return (model.to(place) if plan.device_map is None and parts == 1 else model), report
+
+
+def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:
+    """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
+
+    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it does not need are
+    reported, and are its attribute ``unused_weights``. Raises ModelError.
+    """
+    with _loading(source):
+        config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+        refuse_declared(source, config)
+        named = (config.architectures or ["AutoModelForCausalLM"])[0]
+        chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
+        network, report = _pretrained(source, chosen, allow_pickle=allow_pickle, dtype="auto")
+    network.unused_weights = unused_weights(source, network, report)
+    if network.unused_weights:
+        say(Console(stderr=True), unused_line(network.unused_weights))
+    network.config.use_cache = False
+    return network.eval()
+
+
+def load_tokenizer(source: ModelSource) -> Any:
+    """The tokenizer that belongs to a model."""
+    tokenizer: Any = None
+    try:
+        with _quiet(), _gguf_once(source):
+            tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))
+        # Of a model saved without it transformers makes one that knows special tokens alone, and perhaps the space.
+        ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
+        reason = "" if len(ordinary) > 1 else "it knows special tokens alone"
+    except Exception as error:
+        # As above.
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+    if reason:
+        raise ModelError(
+            f"model {source.spec!r} has no tokenizer that can be loaded ({reason}); "
+            "save one beside it, give the corpus as token ids (.npy or .bin), or give a model that does not read "
+            "text as MODULE:FUNCTION"
+        )
+    return tokenizer
+
+
+def longest_sequence(config: PretrainedConfig | None) -> int | None:
+    """The number of positions of the model, or None if its configuration does not say."""
+    names = ("max_position_embeddings", "max_target_positions")
+    positions = (getattr(text_config(config), name, None) for name in names)
+    return next((number for number in positions if isinstance(number, int) and number > 0), None)

@@ -1,0 +1,114 @@
+"""Norm layers while a model is trained: every n-th step is measured, inside the forward passes that it makes anyway."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from transformers import TrainerCallback
+
+from lngeom.errors import InputError
+
+from ..models import NormSite, sites_of
+from ..support import StepTable
+from .observer import Observer
+from .table import rows
+
+_SCALARS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
+_COLUMNS = ("step", "site", "side", *_SCALARS)
+
+
+class Monitor:
+    """Measure the norm layers of a model at every n-th training step.
+
+    Args:
+        model: Any module, with or without its head.
+        every: Steps between two measurements.
+        sites: The norm layers; by default those that :func:`lngeom.empirical.models.norms` finds.
+        output: A directory; its ``norms.csv`` has a row for each step, layer and side.
+        directions: Number of random directions to compare the uniform one with.
+        batch_dim: As for :class:`lngeom.empirical.observe.Observer`.
+
+    >>> import torch
+    >>> from lngeom.empirical.observe import Monitor
+    >>> model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8))
+    >>> monitor = Monitor(model, every=2)
+    >>> for step in range(3):
+    ...     with monitor(step):
+    ...         loss = model(torch.randn(4, 8)).square().mean()
+    ...         loss.backward()
+    ...     print(step, sorted(monitor.scalars)[:2])
+    0 ['norms/1/input/angle_mean_deg', 'norms/1/input/d_cos2']
+    1 []
+    2 ['norms/1/input/angle_mean_deg', 'norms/1/input/d_cos2']
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        every: int = 50,
+        sites: Sequence[NormSite] | None = None,
+        output: str | Path | None = None,
+        directions: int = 8,
+        batch_dim: int | None = None,
+    ) -> None:
+        if every < 1:
+            raise InputError(f"every {every}: it must be 1 (every step) or more")
+        self.every, self.scalars = every, dict[str, float]()
+        self._sites = sites_of(model) if sites is None else tuple(sites)
+        if not self._sites:
+            msg = (
+                f"{type(model).__name__}: no norm layer was found; give sites, or look at lngeom.empirical.models.norms"
+            )
+            raise InputError(msg)
+        self._model, self._directions, self._batch_dim = model, directions, batch_dim
+        self._table = None if output is None else StepTable(Path(output) / "norms.csv", _COLUMNS)
+        self._begun = False
+
+    @contextmanager
+    def __call__(self, step: int) -> Iterator[None]:
+        """Measure the passes inside, if it is their turn; ``scalars`` then has their numbers."""
+        self.scalars = {}
+        if step % self.every:
+            yield
+            return
+        with Observer(self._model, self._sites, directions=self._directions, batch_dim=self._batch_dim) as observer:
+            yield
+        states = observer.states
+        called = [site for site in self._sites if (site.path, "input") in states]
+        table = [row for row in rows(states, called) if row["bucket"] == "all"]
+        for row in table:
+            prefix = f"norms/{row['site']}/{row['side']}"
+            self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in _SCALARS}
+        if self._table is not None:
+            if not self._begun:  # a training that goes on repeats the steps after its last state
+                self._table.path.parent.mkdir(parents=True, exist_ok=True)
+                self._table.keep_until(step - 1)
+                self._begun = True
+            self._table.append({"step": step, **{name: row[name] for name in _COLUMNS[1:]}} for row in table)
+
+
+class NormCallback(TrainerCallback):
+    """A :class:`Monitor` for the Trainer of transformers, whose loggers (TensorBoard, W&B) get the scalars.
+
+    Args:
+        trainer: The trainer; the callback is added with ``trainer.add_callback``.
+        options: As for :class:`Monitor`; ``output`` is ``norms`` in the trainer's output directory by default.
+    """
+
+    def __init__(self, trainer: Any, **options) -> None:
+        options.setdefault("output", Path(trainer.args.output_dir, "norms"))
+        self._trainer, self._monitor = trainer, Monitor(trainer.model, **options)
+        self._open = ExitStack()
+
+    def on_step_begin(self, args, state, control, **_) -> None:
+        """Install the hooks, if this step is to be measured."""
+        self._open.enter_context(self._monitor(state.global_step))
+
+    def on_step_end(self, args, state, control, **_) -> None:
+        """Remove the hooks, and log what they saw."""
+        self._open.close()
+        if self._monitor.scalars and state.is_world_process_zero:
+            self._trainer.log(self._monitor.scalars)

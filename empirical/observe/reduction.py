@@ -1,0 +1,284 @@
+"""Reduce the sketches of one forward pass to a state, in float64, on their device and without waiting for it."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from lngeom.angles import angle_from_inner_product, angle_from_moments
+from lngeom.epsilon import relative_radius_from_mean_square
+from lngeom.norms import layer_rms_distance_from_moments
+from lngeom.projection import centered_inner_product
+
+from .compiled import by_kernel, free
+from .sketches import Sketch, Sketches
+from .state import (
+    ANGLE_BINS,
+    BINS_PER_DEGREE,
+    BINS_PER_OCTAVE,
+    FEATURES,
+    NORM_BINS,
+    NORM_OCTAVES,
+    RANDOM,
+    SIDES,
+    UNKNOWN,
+    Side,
+    SiteState,
+    counts_of_features,
+    joined,
+)
+
+
+def _distance(x: Sketch, eps: float) -> Tensor:
+    """Distance of LayerNorm and RMSNorm; of a constant vector, whose LayerNorm is 0, also in the limit ε → 0.
+
+    At ε = 0 its LayerNorm is not defined, but RMSNorm's is: such a vector, which lies along 1, has to count.
+    """
+    of_constant = relative_radius_from_mean_square(x.mean * x.mean, eps=eps)
+    apart = layer_rms_distance_from_moments(x.mean, x.variance, eps=eps)
+    return torch.where(x.variance > 0, apart, of_constant)
+
+
+def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
+    """Features of the hidden states that enter a norm layer, each of shape (..., N).
+
+    Args:
+        x: Sketch of the N hidden states.
+        kind: {"layernorm", "rmsnorm"}. What the layer computes: it decides which relative radius is its own.
+        eps: ε of the layer.
+
+    Float64 by the names ``FEATURES["input"]``, in their order; angles in degrees, NaN where a feature is not defined.
+
+    >>> from lngeom.empirical.observe import input_features, sketch
+    >>> x = torch.tensor([[2.0, 0.0]])
+    >>> kept, _, _ = sketch(x, x, torch.eye(2))  # the "random" directions are here the axes
+    >>> values = input_features(kept, kind="layernorm", eps=0.0)
+    >>> {name: round(value.item(), 3) for name, value in values.items()}
+    {'angle': 45.0, 'angle_a': 0.0, 'angle_b': 90.0, 'norm': 2.0, 'tilt': 45.0, 'distance': 0.765, 'gauge': 1.0}
+
+    LayerNorm makes (1, −1) of it and RMSNorm (√2, 0): they are 45° apart, and √(((√2 − 1)² + 1)/2) = 0.765.
+    """
+    angle = torch.rad2deg(angle_from_moments(x.mean, x.variance))
+    return {
+        "angle": angle,
+        "angle_a": x.angle_to_direction(0),
+        "angle_b": x.angle_to_direction(1),
+        "norm": x.norm,
+        "tilt": (angle - 90).abs(),
+        "distance": _distance(x, eps),
+        "gauge": relative_radius_from_mean_square(x.variance if kind == "layernorm" else x.mean_square, eps=eps),
+    }
+
+
+def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[str, Tensor]:
+    """Features of the hidden states that leave a norm layer, given those that entered it and the products x·z.
+
+    The normalized vector is parallel to x − μ1 (LayerNorm) or x (RMSNorm), so that its products follow from x·z.
+
+    Args:
+        z, x: Sketches of the N hidden states that left and that entered.
+        inner: float64, (..., N). x·z of each pair.
+        kind: {"layernorm", "rmsnorm"}. What the layer computes.
+
+    Float64 by the names ``FEATURES["output"]``, in their order; angles in degrees.
+    """
+    centred = kind == "layernorm"
+    along = centered_inner_product(inner, x.mean, z.mean, x.d) if centred else inner
+    # In any order of summation the mean of a constant c is right to (d + 1)·u·|c|, and so is each deviation from it.
+    bound = (x.d + 1) * torch.finfo(x.projections.dtype).eps / 2 * x.mean
+    spread = torch.where(x.variance > bound * bound, x.variance, torch.nan)
+    before = torch.sqrt(x.d * spread) if centred else x.norm
+    return {
+        "angle": torch.rad2deg(angle_from_moments(z.mean, z.variance)),
+        "angle_a": z.angle_to_direction(0),
+        "angle_b": z.angle_to_direction(1),
+        "norm": z.norm,
+        "rotation": torch.rad2deg(angle_from_inner_product(inner, x.norm, z.norm)),
+        "affine_rotation": torch.rad2deg(angle_from_inner_product(along, before, z.norm)),
+    }
+
+
+def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:
+    """Features of what enters and of what leaves norm layers, in the order of :data:`FEATURES`.
+
+    Args:
+        columns: What is kept of the N pairs of each of some layers.
+        kind: {"layernorm", "rmsnorm"}. What the layers compute.
+        eps: ε of the layers.
+        compiled: By one kernel, the same formulas through ``torch.compile``; up to rounding equal.
+
+    Returns:
+        dict: By side, float64, (layers, features, N).
+    """
+    first = _whole(columns)
+    if compiled:
+        both = by_kernel(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
+    else:
+        both = _features(columns.numbers, first, columns.d, kind, eps)
+    return dict(zip(SIDES, both, strict=True))
+
+
+def _whole(columns: Sketches) -> Tensor:
+    """Components along the first two directions, 0 outside of the null."""
+    first = columns.projections[..., :2]
+    if columns.null is None:
+        return first
+    count = columns.numbers.shape[-1]
+    return first.new_zeros(*first.shape[:-2], count, 2).index_copy_(-2, columns.null, first)
+
+
+def _features(numbers: Tensor, projections: Tensor, d: int, kind: str, eps: float) -> tuple[Tensor, Tensor]:
+    columns = Sketches(d, numbers, projections)
+    before, after = columns.before, columns.after
+    entered = input_features(before, kind=kind, eps=eps)
+    left = output_features(after, before, columns.inner, kind=kind)
+    return torch.stack(list(entered.values()), -2), torch.stack(list(left.values()), -2)
+
+
+def reduce(
+    side: Side,
+    vectors: Sketch,
+    values: Tensor,
+    buckets: Tensor,
+    entering: Sketch | None = None,
+    documents: Tensor | None = None,
+    onto: SiteState | None = None,
+) -> SiteState:
+    """State of the hidden states of some sequences.
+
+    A vector counts if its norm is finite and each of its features is defined. What leaves a norm layer has no angle of
+    rotation where zero entered, or what rounding cannot tell from a constant entered LayerNorm: such vectors are left
+    out as zero, and as non-finite where the squares of what entered overflowed. Squares in float32 lose at most 2⁻¹⁵⁰
+    each to underflow: of ‖x‖²/d that is less than a rounding where ‖x‖²/d ≥ 2⁻¹²⁶, and what is smaller is left out as
+    underflow; likewise in float64 below 2⁻¹⁰²².
+
+    Args:
+        side: Which features are expected, see :data:`FEATURES`.
+        vectors: Sketch of the N = sequences × positions hidden states, (..., N): one for each of several layers.
+        values: Their features, (..., F, N).
+        buckets: bool, (B, sequences, positions). Membership in the buckets, which have no vector in common; padding is
+            in none.
+        entering: Sketch of what entered the layer, for what leaves it.
+        documents: int64, (sequences,). The document of each sequence; by default each is one of its own.
+        onto: An earlier state to add to. The result takes over its histograms: do not use it again.
+
+    Returns:
+        SiteState: Tensors on the device of the sketch, with its leading axes.
+    """
+    norm, angle = (values[..., FEATURES[side].index(name), :] for name in ("norm", "angle"))
+    left_out = _left_out(vectors, values, norm, entering)
+    valid = ~torch.stack(left_out).any(0)
+    member = buckets.flatten(1)
+    counted = member & valid[..., None, :]
+    whole = valid.device.type == "cpu" and bool(valid.all())  # a GPU would have to be waited for
+    square, mean_square_along = vectors.d * vectors.mean_square, vectors.mean * vectors.mean
+    if not whole:
+        values, mean_square_along = (
+            torch.where(each, some, 0.0) for each, some in ((valid[..., None, :], values), (valid, mean_square_along))
+        )
+        square = torch.where(valid, square, 1.0)
+    weights = counted.to(torch.float64)
+    sizes = weights.unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
+    tokens = sizes.sum(-1)
+    inverse = weights / square[..., None, :]
+    along = inverse * (vectors.d * mean_square_along)[..., None, :]
+    cos2 = along.unflatten(-1, buckets.shape[1:]).sum(-1)
+    null_sizes, null_cos2, inside = sizes, cos2, None
+    if vectors.null is not None:
+        inside = weights.new_zeros(member.shape[-1]).index_fill_(0, vectors.null, 1.0)
+        null_sizes = (weights * inside).unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
+        null_cos2 = (along * inside).unflatten(-1, buckets.shape[1:]).sum(-1)
+        inverse = inverse[..., vectors.null]
+    random = vectors.projections.shape[-1] - vectors.signs
+    energies, signs = (
+        _along_directions(vectors.projections[..., part], inverse, whole=whole)
+        for part in (slice(random), slice(random, None))
+    )
+    energies = torch.cat([null_cos2.sum(-1, keepdim=True), energies], -1)
+    if documents is None:
+        documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
+    nonfinite, underflow, zero = ((member & each[..., None, :]).sum(-1) for each in left_out)
+    batch = SiteState(
+        tokens=tokens,
+        nonfinite=nonfinite,
+        underflow=underflow,
+        zero=zero,
+        **_moments(values, weights, counts_of_features(tokens, null_sizes, values.shape[-2]), inside),
+        angles=_empty(ANGLE_BINS, counted) if onto is None else onto.angles,
+        norms=_empty(NORM_BINS, counted) if onto is None else onto.norms,
+        sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),
+        cos2=torch.cat([energies, energies.sum(-2, keepdim=True)], -2),
+        documents=documents.expand(*sizes.shape[:-2], -1),
+        document_tokens=sizes,
+        document_cos2=cos2,
+        document_null_tokens=null_sizes,
+        document_null_cos2=null_cos2,
+        sign_cos2=torch.cat([signs, signs.sum(-2, keepdim=True)], -2),
+        units=weights.new_empty(*weights.shape[:-1], 0) if vectors.units is None else vectors.units.clone(),
+    )
+    state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
+    # At the very end: what fails before has changed nothing.
+    angle = torch.where(valid, angle, 0.0)
+    octaves = torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES
+    for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
+        _count(histogram, positions, member, counted)
+    return state
+
+
+def _moments(values: Tensor, weights: Tensor, counts: Tensor, null: Tensor | None) -> dict[str, Tensor]:
+    """Mean, squared deviations from it and maximum of each feature by bucket, from `counts` tokens each.
+
+    Of angles to random directions only those of the null (N,) are defined: others are 0, the least an angle can be.
+    """
+    defined = torch.ones(values.shape[-2:], dtype=values.dtype, device=values.device)
+    if null is not None:
+        defined[RANDOM] *= null
+        values = values * defined
+    mean = values @ weights.mT / counts.clamp(min=1)
+    deviation = (values - mean @ weights) * defined  # from the mean of its bucket
+    inside = weights > 0
+    maximum = [torch.where(some[..., None, :], values, -math.inf).amax(-1) for some in inside.unbind(-2)]
+    return {"mean": mean, "m2": (deviation * deviation) @ weights.mT, "maximum": torch.stack(maximum, -1)}
+
+
+def _left_out(vectors: Sketch, values: Tensor, norm: Tensor, entering: Sketch | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Which vectors are not finite, which underflow, and which have no angle; none is two of these."""
+    finite, small = torch.isfinite(norm), _underflows(vectors)
+    if entering is not None:
+        finite, small = finite & torch.isfinite(entering.norm), small | _underflows(entering)
+    small &= finite
+    # A sum is finite where all features are: none is near the largest number there is, norms are roots.
+    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values.sum(-2)))
+    return ~finite, small, zero
+
+
+def _underflows(x: Sketch) -> Tensor:
+    return (x.mean_square > 0) & (x.mean_square < torch.finfo(x.projections.dtype).tiny)
+
+
+def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> Tensor:
+    """Weighted sums of squares over the tokens, float64, (..., B, K); layer by layer, so that memory is used again."""
+    energies = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
+    squares = weights.new_empty(projections.shape[-2:])
+    count = math.prod(weights.shape[:-2])
+    layers = (each.reshape(count, *each.shape[-2:]) for each in (projections, weights, energies))
+    for values, weight, sums in zip(*layers, strict=True):
+        squares.copy_(values).square_()
+        if not whole:  # what does not count may be infinite, which a weight of 0 would turn into NaN
+            squares.nan_to_num_(0.0, 0.0, 0.0)
+        torch.mm(weight, squares, out=sums)
+    return energies
+
+
+def _empty(bins: int, counted: Tensor) -> Tensor:
+    with torch.inference_mode(False):  # what is made under it can only be counted on under it
+        return torch.zeros(*counted.shape[:-1], bins, dtype=torch.int64, device=counted.device)
+
+
+def _count(histogram: Tensor, positions: Tensor, member: Tensor, counted: Tensor) -> None:
+    """Count by bucket and bin, in place; integers, so that the order of the tokens does not matter."""
+    bins = histogram.shape[-1]
+    index = positions.to(torch.int64).clamp_(0, bins - 1)
+    for bucket, some in enumerate(member[1:], start=1):
+        index += some * (bucket * bins)
+    histogram.view(*histogram.shape[:-2], -1).scatter_add_(-1, index, counted.any(-2).to(torch.int64))

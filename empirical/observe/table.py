@@ -1,0 +1,263 @@
+"""The table of a run: one row per site, side and position bucket, and each column of it stated once."""
+
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..models import NormSite
+from ..support import Rows, read_table
+from .inference import ratio_interval
+from .state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
+
+ALL = "all"
+
+Value = str | int | float | None
+"""What stands in a cell; None where a column does not apply."""
+
+
+class Cell(NamedTuple):
+    """The arguments of a column's formula: a norm layer, one side of it, a bucket, and the numbers of :func:`compute`.
+
+    ``entering`` are the numbers of what enters the layer, for columns that stand in both rows.
+    """
+
+    site: NormSite
+    side: Side
+    bucket: str
+    values: dict[str, float]
+    entering: dict[str, float]
+
+
+class Column(NamedTuple):
+    """A column of ``sites.csv``.
+
+    Attributes:
+        name, unit: Its name in the file, and the unit: ``text``, ``°``, empty for plain numbers.
+        formula: Its value; None where it does not apply.
+        doc: What it is.
+        heading: Its name in a table of few columns.
+        theorem: Id of the theorem that says what it is for isotropic vectors, or by which it is computed.
+    """
+
+    name: str
+    unit: str
+    formula: Callable[[Cell], Value]
+    doc: str
+    heading: str = ""
+    theorem: str = ""
+
+
+def _of_site(name: str) -> Callable[[Cell], Value]:
+    return lambda cell: getattr(cell.site, name)
+
+
+def _number(name: str) -> Callable[[Cell], Value]:
+    """A number of :func:`compute`; of a feature that the other side of a layer has, None."""
+    return lambda cell: cell.values.get(name)
+
+
+def _times_d(name: str) -> Callable[[Cell], Value]:
+    return lambda cell: cell.site.d * cell.values[name]
+
+
+_NULL = "angles.null_mean_square"
+TABLE = (
+    Column("site", "text", _of_site("path"), "module path of the norm layer"),
+    Column("layer", "", _of_site("layer"), "index of the block; empty outside of the blocks"),
+    Column("role", "text", _of_site("role"), "what the layer feeds or follows, such as ``pre_attn`` or ``final``"),
+    Column("norm", "text", _of_site("kind"), "``layernorm`` or ``rmsnorm``"),
+    Column("side", "text", lambda cell: cell.side, "``input``, what enters the layer, or ``output``, what leaves it"),
+    Column("bucket", "text", lambda cell: cell.bucket, "``first`` (position 0), ``rest``, or ``all`` tokens"),
+    Column("tokens", "", _number("tokens"), "tokens counted"),
+    Column("angle_mean_deg", "°", _number("angle_mean"), "angle θ to the uniform vector 1, mean", "angle °"),
+    Column("angle_std_deg", "°", _number("angle_std"), "its standard deviation over tokens (population)", "std °"),
+    Column("d_cos2", "", _times_d("cos2"), "energy along 1, d·E[cos²θ]: 1 for isotropic vectors", "d·E[cos²θ]", _NULL),
+    Column("d_cos2_low", "", _times_d("cos2_low"), "its 95 % interval, documents being the independent units", "low"),
+    Column("d_cos2_high", "", _times_d("cos2_high"), "the upper end", "high"),
+    Column(
+        "random_d_cos2_median", "", _times_d("random_cos2_median"),
+        "median energy along the random directions", "random median", _NULL,
+    ),
+    Column(
+        "rank_among_random", "", _number("rank_among_random"),
+        "*number* of random directions with less energy than 1, from 0 to their count, both over the null's tokens",
+        "rank",
+    ),
+    Column("norm_mean", "", _number("norm_mean"), "Euclidean norm, mean over tokens", "norm"),
+    Column("norm_std", "", _number("norm_std"), "its standard deviation over tokens"),
+    Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
+    Column(
+        "gauge_mean", "", lambda cell: cell.entering["gauge_mean"],
+        "relative radius of the layer, length of its normalized vector over √d; in the rows of both sides",
+        "relative radius", "epsilon.gauge",
+    ),
+    Column("d", "", _of_site("d"), "dimension of the vectors"),
+    Column("eps", "", _of_site("eps"), "ε of the layer, inside the root"),
+    Column("same_input_as", "text", _of_site("same_input_as"), "the layer before it that read the very same vectors"),
+    Column("sequences", "", _number("sequences"), "sequences with a token counted"),
+    Column("nonfinite", "", _number("nonfinite"), "tokens left out: NaN, infinite, or with squares that overflow"),
+    Column("zero", "", _number("zero"), "tokens left out: zero, or normalized to zero, so that an angle is undefined"),
+    Column("angle_median_deg", "°", _number("angle_median"), "median of θ, right to half a bin of 0.01°"),
+    Column("angle_p01_deg", "°", _number("angle_p01"), "its 1 % point"),
+    Column("angle_p99_deg", "°", _number("angle_p99"), "its 99 % point"),
+    Column("norm_median", "", _number("norm_median"), "median norm, right to half a bin of 1/16 octave"),
+    Column("random_a_angle_mean_deg", "°", _number("angle_a_mean"), "angle to the first random direction, mean"),
+    Column("random_a_angle_std_deg", "°", _number("angle_a_std"), "its standard deviation"),
+    Column("random_b_angle_mean_deg", "°", _number("angle_b_mean"), "angle to the second random direction, mean"),
+    Column("random_b_angle_std_deg", "°", _number("angle_b_std"), "its standard deviation"),
+    Column("random_d_cos2_low", "", _times_d("random_cos2_low"), "energy along random directions, 5 % point"),
+    Column("random_d_cos2_high", "", _times_d("random_cos2_high"), "its 95 % point"),
+    Column(
+        "tilt_mean_deg", "°", _number("tilt_mean"),
+        "of inputs: |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), mean", theorem="rmsnorm.angle",
+    ),
+    Column(
+        "rotation_mean_deg", "°", _number("rotation_mean"),
+        "of outputs: angle from input to output, mean; below √(2√d·2⁻²⁴) rad (0.1° at d = 768) it may be rounding, "
+        "since a sum of d products in float32 is right to about √d·2⁻²⁴", "rotation °",
+    ),
+    Column("rotation_std_deg", "°", _number("rotation_std"), "its standard deviation"),
+    Column(
+        "affine_rotation_mean_deg", "°", _number("affine_rotation_mean"), "the part of it made by gain and bias, mean"
+    ),
+    Column(
+        "distance_mean", "", _number("distance_mean"),
+        "of inputs: root mean square difference of the components of LayerNorm(x) and RMSNorm(x), ε included, before "
+        "gain and bias; mean", theorem="rmsnorm.distance_with_eps",
+    ),
+    Column("distance_max", "", _number("distance_max"), "its maximum"),
+    Column(
+        "documents", "", _number("documents"),
+        "independent units of the interval; sequences where a text tells none",
+    ),
+    Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
+    Column(
+        "sign_d_cos2_median", "", _times_d("sign_cos2_median"),
+        "median energy along random sign vectors ±1/√d, which are as flat as 1", theorem=_NULL,
+    ),
+    Column(
+        "rank_among_signs", "", _number("rank_among_signs"),
+        "*number* of the 16 random sign vectors with less energy than 1, both over the null's tokens",
+    ),
+    Column("null_tokens", "", _number("null_tokens"), "the null: tokens that were projected on random directions"),
+    Column(
+        "rank_low", "", _number("rank_low"),
+        "rank that the lower end of the 95 % interval of the null's energy along 1 would have",
+    ),
+    Column("rank_high", "", _number("rank_high"), "the same of the upper end"),
+    Column(
+        "mean_cosine", "", _number("mean_cosine"),
+        "of inputs: mean cosine between the states of two tokens, centred before a LayerNorm, over all pairs",
+        "mean cosine", "gauge.gram",
+    ),
+)  # fmt: skip
+"""The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
+
+COLUMNS = tuple(column.name for column in TABLE)
+
+
+def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
+    """Everything the table says about one side of a layer, by bucket; a pure function of the state.
+
+    Returns:
+        dict: For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
+    """
+    return {bucket: _column(state, side, index) for index, bucket in enumerate((*BUCKETS, ALL))}
+
+
+def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
+    part = slice(index, index + 1) if index < len(BUCKETS) else slice(None)
+    counts = state.tokens[part]
+    tokens = int(counts.sum())
+    mean, std, maximum = _pooled(state.counts[:, part], state.mean[:, part], state.m2[:, part], state.maximum[:, part])
+    average, low, high = ratio_interval(
+        state.document_cos2[part].sum(0), documents := state.document_tokens[part].sum(0)
+    )
+    angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
+    quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
+    in_null = state.document_null_tokens[part].sum(0)
+    null, null_low, null_high = ratio_interval(state.document_null_cos2[part].sum(0), in_null)
+    projected = int(in_null.sum())
+    random, signs = (
+        sums[index] / projected if projected else np.full(sums.shape[-1], math.nan)
+        for sums in (state.cos2[:, 1:], state.sign_cos2)
+    )
+    numbers: dict[str, float] = {
+        "tokens": tokens,
+        "sequences": int(state.sequences[index]),
+        "documents": int((documents > 0).sum()),
+        "nonfinite": int(state.nonfinite[part].sum()),
+        "underflow": int(state.underflow[part].sum()),
+        "zero": int(state.zero[part].sum()),
+        "cos2": average,
+        "cos2_low": low,
+        "cos2_high": high,
+        "random_cos2_median": _summary(random, 0.5),
+        "random_cos2_low": _summary(random, 0.05),
+        "random_cos2_high": _summary(random, 0.95),
+        "rank_among_random": _rank(random, null),
+        "rank_low": _rank(random, null_low),
+        "rank_high": _rank(random, null_high),
+        "null_tokens": projected,
+        "sign_cos2_median": _summary(signs, 0.5) if signs.size else math.nan,
+        "rank_among_signs": _rank(signs, null),
+        "angle_median": quantiles[0.5],
+        "angle_p01": quantiles[0.01],
+        "angle_p99": quantiles[0.99],
+        "norm_median": 2.0 ** (_quantile(norms, 0.5) / BINS_PER_OCTAVE - NORM_OCTAVES),
+    }
+    if side == "input":
+        *total, count = state.units[part].sum(0)
+        pairs = count * (count - 1)
+        numbers["mean_cosine"] = (float(np.dot(total, total)) - count) / pairs if pairs else math.nan
+    for row, name in enumerate(FEATURES[side]):
+        numbers |= {f"{name}_mean": mean[row], f"{name}_std": std[row], f"{name}_max": maximum[row]}
+    return numbers
+
+
+def _pooled(
+    counts: np.ndarray, mean: np.ndarray, m2: np.ndarray, maximum: np.ndarray
+) -> tuple[list[float], list[float], list[float]]:
+    """Mean, population standard deviation and maximum over some buckets together; NaN without tokens."""
+    tokens = np.where((some := counts.sum(1)) > 0, some, math.nan)
+    total = (mean * counts).sum(1) / tokens
+    between = ((mean - total[:, None]) ** 2 * counts).sum(1)
+    std = np.sqrt((m2.sum(1) + between) / tokens)
+    return total.tolist(), std.tolist(), np.where(some > 0, maximum.max(1), math.nan).tolist()
+
+
+def _rank(energies: np.ndarray, own: float) -> float:
+    return math.nan if math.isnan(own) else int((energies < own).sum())
+
+
+def _summary(values: np.ndarray, quantile: float) -> float:
+    return float(np.quantile(values, quantile))
+
+
+def _quantile(histogram: np.ndarray, quantile: float) -> float:
+    """Middle of the bin in which the quantile lies, in bins; NaN for an empty histogram."""
+    total = int(histogram.sum())
+    if total == 0:
+        return math.nan
+    rank = max(1, math.ceil(quantile * total))
+    return int(np.searchsorted(np.cumsum(histogram), rank)) + 0.5
+
+
+def rows(states: States, sites: Iterable[NormSite]) -> Rows:
+    """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply."""
+    table: Rows = []
+    for site in sites:
+        computed = {side: compute(states[site.path, side], side) for side in SIDES}
+        for side in SIDES:
+            for bucket, values in computed[side].items():
+                cell = Cell(site, side, bucket, values, computed["input"][bucket])
+                table.append({each.name: each.formula(cell) for each in TABLE})
+    return table
+
+
+def read_sites(path: Path) -> Rows:
+    """The rows of ``sites.csv``: int, float and str as they were, None where nothing applies."""
+    return read_table(path, words={each.name for each in TABLE if each.unit == "text"})

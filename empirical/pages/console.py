@@ -1,0 +1,162 @@
+"""The tables and the summary of a run on the terminal."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lngeom.cli import printable
+
+from ..observe import SIDES
+from ..support import Row
+
+_WIDE = 140
+"""Columns that a file or a pipe has at least."""
+
+
+def _console(console: Console | None) -> Console:
+    console = console or Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDE)
+    return console
+
+
+def number(value: object) -> str:
+    """Four digits of a number; nothing where none applies, and a dash where none is known."""
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.4g}"
+    return "" if value is None else printable(f"{value}")
+
+
+def rounding_level(d: int) -> float:
+    """The largest d·cos²θ that rounding alone explains, for a vector of float32 that is orthogonal to 1.
+
+    Rounding the components moves 1·y by u‖y‖₁ at most, and adding them in pairs by u log₂d ‖y‖₁ more; ‖y‖₁ ≤ √d ‖y‖.
+    """
+    return d * ((1 + math.log2(d)) * 2**-24) ** 2
+
+
+def above_rounding(value: float, d: int) -> float:
+    """An energy for a log axis: NaN, which leaves a gap, where it is a matter of rounding."""
+    return value if value > rounding_level(d) else math.nan
+
+
+def energy(row: Row, *, interval: bool = True) -> str:
+    """An energy with its interval, all three to the same decimals; ≈ 0 where it is a matter of rounding."""
+    value, low, high = (row["d_cos2" + end] for end in ("", "_low", "_high"))
+    if value is None:
+        return "–"
+    if value <= rounding_level(row["d"]):
+        return "≈ 0"
+    return with_interval(value, low, high) if interval else f"{value:.3g}"
+
+
+def with_interval(value: float, low: float | None, high: float | None) -> str:
+    """Three digits of a value, and the ends of its interval, if it has one, to as many decimals."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return f"{value:.3g}"
+    size = max(abs(value), high - low)
+    if not 1e-4 <= size < 1e4:
+        return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+    decimals = max(0, 2 - math.floor(math.log10(size)))
+    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
+    """Headings and cells of one side of a norm layer: with intervals (2), without them (1), or the least (0)."""
+    place = "in" if side == "input" else "out"
+    if detail or side == "input":
+        yield f"angle {place} (°)", f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
+    yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", energy(row, interval=detail == 2)
+    yield "rank", number(row["rank_among_random"])
+    if detail:
+        yield f"norm {place}", f"{row['norm_mean']:.3g}"
+
+
+def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
+    """Print one line per norm layer (all tokens), and a summary of the run.
+
+    `rows` are the table that :func:`lngeom.empirical.observe.rows` makes. Columns that do not fit the width of the console are
+    left out.
+    """
+    console = _console(console)
+    sites: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row["bucket"] == "all":
+            sites.setdefault(row["site"], {})[row["side"]] = row
+    table = Table()
+    for detail in (2, 1, 0):
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("norm layer", no_wrap=True)
+        for site, of_site in sites.items():
+            cells = [cell for side in SIDES for cell in _cells(of_site[side], side, detail)]
+            if not table.row_count:
+                for heading, _ in cells:
+                    table.add_column(escape(heading), justify="right", no_wrap=True)
+            table.add_row(escape(number(site)), *(escape(cell) for _, cell in cells))
+        if console.measure(table, options=console.options.update(width=1000)).maximum <= console.width:
+            break
+    console.print(table)
+    for line in summary(rows):
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
+    """Print any table: one line for each row, the columns of the first one; where it is too wide, one line a cell.
+
+    >>> from rich.console import Console
+    >>> from lngeom.empirical.pages import print_rows
+    >>> print_rows([{"site": "norm", "d_cos2": 1.03}], Console(width=30))  # doctest: +NORMALIZE_WHITESPACE
+    site  d_cos2
+    norm    1.03
+    """
+    console = _console(console)
+    table = Table(box=None)
+    for name, value in rows[0].items() if rows else ():
+        table.add_column(name, justify="right" if isinstance(value, float) else "left")
+    for row in rows:
+        table.add_row(*(escape(number(value)) for value in row.values()))
+    if console.measure(table, options=console.options.update(width=1000)).maximum > console.width:
+        table = Table(box=None, show_header=False)
+        for row in rows:
+            for name, value in row.items():
+                table.add_row(escape(name), escape(number(value)))
+            table.add_section()
+    console.print(table)
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """A run in a few lines: what belongs to the function, then how the checkpoint is stored, over the norm layers."""
+    before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
+    ranges = []
+    for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
+        if values := [row[name] for row in before if row.get(name) is not None]:
+            ranges.append(f"{words} from {min(values):.4g} to {max(values):.4g}")
+    lines = [f"of the function: {', '.join(ranges)}"] if ranges else []
+    lines += [f"how this checkpoint is stored, not seen in any output (lngeom gauge): {', '.join(STORED.values())}"]
+    for side, words in (("input", "before"), ("output", "after")):
+        measured = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
+        if not measured:
+            continue
+        angles, energies = ([row[name] for row in measured] for name in ("angle_mean_deg", "d_cos2"))
+        lines.append(
+            f"{words} the norm: mean angle to the uniform direction from {min(angles):.2f}° to {max(angles):.2f}°, "
+            f"d·E[cos²θ] from {min(energies):.3g} to {max(energies):.3g} "
+            f"over {len(measured)} layer{'s' * (len(measured) != 1)}"
+        )
+    widths = sorted({row["d"] for row in rows})
+    isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
+    lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
+    for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
+        left = [row for row in rows if row["bucket"] == "all" and row[column]]
+        if left:
+            count, bad = sum(row[column] for row in left), sorted({row["site"] for row in left})
+            lines.append(f"left out as {words}: {count} hidden states, at {len(bad)} layers, first {bad[0]}")
+    return lines
+
+
+STORED = {"angle_mean_deg": "angles", "d_cos2": "d·E[cos²θ]", "rank_among_random": "ranks", "norm_mean": "norms"}
+"""The columns of the table that a change of the weights moves which no output sees, before and after every norm."""

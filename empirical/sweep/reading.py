@@ -1,0 +1,107 @@
+"""Finished runs as tables that people use: rows, pandas; and several runs side by side."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lngeom.errors import RunError
+from lngeom.files import Json
+
+from .. import judge, observe
+from ..runs import RunDirectory
+from ..support import Row, Rows, read_records, write_table
+
+_COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """The tables of a finished run, from :func:`read_finished`.
+
+    Attributes:
+        path: Its directory.
+        manifest: What was measured, on what, with what.
+        rows: The table ``sites.csv``, columns :data:`lngeom.empirical.observe.COLUMNS`.
+        predictions: The verdicts on the predictions.
+    """
+
+    path: Path
+    manifest: Json
+    rows: Rows
+    predictions: list[judge.Prediction]
+
+    def to_pandas(self) -> Any:
+        """The table as a ``pandas.DataFrame``, of the package pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.rows)
+
+
+def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
+    """Read a finished run.
+
+    Args:
+        path: Output directory of ``lngeom sweep`` or :func:`measure`.
+    """
+    run = RunDirectory(Path(path))
+    manifest = run.finished_manifest()
+    judged = read_records(run.predictions_path, judge.Prediction) if run.predictions_path.exists() else []
+    return FinishedRun(run.path, manifest, observe.read_sites(run.path / "sites.csv"), judged)
+
+
+def _half(measured: Row, other: Row) -> float | None:
+    """Half the width of the 95 % interval of a difference of energies, the two being independent; None without one."""
+    widths = [row["d_cos2_high"] - row["d_cos2_low"] for row in (measured, other) if row["d_cos2_low"] is not None]
+    return math.hypot(*widths) / 2 if len(widths) == 2 and all(map(math.isfinite, widths)) else None
+
+
+def compare_runs(
+    paths: Sequence[str | os.PathLike[str] | FinishedRun], output: str | os.PathLike[str] | None = None
+) -> Rows:
+    """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
+
+    A row for each norm layer and side that all of them have, over all tokens. Each run, numbered from 1, has a column
+    for each number; from the second run on there is also the difference from the first, and of energies half the width
+    of its interval.
+
+    Args:
+        paths: Two or more finished runs, or their directories.
+        output: A CSV file to write as well.
+
+    >>> import tempfile
+    >>> import torch
+    >>> from lngeom.empirical.sweep import compare_runs, measure
+    >>> x = torch.randn(4, 5, 8)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, shift in (("one", 0.0), ("two", 3.0)):
+    ...         _ = measure(torch.nn.Sequential(torch.nn.LayerNorm(8)), [x + shift], f"{folder}/{name}")
+    ...     table = compare_runs([f"{folder}/one", f"{folder}/two"])
+    >>> table[0]["site"], table[0]["side"], table[0]["angle_mean_deg_change_2"] < -30
+    ('0', 'input', True)
+    """
+    if len(paths) < 2:
+        raise RunError(f"{len(paths)} run given: comparing takes two or more")
+    runs = [path if isinstance(path, FinishedRun) else read_finished(path) for path in paths]
+    tables = [{(row["site"], row["side"]): row for row in run.rows if row["bucket"] == "all"} for run in runs]
+    shared = [key for key in tables[0] if all(key in table for table in tables)]
+    if not shared:
+        raise RunError(
+            f"{runs[0].path} and {runs[1].path}: have no norm layer in common; compare runs of models of the same shape"
+        )
+    compared: Rows = []
+    for key in shared:
+        row: Json = {"site": key[0], "side": key[1]}
+        for name in _COMPARED:
+            values = [table[key][name] for table in tables]
+            row |= {f"{name}_{index}": value for index, value in enumerate(values, 1)}
+            for index, value in enumerate(values[1:], 2):
+                row[f"{name}_change_{index}"] = None if None in (value, values[0]) else value - values[0]
+        for index, table in enumerate(tables[1:], 2):
+            row[f"d_cos2_change_{index}_half"] = _half(tables[0][key], table[key])
+        compared.append(row)
+    if output is not None:
+        write_table(Path(output), compared)
+    return compared

@@ -1,0 +1,71 @@
+"""Articles of a MediaWiki XML dump, read as a stream."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+from ..support import CorpusError
+from .markup import plain_text
+from .streams import opened
+
+_FILE_NAMESPACE, _CATEGORY_NAMESPACE = "6", "14"
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _field(page: Element, *names: str) -> str:
+    """Text of the nested element page/names[0]/names[1]/..., whatever the version of the schema."""
+    element = page
+    for name in names:
+        child = next((child for child in element if _local(child.tag) == name), None)
+        if child is None:
+            return ""
+        element = child
+    return element.text or ""
+
+
+def _is_article(page: Element) -> bool:
+    redirect = any(_local(child.tag) == "redirect" for child in page)
+    return _field(page, "ns") == "0" and not redirect
+
+
+def _read(stream: IO[bytes]) -> Iterator[str]:
+    media = {"file", "image", "category"}
+    events = iterparse(stream, events=("start", "end"), forbid_dtd=True)
+    _, root = next(events)
+    for event, element in events:
+        if event == "start":
+            continue
+        match _local(element.tag):
+            case "namespace" if element.get("key") in (_FILE_NAMESPACE, _CATEGORY_NAMESPACE):
+                media.add((element.text or "").lower())
+            case "page":
+                if _is_article(element) and (text := plain_text(_field(element, "revision", "text"), media)):
+                    yield text
+                # Finished pages would otherwise stay attached to the root: memory would grow with the dump.
+                root.clear()
+
+
+def articles(path: Path) -> Iterator[str]:
+    """Yield the plain text of each article of a dump (``.xml``, also compressed).
+
+    Pages outside the article namespace and redirects are dropped. The file is decompressed and parsed as a stream;
+    one page at a time is in memory. Document type declarations, and with them entity bombs, are refused.
+    """
+    try:
+        with opened(path) as stream:
+            yield from _read(stream)
+    except DefusedXmlException as error:
+        msg = f"corpus {path}: declares entities ({type(error).__name__}), which MediaWiki dumps never do; refused"
+        raise CorpusError(msg) from None
+    except CorpusError:
+        raise
+    except (ParseError, LookupError, ValueError) as error:  # the last two of encodings that the parser does not know
+        msg = f"corpus {path}: not well-formed XML ({error}); the file is cut off or is not a dump, download it again"
+        raise CorpusError(msg) from None

@@ -1,0 +1,1 @@
+"""How a norm is called: what the user names, in every framework, as a function of rows and parameters."""

@@ -1,0 +1,95 @@
+"""Kernels whose arguments come in another order, or that write where they are told, as functions that return."""
+
+import ast
+import builtins
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+from lngeom.errors import InputError
+
+from .._tracing.roles import parameters, role
+from .target import resolve
+
+_OUT = ("out", "output", "result", "dst", "y", "o")
+_X = ("x", "input", "inputs", "inp", "hidden_states", "hidden", "tensor", "a", "data", "src")
+
+
+def in_place_by_name(target: object) -> bool:
+    """Whether a function says by its name that it overwrites what it is given, as those of PyTorch do."""
+    name = str(getattr(target, "__name__", "")).lower()
+    return name.endswith("_") or "inplace" in name or "in_place" in name
+
+
+def adapted(target: Any, *, in_place: bool = False) -> Any:
+    """The function with x first, without the array for its output; one that works `in_place` gets a copy of x."""
+    if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
+        return target
+    names = list(parameters(target))
+    x = next((name for name in names if name.lower() in _X), names[0] if names else "")
+    out = next((name for name in names if name.lower() in _OUT and name != x), None)
+    if not names or (out is None and x == names[0] and not in_place):
+        return target
+
+    def norm(rows: Any, *given: Any, **named: Any) -> Any:
+        rows = (rows.clone() if hasattr(rows, "clone") else rows.copy()) if in_place else rows
+        values = dict(zip(rest, given, strict=False)) | named | {x: rows}
+        if out is not None:
+            values[out] = rows * float("nan")
+        written = values.get(out or x)
+        placed = []
+        for name in names:  # a schema may take some by place alone
+            if name not in values:
+                break
+            placed.append(values.pop(name))
+        output = target(*placed, **values)
+        return written if output is None else output
+
+    rest = [name for name in names if name not in (x, out)]
+    kept = parameters(target)
+    norm.__name__, norm.__wrapped__ = getattr(target, "__name__", "norm"), target  # pyright: ignore
+    norm.in_place = in_place  # pyright: ignore
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    listed = [
+        kept[name] if kept[name].kind == kept[name].KEYWORD_ONLY else kept[name].replace(kind=both) for name in rest
+    ]
+    norm.__signature__ = inspect.Signature([inspect.Parameter("x", both), *listed])  # pyright: ignore
+    return norm
+
+
+def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
+    """What a call gives for the rows of x laid along another axis of an array of so many, as rows again."""
+    n, d, sizes = math.prod(x.shape[:-1]), x.shape[-1], (3, 2)[: axes - 2]
+    whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # rows again where they do not fill the other axes
+    array = x.reshape(n, d)[list(range(n)) + [0] * (whole - n)].reshape(-1, *sizes, d)
+    order = range(axes - 1, axis % axes, -1)
+    for k in order:
+        array = array.swapaxes(k, k - 1)
+    array = array.contiguous() if hasattr(array, "contiguous") else array.copy()
+    output = call(array)
+    if getattr(output, "shape", None) != array.shape:
+        raise TypeError(f"it gives no array of the shape {tuple(array.shape)} of its input")
+    for k in reversed(order):
+        output = output.swapaxes(k, k - 1)
+    return output.reshape(whole, d)[:n].reshape(x.shape)
+
+
+def called(module: str, text: str) -> Callable[..., Any]:
+    """The function of x, and of gain, bias and eps, that an expression of Python is in a module.
+
+    Raises:
+        InputError: It is none, or has a name that the module has not and that is no parameter of a norm.
+    """
+    scope = dict(vars(resolve(module)))
+    try:
+        names = [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
+    except SyntaxError as error:
+        raise InputError(f"--call {text!r} is not a Python expression: {error.msg}") from error
+    free = dict.fromkeys(name for name in names if name not in scope and not hasattr(builtins, name))
+    odd = next((name for name in free if name != "x" and role(name) is None), None)
+    if "x" not in free or odd is not None:
+        what = "no x" if odd is None else f"{odd!r}, which is neither in the module nor a name of gain, bias or eps"
+        raise InputError(f"--call {text!r} has {what}: write for example rms_norm(x, weight, eps, num_heads=8)")
+    ordered = ["x", *(name for name in free if name != "x")]
+    return eval(f"lambda {', '.join(ordered)}: {text}", scope)  # the user's own code, as the module is

@@ -1,0 +1,137 @@
+"""Kernels that do more than normalize: they add a residual before, multiply by a gate, or by a matrix after."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._tracing.frameworks import FrameworkArray
+from .._tracing.roles import parameters
+
+_RESIDUALS = ("residual", "resid", "res", "skip")
+_GATES = ("gate", "z")
+_MATRICES = ("linear_weight", "proj_weight", "projection")
+_SHIFTS = ("linear_bias", "proj_bias")
+_OPEN = 32.0
+"""A gate whose sigmoid is 1 in float32, so that what it multiplies by is a power of 2."""
+
+
+class _Less:
+    """A kernel as one without a parameter, of which `left` is not examined."""
+
+    left = ""
+
+    def __init__(self, target: Callable[..., object], name: str) -> None:
+        self.target, self.name = target, name
+        self.__name__ = getattr(target, "__name__", type(target).__name__)
+        kept = [parameter for key, parameter in parameters(target).items() if key != name]
+        self.__signature__ = inspect.Signature(kept)
+        self.__wrapped__ = target
+
+    def given(self, x: object, value: object, *given: object, **named: object) -> Any:
+        """Calls the target with the parameter set to a value."""
+        names = list(self.__signature__.parameters)[1:]
+        return self.target(x, **{self.name: value}, **dict(zip(names, given, strict=False)), **named)
+
+
+class Fused(_Less):
+    """One that adds a residual, as a norm of the sum: every other component of x comes as the residual, so it is exact.
+
+    Attributes:
+        residual: What is given as the residual instead, beside the whole x.
+        total: The second output of the last call.
+        after: Whether it is added after the norm instead; None before the first call.
+    """
+
+    residual: FrameworkArray | None = None
+    total: FrameworkArray | None = None
+    after: bool | None = None
+
+    def _added_after(self, x: Any, given: Any, named: Any) -> bool:
+        """Whether the residual is added to the output: f(0, x) − f(0, 0) is x then, and not f(x, 0)."""
+        first, second, none = (self.given(a * x, b * x, *given, **named) for a, b in ((1, 0), (0, 1), (0, 0)))
+        if not hasattr(first, "shape") or bool((first == second).all()):
+            return False
+        return bool((abs(second - none - x) <= 0.02 * abs(x).max()).all())
+
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
+        residual, whole = self.residual, self.residual is None
+        if residual is None:
+            even = _like(x, np.arange(x.shape[-1]) % 2 == 0)
+            x, residual = x * even, x * (1 - even)
+        x, residual = x * 1, residual * 1  # what works in place has its own
+        total = x + residual
+        if self.after is None:
+            self.after = self._added_after(total, given, named)
+        if self.after:
+            return self.given(total, total * 0, *given, **named) if whole else self.given(x, residual, *given, **named)
+        output = self.given(x, residual, *given, **named)
+        output = (x, residual) if output is None else output
+        output, self.total = (*output, None)[:2] if isinstance(output, tuple | list) else (output, None)
+        if self.total is not None and bool((output == total).all()) and not bool((self.total == total).all()):
+            output, self.total = self.total, output
+        return output
+
+
+class _Gated(_Less):
+    """One that multiplies by a function of a gate, before or after it normalizes, at an open gate."""
+
+    left = "the activation of {} and its derivative"
+
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
+        def at(rows: FrameworkArray, gate: float) -> Any:
+            return self.given(rows, rows * 0 + gate, *given, **named)
+
+        # On small rows eps tells a factor of the row from one of its norm.
+        few = _like(x, 1e-3 * np.random.default_rng(0).normal(size=(2, x.shape[-1])))
+        once, twice = at(few, _OPEN), at(few, 2 * _OPEN)
+        if (once == twice).all():
+            return at(x, _OPEN)
+        return at(x, _OPEN) / _OPEN if (twice == 2 * once).all() else at(x / _OPEN, _OPEN)
+
+
+class _Projected(_Less):
+    """One that multiplies its output by a matrix, which is that of the identity."""
+
+    left = "another {} than the identity, and the derivative by it"
+    given_instead = staticmethod(np.eye)
+
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
+        return self.given(x, _like(x, self.given_instead(x.shape[-1])), *given, **named)
+
+
+class _Shifted(_Projected):
+    """One that adds a bias behind that matrix, which is 0."""
+
+    left = "another {} than 0, and the derivative by it"
+    given_instead = staticmethod(np.zeros)
+
+
+_Kernel = Callable[..., object]
+_WAYS: tuple[tuple[tuple[str, ...], Callable[[_Kernel, str], _Kernel]], ...] = (
+    (_SHIFTS, _Shifted),
+    (_MATRICES, _Projected),
+    (_GATES, _Gated),
+    (_RESIDUALS, Fused),
+)
+
+
+def _like(x: Any, values: np.ndarray) -> Any:
+    """Values as an array of the framework and dtype of x."""
+    return x.new_tensor(values).to(x.dtype) if hasattr(x, "new_tensor") else values.astype(x.dtype)
+
+
+def left(target: object) -> list[str]:
+    """What is not examined of a fused kernel."""
+    return [target.left.format(target.name), *left(target.target)] if isinstance(target, _Less) else []
+
+
+def as_norm(target: object) -> object:
+    """The target as a norm, if it is a function that takes a residual, a gate or a matrix besides."""
+    if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
+        return target
+    for names, way in _WAYS:
+        name = next((name for name in list(parameters(target))[1:] if name.lower() in names), None)
+        target = target if name is None else way(target, name)
+    return target

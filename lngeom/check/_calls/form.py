@@ -1,0 +1,85 @@
+"""The call form of a target: its framework, and how it maps rows to rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from textwrap import shorten
+
+import numpy as np
+
+from lngeom.errors import InputError
+
+from .._tracing.factories import is_factory
+from .._tracing.frameworks import FRAMEWORKS, likely_frameworks
+from .._tracing.roles import parameters, role
+from .calling import adapted, in_place_by_name
+from .combined import Fused, as_norm
+from .kernel import SIZES, Form, Kernel, own_size
+from .options import CheckOptions
+from .recorded import FILES, Filed
+from .target import resolve
+from .triton_calls import launches
+
+
+def call_form(given: object, asked: CheckOptions) -> Kernel:
+    """The first framework, reading and dimension in which the target maps rows to rows, found by trying.
+
+    Raises:
+        InputError: There is none.
+    """
+    name = asked.name
+    if isinstance(given, Filed):
+        return Kernel(Form(given, given, FILES, False, asked.d or SIZES[0]), replace(asked, name=given.__name__))
+    if isinstance(given, str):
+        name, given = name or given, resolve(given)
+    asked = replace(asked, name=name or getattr(given, "__name__", type(given).__name__))
+    given = adapted(given, in_place=in_place_by_name(given))
+    target = as_norm(given)
+    if not callable(target):
+        msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
+        raise InputError(msg)
+    reasons, before = [], launches()
+    several = [0] if asked.axis is None else [axes for axes in (4, 3, 2) if -axes <= asked.axis < axes]
+    for form in (replace(form, axes=axes) for form in _readings(given, target, asked) for axes in several):
+        kernel, framework = Kernel(form, asked), form.framework.name
+        x = np.linspace(-1.0, 2.0, 3 * form.size).reshape(3, form.size).round(3)
+        try:
+            output = kernel.run(x)
+        except InputError:
+            raise
+        except Exception as error:  # whatever the framework raises at arrays of another
+            reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
+            continue
+        if output.shape == x.shape:
+            _check_purposes(kernel, x)
+            return Kernel(replace(form, interpreted=launches() > before), asked)
+        reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
+    reason = reasons[0] if reasons else "no framework"
+    msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
+    raise InputError(
+        f"{msg}; write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
+    )
+
+
+def _readings(given: object, target: Callable[..., object], asked: CheckOptions) -> Iterator[Form]:
+    """Every way to read the target, the likely ones first."""
+    factory = is_factory(target)
+    for name in likely_frameworks(target):
+        for reading in (factory, not factory):
+            for size in [asked.d] if asked.d else dict.fromkeys((own_size(target) or SIZES[0], *SIZES)):
+                yield Form(given, target, FRAMEWORKS[name], reading, size)
+        if not factory and not isinstance(target, Fused) and callable(given):  # it may return nothing
+            whole = adapted(given, in_place=True)
+            yield Form(whole, as_norm(whole), FRAMEWORKS[name], False, asked.d or SIZES[0])
+
+
+def _check_purposes(kernel: Kernel, x: np.ndarray) -> None:
+    """Refuses a parameter of unknown name that was taken for gain or bias and changes nothing."""
+    arrays = kernel.arrays(kernel.form.size)
+    taken = set(kernel.at(kernel.form.size).roles)
+    named = {role(name): name for name in list(parameters(kernel.form.target))[1:]}
+    for purpose in arrays.keys() & taken - named.keys():
+        others = arrays | {purpose: kernel.array(np.full(kernel.form.size, 3.0))}
+        read = kernel.framework.read
+        if np.array_equal(read(kernel.call(kernel.array(x), arrays)), read(kernel.call(kernel.array(x), others))):
+            unknown = ", ".join(n for n in list(parameters(kernel.form.target))[1:] if role(n) is None)
+            raise InputError(f"{kernel.name} has a parameter of unknown purpose ({unknown}): say it with --call")

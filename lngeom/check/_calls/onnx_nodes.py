@@ -1,0 +1,175 @@
+"""The norms of an ONNX file, each cut out as a model of its own and run by onnxruntime."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lngeom.errors import InputError
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+    from onnxruntime import InferenceSession
+
+_FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedLayerNormalization": "rms"}
+_SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes
+
+
+class _File:
+    """An ONNX model, its constants as arrays by name, and the types of its values."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, (self.onnx, self.runtime) = path, _packages()
+        try:
+            self.model = self.onnx.load(str(path))
+            graph = self.model.graph
+            self.kinds = {v.name: v.type.tensor_type.elem_type for v in (*graph.value_info, *graph.input)}
+            array = self.onnx.numpy_helper.to_array
+            self.constants = {value.name: array(value) for value in graph.initializer}
+            for node in graph.node:
+                if node.op_type == "Constant":
+                    self.constants[node.output[0]] = array(node.attribute[0].t)
+            shaped = (v for v in (*graph.value_info, *graph.input) if v.type.tensor_type.HasField("shape"))
+            self.ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in shaped}
+        except Exception as error:  # onnx raises those of protobuf as well
+            raise _unreadable(path, error) from None
+
+    def ends(self, name: str, nodes: list[NodeProto]) -> tuple[str, str]:
+        """The one value that enters a group of nodes, and the one that leaves it."""
+        known = {"", *self.constants, *(output for node in nodes for output in node.output)}
+        wanted = {value for node in nodes for value in node.input} - known
+        inside = {id(node) for node in nodes}
+        used = {value for node in self.model.graph.node if id(node) not in inside for value in node.input}
+        used |= {value.name for value in self.model.graph.output}
+        given = [value for node in nodes for value in node.output if value in used]
+        if len(wanted) != 1 or len(given) != 1:
+            msg = f"the norm {name} has inputs {sorted(wanted)} and outputs {given}: one of each can be compared"
+            raise InputError(msg)
+        return wanted.pop(), given[0]
+
+    def session(self, nodes: list[NodeProto], ends: tuple[str, str]) -> InferenceSession:
+        """The nodes as a model that runs."""
+        helper, element = self.onnx.helper, self.element(ends[0])
+        wanted, given = ([helper.make_tensor_value_info(end, element, None)] for end in ends)
+        names = dict.fromkeys(value for node in nodes for value in node.input if value in self.constants)
+        kept = [self.onnx.numpy_helper.from_array(self.constants[name], name) for name in names]
+        graph = helper.make_graph(nodes, "norm", wanted, given, kept)
+        model = helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version)
+        options = self.runtime.SessionOptions()
+        options.log_severity_level = 4  # what it says is told in the one line of the error
+        return self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+    def element(self, name: str) -> int:
+        """The type of a value, in the numbers of ONNX."""
+        return self.kinds.get(name, self.onnx.TensorProto.FLOAT)
+
+
+class OnnxNorm:
+    """One norm as a function of rows: a fused node, or the nodes that PyTorch's exporter notes as one module's."""
+
+    def __init__(self, name: str, nodes: list[NodeProto], file: _File) -> None:
+        ends = file.ends(name, nodes)
+        self.name, self.input = name, ends[0]
+        self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
+        self.session = file.session(nodes, ends)
+        from .._tracing.onnx_graph import OnnxFront
+
+        self.front = OnnxFront(nodes, file.constants, ends)
+        fused = _FUSED.get(nodes[0].op_type)
+        attributes = {a.name: a for a in nodes[0].attribute} if fused else {}
+        # A fused node with a positive axis counts it from the first of the axes that its input is declared with.
+        axis = attributes["axis"].i if "axis" in attributes else -1
+        self.rank = 0 if axis < 0 else file.ranks.get(self.input, axis + 1)
+        self.eps = float(attributes["epsilon"].f) if "epsilon" in attributes else 1e-5 if fused else None
+        inputs = [file.constants.get(value) for node in nodes for value in node.input]
+        vectors = [value.astype(float) for value in inputs if value is not None and value.ndim == 1 and value.size > 1]
+        self.gain, self.bias = (*vectors, None, None)[:2]
+        self.__name__ = f"{fused}_norm" if fused else name
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        rows = np.ascontiguousarray(x, dtype=self.dtype)
+        lead = rows.shape[:-1] if not self.rank else (*(1,) * (self.rank - 2), -1)[: self.rank - 1]
+        got = self.session.run(None, {self.input: rows.reshape(*lead, rows.shape[-1])})[0]
+        return np.asarray(got).reshape(rows.shape)
+
+
+def onnx_norms(path: Path) -> list[OnnxNorm]:
+    """The norms of the file in the order in which they run."""
+    file = read_onnx(path)
+    groups: dict[str, list[NodeProto]] = {}
+    for node in file.model.graph.node:
+        if (name := _owner(node)) is not None:
+            groups.setdefault(name, []).append(node)
+            if any(attribute.HasField("g") for attribute in node.attribute):
+                raise InputError(f"{path}: {name} holds {node.op_type}, which may never end: check it as module:name")
+    try:
+        return [OnnxNorm(name, nodes, file) for name, nodes in groups.items()]
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file can fail anywhere
+        raise _unreadable(path, error) from None
+
+
+def read_onnx(path: Path) -> _File:
+    """The file, in which nothing runs yet; InputError if it cannot be read."""
+    return _File(path)
+
+
+def onnx_network(file: _File) -> Callable[[np.ndarray], np.ndarray]:
+    """The whole file as a function of token ids, in float64; InputError if it needs other inputs or cannot run so."""
+    kinds = {str(value.dtype) for value in file.constants.values()} - {"float32", "float64", "int32", "int64", "bool"}
+    given = {"input_ids": lambda ids: ids, "attention_mask": np.ones_like,
+             "position_ids": lambda ids: np.arange(ids.shape[1])[None]}  # fmt: skip
+    names = [value.name for value in file.model.graph.input if value.name not in file.constants]
+    if kinds or "input_ids" not in names or not set(names) <= set(given):
+        what = f"numbers of {', '.join(sorted(kinds))}" if kinds else f"the inputs {', '.join(names)}"
+        raise InputError(f"{file.path} has {what}; files of float32 with the inputs {', '.join(given)} can be run")
+    helper, double = file.onnx.numpy_helper, file.onnx.TensorProto.DOUBLE
+    nodes = [attribute for node in file.model.graph.node for attribute in node.attribute]
+    for tensor in (*file.model.graph.initializer, *(each.t for each in nodes if each.HasField("t"))):
+        if tensor.data_type == file.onnx.TensorProto.FLOAT:
+            tensor.CopyFrom(helper.from_array(helper.to_array(tensor).astype(float), tensor.name))
+    for each in (each for each in nodes if each.name == "to" and each.i == file.onnx.TensorProto.FLOAT):
+        each.i = double
+    outputs = [value.name for value in file.model.graph.output]
+
+    def run(ids: np.ndarray) -> np.ndarray:
+        feeds = {name: given[name](ids) for name in names}
+        try:
+            got = importlib.import_module("onnx.reference").ReferenceEvaluator(file.model).run(outputs, feeds)
+        except Exception as error:  # of a shape that was fixed, for example
+            raise _unreadable(file.path, error) from None
+        return np.asarray(got[outputs.index("logits") if "logits" in outputs else 0])
+
+    return run
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    text = " ".join(str(error).split())[:120]
+    return InputError(f"{path} cannot be read as an ONNX model: {type(error).__name__}: {text}; export it again")
+
+
+def _owner(node: NodeProto) -> str | None:
+    """The module of a norm that a node belongs to, or its own name for a fused one; a graph tells it by names alone."""
+    if node.op_type == "Constant":
+        return None
+    noted = {item.key: item.value for item in node.metadata_props}
+    texts = (noted.get(key, "").strip("[]").split(",") for key in (_SCOPES, _CLASSES))  # as lists are exported
+    names, classes = ([part.strip(" '\"") for part in text] for text in texts)
+    for name, kind in zip(names, classes, strict=False):
+        if kind.lower().endswith("norm"):
+            return name
+    return (node.name or node.output[0]) if node.op_type in _FUSED else None
+
+
+def _packages() -> tuple[ModuleType, ModuleType]:
+    try:
+        return importlib.import_module("onnx"), importlib.import_module("onnxruntime")
+    except ModuleNotFoundError as error:
+        msg = "an ONNX file needs the packages onnx and onnxruntime: pip install onnx onnxruntime"
+        raise InputError(msg) from error

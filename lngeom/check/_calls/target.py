@@ -1,0 +1,81 @@
+"""The object that ``module:name`` names."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lngeom.errors import InputError
+
+from .limits import Endless, timed
+from .triton_calls import forget_stand_in, interpret_triton
+
+_KEPT = ("builtins", "math", "numpy", "lngeom", "empirical")
+_SECONDS = 60.0
+"""Processor time that the import of a module may take."""
+
+
+@contextmanager
+def intact(spec: str) -> Iterator[None]:
+    """Refuse what replaces a function or number of Python, NumPy or this library: these judge its outputs.
+
+    Raises:
+        InputError: One is another than before.
+    """
+    spaces = [(name, vars(module)) for name, module in sys.modules.items() if name.partition(".")[0] in _KEPT]
+    before = [(place, space, name, old) for place, space in spaces for name, old in space.items()
+              if callable(old) or isinstance(old, float)]  # fmt: skip
+    try:
+        yield
+    finally:
+        for place, space, name, old in before:
+            if space.get(name) is not old:
+                raise InputError(f"{spec} replaces {place}.{name}, which judges outputs: let it leave that as it is")
+
+
+def resolve(spec: str) -> Any:
+    """The object that ``module:name`` or ``file.py:name`` names, importable from the current directory."""
+    module, _, name = spec.partition(":")
+    folders = [str(Path.cwd())]
+    if module.endswith(".py"):
+        path = Path(module)
+        if not path.is_file():
+            raise InputError(f"{spec}: there is no file {module}")
+        other = getattr(sys.modules.get(path.stem), "__file__", None)
+        if path.stem in sys.modules and (other is None or Path(other).resolve() != path.resolve()):
+            raise InputError(f"{spec}: another module called {path.stem} is loaded already; give the file another name")
+        folders, module = [str(path.parent.resolve()), *folders], path.stem
+    interpret_triton()
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    try:
+        with timed("its code", _SECONDS):
+            value: Any = importlib.import_module(module)
+    except (Exception, SystemExit, Endless) as error:  # a script without a guard may end the process
+        msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"
+        raise InputError(msg) from error
+    forget_stand_in()
+    for part in name.split(".") if name else ():
+        if not hasattr(value, part):
+            known = [n for n, v in getattr(value, "__dict__", {}).items() if callable(v) and not n.startswith("_")]
+            msg = f"{spec}: {module} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"
+            raise InputError(msg)
+        value = getattr(value, part)
+    owner = getattr(value, "__self__", None)
+    is_pass = isinstance(owner, type) and hasattr(owner, "setup_context") and value.__name__ == "apply"
+    return _applied(owner, name) if is_pass else value
+
+
+def _applied(owner: Any, name: str) -> Any:
+    """A function of PyTorch's autograd with the parameters of its forward pass."""
+    own = list(inspect.signature(owner.forward).parameters.values())
+    kept = own if "setup_context" in vars(owner) else own[1:]  # without the context
+
+    def applied(*arguments: object) -> object:
+        return owner.apply(*arguments)
+
+    applied.__name__ = applied.__qualname__ = name
+    applied.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+    return applied

@@ -1,0 +1,105 @@
+"""One group of rows, what a kernel computed of them, and how far that is from every correct result."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
+
+from .own_spec import Stated
+
+_AT_ONCE = 1 << 14
+"""Components of which the bounds are computed at a time."""
+
+
+class Shown(NamedTuple):
+    """The component of an input at which a kernel is wrong.
+
+    `numbers` are what was computed, what is right, and how far a correct kernel may be off; `label` is of the group.
+    """
+
+    input: list[float] | list[list[float]]
+    component: int
+    numbers: tuple[float, float, float]
+    label: str
+    cotangent: list[float] | None = None
+
+
+@dataclass
+class Outputs:
+    """Outputs of one group of rows, with their distances from a correct result over the bound.
+
+    `x`, `got` and `ratio` have shape (n, d); `base` is the definition, `arithmetic` that of the dtype.
+    """
+
+    label: str
+    x: np.ndarray
+    got: np.ndarray
+    base: Definition
+    arithmetic: Arithmetic
+    ratio: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Length of the rows."""
+        return self.x.shape[-1]
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Rows outside, as floats see it."""
+        return self.ratio.max(axis=-1) > 1
+
+    @property
+    def largest(self) -> float:
+        """The largest ratio to the bound."""
+        return float(self.ratio.max())
+
+    @property
+    def worst(self) -> tuple[int, int]:
+        """Row and component with the largest ratio."""
+        row, component = np.unravel_index(np.argmax(self.ratio), self.ratio.shape)
+        return int(row), int(component)
+
+
+class Trial(Outputs):
+    """Outputs of one group of rows, held against the family of correct ones."""
+
+    @classmethod
+    def of(cls, label: str, x: np.ndarray, got: np.ndarray, base: Definition, arithmetic: Arithmetic) -> "Trial":
+        """Outputs of rows with their distances from a correct result, as many at a time as a cache holds."""
+        step = max(1, _AT_ONCE // x.shape[-1])
+        some = (slice(k, k + step) for k in range(0, max(1, len(x)), step))
+        ratios = [base.family(Sample(x[rows]), arithmetic).fit(got[rows]).ratio for rows in some]
+        return cls(label, x, got, base, arithmetic, np.concatenate(ratios))
+
+    def part(self, label: str, begin: int, end: int) -> "Trial":
+        """Some of the rows."""
+        some = slice(begin, end)
+        return Trial(label, self.x[some], self.got[some], self.base, self.arithmetic, self.ratio[some])
+
+    def case(self) -> Case:
+        """A few rows for the diagnosis: the four worst, and four over the whole group."""
+        worst = np.argsort(-self.ratio.max(axis=-1), kind="stable")[:4]
+        chosen = np.unique([*worst, *np.linspace(0, len(self.x) - 1, 4).astype(int)])
+        return Case(self.base, Sample(self.x[chosen]), self.got[chosen])
+
+    def against(self, base: Definition) -> "Trial":
+        """The same outputs, held against another definition."""
+        return Trial.of(self.label, self.x, self.got, base, self.arithmetic)
+
+    def certain(self) -> bool:
+        """Whether the worst row is wrong in exact arithmetic too; the bounds of a stated definition hold in floats."""
+        row, _ = self.worst
+        if isinstance(self.base, Stated):
+            return bool(self.wrong[row])
+        return certainly_outside(self.x[row], self.got[row], self.base, self.arithmetic)
+
+    def shown(self) -> Shown:
+        """The worst component of the worst row, with the half-width of its interval."""
+        row, worst = self.worst
+        sample = Sample(self.x[row : row + 1])
+        exact = float(self.base.output(sample)[0, worst])
+        low, high = self.base.family(sample, self.arithmetic).box()
+        bound = float(max(high[0, worst] - exact, exact - low[0, worst]))
+        return Shown(self.x[row].tolist(), worst, (float(self.got[row, worst]), exact, bound), self.label)

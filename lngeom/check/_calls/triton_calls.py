@@ -1,0 +1,95 @@
+"""Kernels of Triton where no GPU is: Python runs them, whether Triton is installed or not."""
+
+import contextlib
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from .._tracing.triton import BeyondEnd
+
+INTERPRETED = (
+    "interpreted: order and rounding of sums are not the GPU's, and a load without `other` gives 0 beyond its mask"
+)
+_STAND_IN = f"{BeyondEnd.__module__}.stand_in"
+_PARTS = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
+          ".language.extra.cuda.libdevice")  # fmt: skip
+_LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/")
+
+
+def launches() -> int:
+    """How many launches of kernels Python has run in this process."""
+    return sys.modules[_STAND_IN].launches[0] if _STAND_IN in sys.modules else 0
+
+
+class _StandIn(Loader):
+    """Finds what stands for Triton and for all modules of its language."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        made = importlib.import_module(_STAND_IN)
+        return made if spec.name == "triton" else made.language
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: it is there."""
+
+
+def _asked_by_program() -> bool:
+    """Whether the import that is under way stands in a program, and not in a library that could do without."""
+    frame = sys._getframe(2)
+    while frame.f_back and (frame.f_code.co_filename.startswith("<frozen") or "importlib" in frame.f_code.co_filename):
+        frame = frame.f_back
+    return _LIBRARIES.search(frame.f_code.co_filename) is None
+
+
+class _WhenImported(MetaPathFinder):
+    """Arranges for kernels when Triton is imported, so that nothing that needs none waits."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name.partition(".")[0] != "triton" or not (name == "triton" or self.stands_in):
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name) if name == "triton" else None
+        self.stands_in = spec is None
+        if self.stands_in:
+            sys.meta_path.insert(0, self)
+            if not _asked_by_program() or name.removeprefix("triton") not in _PARTS:
+                return None
+            _run_by_python()
+            importlib.import_module("torch.utils._triton").has_triton_package()  # it remembers the answer
+            return ModuleSpec(name, _StandIn(), is_package=True)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: (load(module), _run_by_python(module))[0]
+        return spec
+
+    stands_in = False
+
+
+def forget_stand_in() -> None:
+    """Leave no module that only stands for one of Triton to libraries that ask whether it is installed."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "triton" and isinstance(getattr(module.__spec__, "loader", None), _StandIn):
+            del sys.modules[name]
+
+
+def interpret_triton() -> None:
+    """Have Python run the kernels of Triton if no GPU is there."""
+    if "triton" in sys.modules:
+        _run_by_python(sys.modules["triton"])
+    elif not any(isinstance(finder, _WhenImported) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _WhenImported())
+
+
+def _run_by_python(triton: Any = None) -> None:
+    """Kernels where no GPU is; contexts of devices do nothing, and there are four processors."""
+    torch = importlib.import_module("torch")
+    if not (torch.cuda.is_available() or torch.xpu.is_available()):
+        torch.cuda.device = lambda *_: contextlib.nullcontext()
+        torch.cuda.get_device_properties = lambda *_: SimpleNamespace(multi_processor_count=4)
+        if hasattr(triton, "runtime"):
+            triton.runtime.jit.KernelInterface.__getitem__ = importlib.import_module(_STAND_IN).launcher

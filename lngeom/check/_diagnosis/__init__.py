@@ -1,0 +1,1 @@
+"""Which known mistake explains wrong outputs; each hypothesis makes its own experiment."""

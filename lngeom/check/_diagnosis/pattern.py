@@ -1,0 +1,260 @@
+"""Causes that are measured, not listed: a family of formulas is fitted to outputs, and holds if it gives them all.
+
+Of ordinary rows alone: on these fewer than 4d roundings stay far below differences of order 1.
+"""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lngeom.rounding import REAL, Definition, Sample
+
+from .._calls.trial import Trial
+from .._trials.claim import Claim
+
+Reals = Any
+"""Numbers, or arrays of them."""
+_RESIDUAL = {0: "not added", -1: "subtracted, not added,", 2: "added twice", 0.5: "halved when it is added"}
+_WIDEST = 1100
+"""Components that are probed one by one."""
+
+
+def places(wrong: np.ndarray) -> str:
+    """Positions, a mask of shape (d,), in words: a range, a range of each block, or how many."""
+    d, at = len(wrong), np.flatnonzero(wrong)
+    if not len(at) or len(at) == d:
+        return "all components" if len(at) else "no components"
+    first, last = int(at[0]), int(at[-1])
+    if len(at) == last - first + 1:
+        return (
+            ("the last component" if last == d - 1 else f"component {first}")
+            if first == last
+            else f"components {first} to {last}"
+        )
+    for period in range(2, d // 2 + 1):
+        block = wrong[:period]
+        if (np.resize(block, d) == wrong).all() and block.any():
+            return f"{places(block)} of each {period}"
+    ends = np.flatnonzero(np.diff(at) > 1)
+    if len(ends) > 3:
+        return f"{len(at)} of {d} components, the first at {first},"
+    parts = np.split(at, ends + 1)
+    return "components " + " and ".join(f"{a[0]} to {a[-1]}" if len(a) > 1 else f"{a[0]}" for a in parts)
+
+
+def patterned(claim: Claim, trials: list[Trial]) -> str | None:
+    """The first fitted cause that gives the ordinary rows of every failing dimension that is not too wide."""
+    ordinary = [t for t in trials if t.label == "ordinary rows" and 2 < t.d <= _WIDEST and t.wrong.any()]
+    finite = [trial for trial in ordinary if np.isfinite(trial.got).all()]
+    if not finite:
+        return None
+    first = max(finite[:4], key=lambda trial: trial.d)  # a pattern has to have room
+    with np.errstate(all="ignore"):
+        return _of_blocks(first) or _of_statistics(claim, first) or _of_affine(claim, first, trials) or _of_power(first)
+
+
+def of_other_rows(trial: Trial) -> str | None:
+    """Which other rows the statistics are those of: all columns, the whole array, or a neighbour."""
+    x = trial.x.astype(REAL)
+    for text, axes in (
+        ("statistics over the wrong axis (over the rows of the batch)", (0,)),
+        ("statistics over the whole array instead of each row", (0, 1)),
+    ):
+        center = x.mean(axes, keepdims=True) if trial.base.centered else 0
+        if _gives(trial, center, ((x - center) ** 2).mean(axes, keepdims=True)):
+            return text
+    center, square, _ = trial.base.exact(Sample(trial.x))
+    rows = np.arange(len(x))
+    for k in range(len(x)):
+        step = f"row i + {k}" if 2 * k <= len(x) else f"row i - {len(x) - k}"
+        for taken, text in ((np.roll(rows, -k), f"{step} for row i"), (rows * 0 + k, f"row {k} for all rows")):
+            if (taken != rows).any() and _gives(trial, center[taken], square[taken]):
+                return f"the output of a row depends on the other rows of its batch: statistics of {text}"
+            if (taken != rows).any() and trial.base.centered and _gives(trial, center, square[taken]):
+                return f"the output of a row depends on the other rows of its batch: variance of {text}"
+    return None
+
+
+def _affine(base: Definition) -> tuple[np.ndarray, np.ndarray]:
+    one = np.ones(1)
+    return (one if base.gain is None else base.gain), (0 * one if base.bias is None else base.bias)
+
+
+def _gives(trial: Trial, center: Reals, square: Reals) -> bool:
+    gain, bias = _affine(trial.base)
+    return _gave(trial, (trial.x.astype(REAL) - center) / np.sqrt(square + trial.base.eps) * gain + bias)
+
+
+def _gave(trial: Trial, expected: np.ndarray) -> bool:
+    """Whether outputs are the expected ones up to 4d roundings."""
+    allowed = 4 * trial.d * 2.0**-trial.arithmetic.storage.bits * (1 + abs(expected))
+    return bool((abs(trial.got - expected) <= np.minimum(allowed, 0.05 * abs(expected).max())).all())
+
+
+def _of_blocks(trial: Trial) -> str | None:
+    """Each block of a row normalized by itself."""
+    n, d = trial.x.shape
+    for size in (size for size in range(d // 2, 1, -1) if d % size == 0):
+        x = trial.x.astype(REAL).reshape(n, -1, size)
+        center = x.mean(-1, keepdims=True) if trial.base.centered else REAL(0)
+        square = ((x - center) ** 2).mean(-1, keepdims=True)
+        wide = (np.broadcast_to(value, x.shape).reshape(n, d) for value in (center, square))
+        if _gives(trial, *wide):
+            block = "half" if 2 * size == d else f"block of {size} components"
+            return f"statistics over a part of the row: of each {block} by itself (d = {d})"
+    return None
+
+
+def of_other_axes(trials: list[Trial], shapes: dict[str, tuple[int, ...]]) -> str | None:
+    """Over which axes of a batch of more than two the statistics are, where it is not the last one."""
+    for trial in (trial for trial in trials if trial.label in shapes and trial.wrong.any()):
+        shape = shapes[trial.label]
+        x = trial.x.astype(REAL).reshape(*shape, -1, trial.d)
+        axes = tuple(range(x.ndim))
+        for some in (some for count in axes for some in itertools.combinations(axes, count + 1) if some != axes[-1:]):
+            center = x.mean(some, keepdims=True) if trial.base.centered else REAL(0)
+            parts = (center, ((x - center) ** 2).mean(some, keepdims=True))
+            if _gives(trial, *(np.broadcast_to(part, x.shape).reshape(trial.x.shape) for part in parts)):
+                axis = f"axis {some[0]}" if len(some) == 1 else f"axes {', '.join(map(str, some))}"
+                return f"statistics over the wrong axis ({axis} instead of the last; of {trial.label})"
+    return None
+
+
+def of_residual(trial: Trial) -> str | None:
+    """What a kernel that is fused with a residual, every other component, normalizes instead of the sum."""
+    even, odd = trial.x * (np.arange(trial.d) % 2 == 0), trial.x * (np.arange(trial.d) % 2 == 1)
+    ways = [(f"residual {how} before the norm", even + k * odd) for k, how in _RESIDUAL.items()]
+    for text, rows in (*ways, ("residual normalized alone, without the input", odd)):
+        if _gave(trial, trial.base.output(Sample(rows))):
+            return text
+    return None
+
+
+def _of_statistics(claim: Claim, trial: Trial) -> str | None:
+    """The weight of each component in the statistics, measured by rows with one entry."""
+    (gain, bias), d = _affine(trial.base), trial.d
+    entry = 8.0
+    try:
+        got = (claim.kernel.run(np.eye(d) * entry) - bias) / gain
+    except Exception:  # a batch of another size may be refused in any way
+        return None
+    own = np.diagonal(got)
+    with np.errstate(all="ignore"):
+        if trial.base.centered:
+            rest = np.array([np.median(np.delete(row, j)) for j, row in enumerate(got)])
+            weights = -rest / (own - rest)
+        else:
+            weights = 1 / own**2 - trial.base.eps / entry**2
+    weights = np.nan_to_num(weights)
+    taken = weights > 0.3 * weights.max()
+    unit = float(np.median(weights[taken])) if taken.any() else 0.0
+    counts = np.round(weights / unit) if unit > 0 else weights * 0
+    if not (counts > 0).any() or (counts == 1).all():
+        return None
+    divisor = round(1 / unit)
+    x = trial.x.astype(REAL)
+    center = (x * counts).sum(-1, keepdims=True) / divisor if trial.base.centered else REAL(0)
+    if not _gives(trial, center, (counts * (x - center) ** 2).sum(-1, keepdims=True) / divisor):
+        return None
+    more = ", divisor d" if divisor == d and counts.sum() != d else "" if divisor == counts.sum() else f" / {divisor}"
+    if (counts > 1).any():
+        return f"{places(counts > 1)} counted {int(counts.max())} times in the statistics{more}"
+    return f"statistics over a part of the row: {places(counts > 0)} of {d}{more}"
+
+
+def _of_affine(claim: Claim, trial: Trial, trials: list[Trial]) -> str | None:
+    """Other gains, fitted to each component by least squares over the rows, and the bias that rows of zeros show."""
+    plain = replace(trial.base, gain=None, bias=None)
+    n, (gain, bias) = plain.output(Sample(trial.x)).astype(float), _affine(trial.base)
+    gain, bias = (np.broadcast_to(values, trial.d).astype(float) for values in (gain, bias))
+    try:
+        shift = claim.kernel.run(np.zeros_like(trial.x))[0]
+    except Exception:  # it may refuse rows of zeros
+        return None
+    slope = (n * (trial.got - shift)).sum(0) / (n * n).sum(0)
+    if len(n) < 4 or not _gave(trial, n * slope + shift):
+        return None
+    unit = 64 * trial.d * 2.0**-trial.arithmetic.storage.bits
+    other = abs(slope - gain) > unit * (1 + abs(gain))
+    told, used = _told("gain", other, slope, gain, 1.0, unit)
+    wrong = abs(shift - bias) > 4 * 2.0**-trial.arithmetic.storage.bits * abs(bias)
+    ratio = shift / np.where(gain == 0, 1, gain)
+    if wrong.all() and np.ptp(ratio) < unit * abs(ratio).max():
+        more = f"{ratio[0]:.3g} times the gain added"
+    else:
+        more, _ = _told("bias", wrong, shift, bias, 0.0, unit)
+    base = replace(trial.base, gain=used.astype(REAL), bias=shift.astype(REAL))
+    if any(one.against(base).wrong.any() for one in trials if one.d == trial.d and "gain" not in one.label):
+        return None
+    return "; ".join(filter(None, (told, more))) or None
+
+
+def _of_power(trial: Trial) -> str | None:
+    """Rows of the right direction, divided by another power of the variance and eps."""
+    gain, bias = _affine(trial.base)
+    _, square, c = trial.base.exact(Sample(trial.x))
+    y = (trial.got - bias) / np.where(gain == 0, 1, gain)
+    p = ((y * c).sum(-1) / (c * c).sum(-1)).astype(float)
+    if len(p) < 4 or not (p > 0).all() or not _gave(trial, c * p[:, None] * gain + bias):
+        return None
+    size = np.log((square[:, 0] + trial.base.eps).astype(float))
+    power = np.polyfit(size, np.log(p), 1)[0]
+    quarter = round(-4 * power) / 4
+    off = np.log(p) + quarter * size
+    if np.ptp(off) > 64 * trial.d * 2.0**-trial.arithmetic.storage.bits or np.ptp(size) < 0.1:
+        return None
+    same = abs(off).max() <= 64 * trial.d * 2.0**-trial.arithmetic.storage.bits
+    if same and quarter == 0.5:
+        return None
+    factor, powers = np.exp(off.mean()), {"1/d": -1.0, "1/sqrt(d)": -0.5, "sqrt(d)": 0.5, "d": 1.0}
+    named = (text for text, k in powers.items() if trial.d > 1 and abs(factor / trial.d**k - 1) < 1e-3)
+    text = next(named, f"{factor:.6g}")
+    if quarter == 0.5:
+        return f"normalized value multiplied by {text}"
+    less = "" if same else f" and multiplied by {text}"
+    return f"divided by the power {quarter:g} of (variance + eps) instead of its root{less}"
+
+
+def _told(
+    name: str, wrong: np.ndarray, used: np.ndarray, right: np.ndarray, none: float, unit: float
+) -> tuple[str, np.ndarray]:
+    """What is used instead, where it is another than the right one, and all that is used."""
+
+    def held(values: np.ndarray) -> bool:
+        return bool((abs(used - values) <= unit * (1 + abs(values)))[wrong].all())
+
+    if not wrong.any():
+        return "", right
+    ways = [(f"without the {name}", np.full_like(right, none)), (f"with {name} 0", 0 * right)]
+    ways += [(f"with the {name} of {k} components later", np.roll(right, -k)) for k in range(1, len(right))]
+    text, values = next(((text, values) for text, values in ways if held(values)), (f"with another {name}", used))
+    return f"{places(wrong)} {text}", np.where(wrong, values, right)
+
+
+def summed(terms: np.ndarray, got: np.ndarray, bound: np.ndarray) -> str | None:
+    """What was summed instead of all rows of `terms`, shape (n, d), where `got` is off by more than `bound`."""
+    total, n = terms.sum(0), len(terms)
+    wrong = abs(got - total) > bound
+
+    def held(values: np.ndarray) -> bool:
+        return bool((abs(got - values) <= bound)[wrong].all())
+
+    where = "" if wrong.all() else f"{places(wrong)} "
+    if held(0 * total):
+        return f"{where}zero"
+    if held(total / n):
+        return f"{where}divided by the number of rows"
+    for text, ordered in (("first", terms), ("last", terms[::-1])):
+        sums = ordered.cumsum(0)
+        k = next((k for k in range(1, n) if held(sums[k - 1])), None)
+        if k is not None:
+            return f"{where}summed over the {text} {k} of {n} rows alone"
+    orders = [(f"shifted by {k} components", np.roll(total, k)) for k in range(1, len(total))]
+    orders += [("in reverse order", total[::-1]), ("the first for all components", total[:1] + 0 * total)]
+    known = next((text for text, values in orders if (abs(got - values) <= bound.max()).all()), None)
+    if known or (abs(np.sort(got) - np.sort(total)) <= bound.max()).all():
+        return known or "in another order of components"
+    factor = np.median((got / np.where(total == 0, 1, total))[wrong])
+    return f"{where}multiplied by {factor:.6g}" if held(factor * total) else None

@@ -1,0 +1,83 @@
+"""What a check leaves out in floats: the verdict says it, so that nothing silent reads as checked."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lngeom.rounding import REAL, Sample
+
+from .._calls.combined import left
+from .._calls.trial import Trial
+from .._tracing.roles import REQUIRED, parameters, role
+from .._trials.claim import Claim
+
+WITHOUT = "no gain given", "no bias given"
+ALWAYS = (
+    "more than four axes",
+    "rows, sizes, eps, parameters and buffers other than those tried",
+    "inputs that were computed or changed before",
+    "other modes of Python and its libraries, such as no_grad, autocast, threads, the environment and -O",
+    "what loading, copying, converting or freezing a module changes",
+)
+"""What no trial in floats has."""
+
+
+def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
+    """The kernel without an optional gain or bias, each left at its None."""
+    kernel, d = claim.kernel, x.shape[-1]
+    bound, x = kernel.at(d), claim.stored(x)
+    taken = parameters(kernel.form.target).items() if not bound.holds else ()
+    none = {role(name) for name, parameter in taken if parameter.default is None} & bound.roles.keys()
+    for purpose, label in zip(("gain", "bias"), WITHOUT, strict=True):
+        if purpose not in none:
+            continue
+        arrays = {name: values for name, values in kernel.arrays(d).items() if name != purpose}
+        base = replace(claim.base(d), **{purpose: None})
+        got = kernel.framework.read(kernel.call(kernel.array(x), arrays))
+        yield Trial.of(label, x, got, base, claim.arithmetic)
+
+
+def unexamined(claim: Claim, x: np.ndarray) -> str:
+    """Further outputs, options at their defaults, formats and modes that no trial had."""
+    kernel, listed = claim.kernel, list[str]()
+    x = claim.stored(x)
+    output: Any = kernel.whole(kernel.array(x))
+    outputs = output if isinstance(output, tuple | list) else [output]
+    for i, further in enumerate(outputs[1:], start=2):
+        if (what := statistic(claim, x, np.asarray(kernel.framework.read(further)))) is None:
+            listed.append(f"output {i}")
+        elif kernel.asked.backward:
+            listed.append(f"whether the cotangent of output {i}, {what}, is right")
+    function = kernel.at(x.shape[-1]).function
+    forward = getattr(function, "forward", function)
+    known = {"gain", "bias", "eps", "shape", "d", "axis"}
+    some = list(parameters(forward).items())[1:]
+    odd = [n for n, p in some if p.default is not REQUIRED and role(n) not in known]
+    listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
+    listed += filter(None, left(kernel.form.target))
+    listed += ["memory that is not contiguous, and further outputs"] if kernel.form.axes else []
+    listed += [] if kernel.asked.backward else ["the backward pass"]
+    others = [name for name in ("float64", "float32", "bfloat16", "float16") if name != kernel.dtype]
+    return ", ".join([*listed, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS])
+
+
+def statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:
+    """Which statistic of the rows values are, None if they are none."""
+    base, rows = claim.base(x.shape[-1]), Sample(x)
+    square = base.exact(rows)[1]
+    known = {
+        "the mean": rows.mean,
+        "the mean square": square,
+        "the variance": rows.variance,
+        "the reciprocal of the root": base.reciprocal(square, rows),
+        "the root": 1 / base.reciprocal(square, rows),
+        "the input": x.astype(REAL),
+    }
+    for name, exact in known.items():
+        size = abs(x).max(-1, keepdims=True) if name == "the mean" else abs(exact)
+        allowed = 8 * x.shape[-1] * 2.0**-claim.arithmetic.storage.bits * size
+        if values.size == exact.size and (abs(values.reshape(exact.shape) - exact) <= allowed).all():
+            return name
+    return None

@@ -1,0 +1,171 @@
+"""Backward passes: what a framework computes for the derivatives of a program is the derivative of its forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lngeom import prover
+from lngeom.carriers import Carrier
+from lngeom.prover import Formula, ProofCertificate, ProofError, Table
+from lngeom.rounding import FORMATS
+
+from .._tracing.arrays import Arr, given
+from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
+from .._tracing.sizes import FEATURE
+from .._tracing.trace import Trace
+from .execution import tells
+from .path import ALONG, COTANGENT, Path, reason
+from .points import Point, exactly, small_numbers
+
+_SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """The verdict on one derivative of a kernel.
+
+    Attributes:
+        name: The parameter by which it is.
+        status: ``proved``, ``refuted`` or ``not traced``.
+        text: Where it is proved if not everywhere, where it is wrong, or the reason.
+        certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
+        run: The run on terms of a backward pass that the program writes itself.
+        unexamined: Circumstances for which nothing is proved.
+    """
+
+    name: str
+    status: str
+    text: str
+    certificates: tuple[ProofCertificate, ...] = ()
+    run: Trace | None = None
+    unexamined: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"d/d{self.name} {self.status}" + (f", {self.text}" if self.text else "")
+
+
+def derivatives(path: Path) -> list[Derivative]:
+    """The derivatives that the backward pass of a program gives, each against that of its forward pass.
+
+    For all cotangents v and all t, S(dx·t) = S(v·Df(x)·t), which determines dx. A derivative by a parameter is a sum
+    over rows: what is summed obeys the identity for one arbitrary row, and all axes that number rows are summed once.
+    """
+    try:
+        trace, gradients = _gradients(path, Ground())
+        wrong = _executed(path)
+    except Exception as error:  # a backward pass may fail in any way
+        return [Derivative(name, "not traced", reason(error)) for name in path.leaves]
+    _, undefined = path.obligations(trace)
+    why = f"it is not proved that {undefined[0]}" if undefined else wrong
+    rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)
+    verdicts = list[Derivative]()
+    for name, gradient in gradients.items():
+        by_row, wrong = path.trace.vectors[name], why
+        if gradient is None and path.trace.launched:
+            verdicts.append(Derivative(name, "not traced", "the backward pass gives none"))
+        if gradient is None:
+            continue
+        if (gradient.summed, gradient.axes) != ((frozenset(), path.axes) if by_row else (rows, ((FEATURE,),))):
+            summed = " and ".join(sorted(gradient.summed)) or "nothing"
+            wrong = f"it has the axes {gradient.axes}, summed over {summed}"
+        told = any(verdict.certificates for verdict in verdicts)
+        verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
+    if not path.trace.launched:
+        return verdicts
+    _, run, left, limits = path.written
+    return [
+        replace(verdict, run=run, unexamined=tuple(left), text=verdict.text or limits * (verdict.status == "proved"))
+        for verdict in verdicts
+    ]
+
+
+def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
+    """The derivatives on a carrier, by the names of what they are derivatives by."""
+    if path.trace.launched:
+        passes, known, *_ = path.written
+        trace = Trace(ground, path.program.literals, replayed=known, backward=True)
+        return trace, dict(passes.traced(trace)[1])
+    trace, _ = path.again(ground)
+    gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype))
+    if trace.refusals:
+        trace.refuse(trace.refusals[0])
+    return trace, gradients
+
+
+def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
+    """S(dx·t) and S(v·Df(x)·t), with the run that they are of."""
+    trace, gradients = _gradients(path, ground)
+    gradient = gradients[name]
+    assert gradient is not None
+    _, moved = path.again(DualGround(ground, name, ALONG))
+    t, v = ground.vector(ALONG), ground.vector(COTANGENT)
+    return trace, prover.dot(gradient.value, t), prover.dot(v, moved.value.tangent)
+
+
+def _decided(path: Path, name: str, told: bool) -> Derivative:
+    """The verdict on one derivative; what has to hold for all of them is certified unless it is `told`."""
+    trace, left, right = _sides(path, name, Ground())
+    try:
+        theorem = prover.prove(prover.equal(left, right), *path.facts)
+    except ProofError:
+        point = _point(path, name, left - right)
+        return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", "no proof was found")
+    recorded, code, formal = _sides(path, name, RecordedGround(Table()))
+    proved = [*([] if told else path.obligations(trace)[0]), theorem]
+    id = f"{path.program.name}_by_{name}"
+    return Derivative(name, "proved", "", tuple(path.certificates(id, proved, recorded, code - formal)))
+
+
+def _drawn(path: Path, d: int) -> Iterator[Point]:
+    rng = np.random.default_rng(d)
+    for _ in range(_TRIES):
+        more: Point = {name: rng.integers(-3, 5, d) / 2 for name in (ALONG, COTANGENT)}
+        yield small_numbers(path, d, rng) | more
+
+
+def _point(path: Path, name: str, difference: Carrier) -> str:
+    """Where the two sides differ, which fractions decide."""
+    for d in _SIZES if path.program.size is None else (path.program.size,):
+        for values in _drawn(path, d):
+            if prover.holds(Formula(difference, "="), exactly(values), d, total=False) is False:
+                floats = {key: np.array(value, dtype=float) for key, value in values.items()}
+                _, left, right = _sides(path, name, FloatGround(floats, d))
+                shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.vectors, ALONG])
+                return f"d = {d}: {shown}: {float(left[0]):.6g} for {float(right[0]):.6g}"
+    return ""
+
+
+def _executed(path: Path) -> str:
+    """Where the backward pass that runs is further from the one that was traced than rounding; nothing if nowhere.
+
+    A derivative by a parameter adds rows up, which is n·u·Σ|terms| off in any order. Four times the bound: fused
+    kernels take passes of their own, as forward.
+    """
+    unit, told = float(FORMATS[path.dtype].roundoff), 0
+    for d in _SIZES if path.program.size is None else (path.program.size,):
+        rng = np.random.default_rng(d)
+        leaves = {**path.backward.leaves, COTANGENT: True}
+        values: dict[str, np.ndarray] = {name: np.array(value) for name, value in path.program.literals.values.items()}
+        values |= {name: np.array(rng.integers(1, 9) / 4) for name in path.backward.numbers}
+        for name, by_row in leaves.items():
+            drawn = rng.integers(-8, 9, (_ROWS, d) if by_row else d) / 4 + 0.125
+            values[name] = abs(drawn) if "var" in name else drawn
+        real = path.backward.real(values, COTANGENT)
+        rows = [{name: v[k] if leaves.get(name) else v for name, v in values.items()} for k in range(_ROWS)]
+        runs = [_gradients(path, FloatGround(row, d, error=True))[1] for row in rows]
+        if lacking := {name for name, one in runs[0].items() if one is not None} - real.keys():
+            return f"autograd gives no derivative by {' and '.join(sorted(lacking))}"
+        for name, got in real.items():
+            pairs = [(dx.value.value, dx.value.error) for run in runs if (dx := run[name]) is not None]
+            value, error = (np.stack([np.broadcast_to(row, d) for row in part]) for part in zip(*pairs, strict=True))
+            if not leaves[name]:
+                error = error.sum(0) + 2 * _ROWS * unit * (abs(value) + error).sum(0)
+                value = value.sum(0)
+            told += tells(value, error)
+            if not (abs(got - value) <= 4 * error).all():
+                return f"d/d{name} as it runs is not the one that was traced: at d = {d} it is {got.tolist()}"
+    return "" if told else "no execution tells"

@@ -1,0 +1,266 @@
+"""Candidate formulas: the library's definitions, their usual variants, and maps that normalize nothing."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import lngeom as lg
+from lngeom.carriers import Carrier, namespace
+from lngeom.prover import dim, norm, root, square_norm
+
+from .._tracing.grounds import Ground
+
+Value = Callable[[Ground], Any]
+"""A value on any carrier."""
+
+Parameter = Carrier | None
+Core = Callable[..., Carrier]
+"""A norm of x, gain, bias and ε."""
+
+
+_VARIANTS = "gain used as 1 + gain (as Gemma)", "variance divided by d - 1 (ddof=1)", "eps outside the root"
+_KNOWN = re.compile(r"^(?:\((1 \+ .+)\)∘)?.*\(x; (?:(divisor d − 1), )?ε = .*?(outside the root)?\)")
+
+
+class Affine(NamedTuple):
+    """Names of the gain, which is the parameter plus an offset, and of the bias; None for none.
+
+    Attributes:
+        standard: Whether they follow the norm as defined, not a variant of it.
+    """
+
+    gain: str | None
+    offset: float
+    bias: str | None
+    standard: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A definition with the names of a program.
+
+    Attributes:
+        exact: Whether it is a norm as defined.
+        affine: What follows the norm of x itself, if one vector each does.
+    """
+
+    text: str
+    value: Value
+    kind: str
+    exact: bool
+    eps: str = ""
+    affine: Affine | None = None
+
+    @property
+    def variants(self) -> dict[str, str]:
+        """What the formula has of each variant, by the name that floats give it; empty if it may have more."""
+        known = _KNOWN.search(self.text) if self.affine is not None and self.kind != "other" else None
+        return {name: part for name, part in zip(_VARIANTS, known.groups(), strict=True) if part} if known else {}
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names in a program beside x.
+
+    Attributes:
+        vectors: Parameters, or what an opaque function gave.
+        rows: Those of them that differ from row to row.
+        scalars: Settings and constants that have names, with the text of each.
+    """
+
+    vectors: tuple[str, ...]
+    rows: tuple[str, ...]
+    scalars: dict[str, str]
+
+
+def _affine(y: Carrier, gain: Parameter, bias: Parameter) -> Carrier:
+    y = y if gain is None else y * gain
+    return y if bias is None else y + bias
+
+
+def _unbiased(centered: bool, outside: bool) -> Core:
+    """The deviation from the mean, or x, over the root of the sum of squared deviations over d − 1."""
+
+    def compute(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -> Carrier:
+        deviation = lg.project(x)
+        square = square_norm(deviation) / (dim(x) - 1)
+        divisor = root(square) + eps if outside else root(square + eps)
+        return _affine((deviation if centered else x) / divisor, gain, bias)
+
+    return compute
+
+
+def _by_length(
+    x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, scaled: bool = True, mean: bool = False
+) -> Carrier:
+    """x/max(‖x‖, ε), times √d if `scaled`; of ‖x‖/√d if `mean`."""
+    length = root(lg.projection.mean_square(x)) if mean else norm(x)
+    longest = (length + eps + namespace(x).abs(length - eps)) / 2
+    return _affine(root(dim(x)) * x / longest if scaled else x / longest, gain, bias)
+
+
+def _reciprocal(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -> Carrier:
+    return _affine(x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias)
+
+
+def _outside(norm: Callable[..., Carrier]) -> Core:
+    return functools.partial(norm, placement="outside")
+
+
+_CORES: tuple[tuple[str, str, bool, Core], ...] = (
+    ("LayerNorm({z}; ε = {e})", "layernorm", True, lg.layer_norm),
+    ("LayerNorm({z}; ε = {e} outside the root)", "layernorm", False, _outside(lg.layer_norm)),
+    ("RMSNorm({z}; ε = {e})", "rmsnorm", True, lg.rms_norm),
+    ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", False, _outside(lg.rms_norm)),
+    ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", False, _unbiased(True, False)),
+    ("LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", False, _unbiased(True, True)),
+    ("({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)),
+    ("√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length),
+    ("{z}/max(‖{z}‖, {e})", "other", False, functools.partial(_by_length, scaled=False)),
+    ("{z}/max(rms({z}), {e})", "other", False, functools.partial(_by_length, scaled=False, mean=True)),
+    ("1/√(mean square of {z} + {e})", "other", False, _reciprocal),
+)
+"""Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
+
+
+class Part(NamedTuple):
+    """A piece of a definition: its text, its value (None for none), the names in it, and whether a norm has it."""
+
+    text: str
+    value: Value | None
+    used: tuple[str, ...]
+    plain: bool
+
+
+def _vector(name: str) -> Value:
+    return lambda ground: ground.vector(name)
+
+
+def _product(*names: str) -> Value:
+    return lambda ground: functools.reduce(operator.mul, map(ground.vector, names))
+
+
+def _arguments(names: Names) -> Iterator[Part]:
+    """The vector that is normalized: x, its sum with another input, or its product with a gate or a gain."""
+    yield Part("x", _vector("x"), (), True)
+    for other in names.vectors:
+        if other in names.rows:
+            yield Part(f"x + {other}", lambda ground, _n=other: ground.vector("x") + ground.vector(_n), (other,), False)
+        yield Part(f"{other}∘x", _product("x", other), (other,), False)
+        one_more = lambda ground, _n=other: (1 + ground.vector(_n)) * ground.vector("x")  # noqa: E731
+        yield Part(f"(1 + {other})∘x", one_more, (other,), False)
+    for a, b in itertools.combinations(names.rows, 2):
+        yield Part(f"{a}∘{b}∘x", _product("x", a, b), (a, b), False)
+
+
+def _gains(names: Names) -> Iterator[Part]:
+    yield Part("", None, (), True)
+    for name in names.vectors:
+        yield Part(f"{name}∘", _vector(name), (name,), name not in names.rows)
+        yield Part(f"(1 + {name})∘", lambda ground, _n=name: 1 + ground.vector(_n), (name,), False)
+    for count in (2, 3):
+        for several in itertools.combinations(names.vectors, count):
+            yield Part("".join(f"{name}∘" for name in several), _product(*several), several, False)
+
+
+def _biases(names: Names) -> Iterator[Part]:
+    yield Part("", None, (), True)
+    for name in names.vectors:
+        yield Part(f" + {name}", _vector(name), (name,), name not in names.rows)
+
+
+def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = None, **vectors: str) -> Value:
+    """A definition of parts, computed by the library; of ε by its name, which is empty for 0."""
+    argument, gain, bias = (part.value for part in parts)
+
+    def value(ground: Ground) -> Carrier:
+        options = {key: ground.vector(name) for key, name in vectors.items()}
+        if eps is not None:
+            options["eps"] = ground.scalar(eps) if eps else 0
+        assert argument is not None
+        return function(argument(ground), gain and gain(ground), bias and bias(ground), **options)
+
+    return value
+
+
+def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate | None = None) -> list[Candidate]:
+    """The definitions with these names that have a value in floats, the `stated` one or those of a norm first."""
+    candidates: list[Candidate] = []
+    gains, biases = list(_gains(names)), list(_biases(names))
+    epsilons = [*names.scalars, ""]
+    for argument in _arguments(names):
+        for (text, kind, plain, function), eps in itertools.product(_CORES, epsilons):
+            inner = argument._replace(text=text.format(z=argument.text, e=names.scalars.get(eps, "0")))
+            y = _composed(function, (inner, _NONE, _NONE), eps)(ground)
+            for gain, bias in itertools.product(gains, biases):
+                tied = bias.used if bias.used != gain.used else ()
+                used = [*argument.used, *gain.used, *tied]
+                after = (part.value and part.value(ground) for part in (gain, bias))
+                if len(used) == len(set(used)) and _agree(_affine(y, *after), output):
+                    value = _composed(function, (inner, gain, bias), eps)
+                    exact = plain and argument.plain and gain.plain and bias.plain
+                    affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
+                    candidates.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
+    candidates += [candidate for candidate in _others(names) if _agree(candidate.value(ground), output)]
+    if stated is not None:
+        own = [stated] if _agree(stated.value(ground), output) else []
+        return [*own, *(replace(candidate, exact=False) for candidate in candidates)]
+    return sorted(candidates, key=lambda candidate: not candidate.exact)
+
+
+def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affine | None:
+    if len(gain.used) > 1 or {*gain.used, *bias.used} & {*names.rows}:
+        return None
+    return Affine((*gain.used, None)[0], float(gain.text.startswith("(1 + ")), (*bias.used, None)[0], standard)
+
+
+_NONE = Part("", None, (), True)
+
+
+_ALIKE = 2.0**-26
+"""√u of float64: rounding gets there at a condition of 2²⁶ alone, another formula by chance as rarely."""
+
+
+def _agree(a: Any, b: ArrayLike) -> bool:
+    """Whether two float64 values of numbers near 1 look equal. A proof has to follow, so nothing depends on this."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(abs(np.subtract(a, b)) <= _ALIKE * (1 + abs(np.asarray(b)))))
+
+
+def _others(names: Names) -> Iterator[Candidate]:
+    """Batch normalization with given statistics, and affine maps."""
+    rest = [name for name in names.vectors if not re.search("mean|var", name)]
+    pairs = [(a, b) for a in (None, *rest) for b in (None, *rest) if a is None or a != b]
+    means = [name for name in names.vectors if "mean" in name]
+    variances = [name for name in names.vectors if "var" in name]
+    for gain, bias in pairs:
+        before, after = f"{gain}∘" if gain else "", f" + {bias}" if bias else ""
+        parts = _parts("x", gain, bias)
+        yield Candidate(f"{before}x{after}, no norm", _composed(_affine, parts), "other", False)
+        for mean, variance, eps in itertools.product(means, variances, names.scalars):
+            text = f"{before}BatchNorm(x; {mean}, {variance}; ε = {names.scalars[eps]}){after}"
+            value = _composed(lg.norms.batch_norm, parts, eps, mean=mean, variance=variance)
+            yield Candidate(text, value, "other", False)
+
+
+def _parts(*names: str | None) -> tuple[Part, Part, Part]:
+    argument, gain, bias = (_NONE._replace(value=name and _vector(name)) for name in names)
+    return argument, gain, bias
+
+
+def reference(
+    names: Names, name: str, function: Core, gain: str | None, bias: str | None, eps: str | None, kind: str = "other"
+) -> Candidate:
+    """The definition expected of a norm of this name and function with these parameters."""
+    shown = names.scalars.get(eps, "0") if eps else "0"
+    text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
+    return Candidate(text, _composed(function, _parts("x", gain, bias), eps or ""), kind, True, eps or "")

@@ -1,0 +1,249 @@
+"""One path of a program: how it is run again on other carriers, and what it is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import cast
+
+from lngeom import prover
+from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
+
+from .._tracing.arrays import Arr
+from .._tracing.grounds import Ground
+from .._tracing.programs import Program
+from .._tracing.sizes import Dim
+from .._tracing.trace import ASKED, Refusal, Trace
+from .candidates import Names
+
+if TYPE_CHECKING:
+    from .._tracing.aten import Autograd
+    from .._tracing.user_backward import Gradients, Written
+
+SEVERAL = Formula(prover.d - 1, ">")
+"""More than one component."""
+COTANGENT, ALONG = "v", "t"
+"""What a backward pass begins with, and along what a forward pass moves."""
+SMALL = 8
+"""A size that stands for most of them."""
+
+
+@dataclass
+class Path:
+    """A program on one path through its branches on sizes, run on terms; `raised` are those that end in an error."""
+
+    program: Program
+    axes: tuple[Dim, ...]
+    dtype: str
+    trace: Trace
+    output: Arr
+    raised: list[Trace] = field(default_factory=list)
+
+    @cached_property
+    def backward(self) -> Autograd:
+        """The framework's own computation of the derivatives."""
+        program, trace = self.program, self.trace
+        taken = {COTANGENT, ALONG} & {*trace.vectors, *trace.numbers}
+        trace.never(taken, f"a parameter is called {COTANGENT} or {ALONG}")
+        if program.front.framework != "torch":
+            trace.refuse(f"derivatives of {program.front.framework} are not traced")
+        if len(self.scales) > 1:
+            trace.refuse("derivatives on a branch on a setting are not traced")
+        from .._tracing.aten import Autograd  # loads PyTorch
+
+        return Autograd(program, self.axes, self.dtype, self.leaves, tuple(sorted(trace.numbers)))
+
+    @property
+    def leaves(self) -> dict[str, bool]:
+        """The inputs and parameters by which derivatives are, and whether each differs from row to row."""
+        made = {name for *_, name in self.trace.opaque}
+        return {name: by_row for name, by_row in self.trace.vectors.items() if name not in made}
+
+    @cached_property
+    def written(self) -> tuple[Written, Trace, list[str], str]:
+        """The backward pass that the program writes itself, its run on terms, what is not examined, and where."""
+        from .._tracing.user_backward import Written  # loads PyTorch
+
+        passes = Written(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
+        runs = sorted(
+            ((trace, made) for trace, made in passes.paths() if not self.excludes(trace)),
+            key=lambda run: (not is_taken(run[0], SMALL), len(run[0].circumstances)),
+        )
+        trace, first = next(((trace, made) for trace, made in runs if not isinstance(made, Exception)), runs[0])
+        if isinstance(first, Exception):
+            raise first
+        another = first[0].value != self.output.value
+        self.trace.never(another, "where derivatives are asked for, it gives something else")
+        left, limits = dict[str, None](), list[list[str]]()
+        for other, made in runs:
+            if isinstance(made, Exception) or _values(made) != _values(first):
+                why = reason(made) if isinstance(made, Exception) else "it computes something else"
+                left[f"derivatives {self._where(other, trace)}({why})"] = None
+                apart = self._apart(trace, other)
+                limits += [apart] * (not any({*known} <= {*apart} for known in limits) and apart != [])
+        words = dict.fromkeys(text for apart in limits for text in apart)
+        return passes, trace, [*left, *sorted(trace.unexamined)], " and ".join(words)
+
+    def _apart(self, trace: Trace, other: Trace) -> list[str]:
+        """The sizes and numbers of rows that say that a run is not another one, unless that is a rare one."""
+        mine, others = ({*one.circumstances} for one in (trace, other))
+        if any(_COUNTED.fullmatch(name) is None for name in others - mine):
+            return []
+        asked = zip(trace.sizes_asked, self.branches(trace), strict=True)
+        sizes = [f"where {text}" for (value, how, yes), text in asked if (value, how, not yes) in other.sizes_asked]
+        return [*sizes, *sorted(mine - others), *(f"not {name}" for name in sorted(others - mine))]
+
+    def _where(self, trace: Trace, usual: Trace) -> str:
+        """How another run differs from a usual one."""
+        sizes = [text for text in self.branches(trace) if text not in self.branches(usual)]
+        asked = {name: answer for name, relation, answer in usual.branches if relation == ASKED}
+        words = [(name, answer) for name, relation, answer in trace.branches if relation == ASKED]
+        told = [name if answer else f"not {name}" for name, answer in words if asked.get(name, not answer) != answer]
+        return "".join(f"{text} " for text in [*(f"where {text}" for text in sizes), *told])
+
+    @property
+    def single(self) -> bool:
+        """Whether d = 1 on this path, so that a vector is a number."""
+        return self.trace.ground.single
+
+    def of_one_component(self) -> Path:
+        """The same path where a vector is a number."""
+        ground = Ground(single=True)
+        ground.facts = self.trace.ground.facts
+        trace, output = self.again(ground)
+        for name in ("branches", "given", "sources", "written", "unexamined", "replayed"):
+            setattr(trace, name, getattr(self.trace, name))
+        return Path(self.program, self.axes, self.dtype, trace, output)
+
+    @property
+    def names(self) -> Names:
+        """The names in the output."""
+        atoms = prover.atoms_of([self.output.value])
+        kind = "s" if self.single else "v"
+        vectors = [name for name in self.trace.vectors if (kind, name) in atoms and name != "x"]
+        literals = self.program.literals
+        scalars = {name: literals.text(name) for name in literals.values if ("s", name) in atoms}
+        return Names(tuple(vectors), tuple(name for name in vectors if self.trace.vectors[name]), scalars)
+
+    @property
+    def facts(self) -> list[Proved]:
+        """The assumptions, and that sums of squares are not negative."""
+        squares = [prover.total(prover.square(value)) for value in dict.fromkeys(self.trace.squares)]
+        return [*map(prover.assume, self.trace.ground.facts), *squares]
+
+    def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
+        """Conditions under which a run is defined: proved, each with as few assumptions as were tried, or not."""
+        proved, left = list[Proved](), list[str]()
+        variances = [prover.assume(prover.at_least(prover.vector(name))) for name in trace.vectors if "var" in name]
+        for goal in dict.fromkeys(Formula(prover.term(value), relation) for value, relation in trace.obligations):
+            for more in ([], [prover.assume(SEVERAL)], variances):
+                try:
+                    proved.append(prover.prove(goal, *self.facts, *more))
+                    break
+                except ProofError:
+                    continue
+            else:
+                left.append(prover.formula(goal))
+        return proved, left
+
+    def certificates(
+        self, name: str, proved: list[Proved], recorded: Trace, difference: Recorded
+    ) -> Iterator[ProofCertificate]:
+        """Obligations and, last, an equality, each as the code itself computes it, and accepted by the checker."""
+        goals: dict[Formula, Formula] = {}
+        for value, relation in recorded.obligations:
+            goals.setdefault(Formula(cast(Recorded, value).term, relation), Formula(value, relation))
+        claims = [*(goals[step.conclusion] for step in proved[:-1]), Formula(difference, "=")]
+        plain = re.sub(r"\W", "_", name.rpartition(":")[2], flags=re.ASCII)
+        for k, (theorem, claim) in enumerate(zip(proved, claims, strict=True)):
+            id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
+            yield prover.certificate(id, theorem, (sorted(theorem.hypotheses, key=repr), claim), Table())
+
+    def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
+        """The same path on another carrier."""
+        trace = Trace(ground, self.program.literals, replayed=self.trace)
+        return trace, self.program.traced(trace, dtype or self.dtype, self.axes)
+
+    def sizes(self) -> Iterator[tuple[int, bool]]:
+        """Dimensions to look at: some that stand for many, then those that the code writes, each for itself alone."""
+        if self.program.front.held and self.program.size:
+            yield self.program.size, False
+            return
+        if self.single:
+            yield 1, False
+            return
+        known = sorted(n for n in self.trace.integers if n <= 8192)
+        yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
+        yield from ((n, True) for n in known)
+        if self.trace.sizes_asked:
+            yield from ((n, False) for n in (1, 2, 3, *self.trace.near))
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """Factors of the settings at which it is looked at; where a setting decides a branch, many."""
+        settings = {name for name in self.program.literals.values if not self.program.literals.is_constant(name)}
+        terms = [value for value, *_ in self.trace.sizes_asked]
+        asked = {atom[1] for atom in prover.atoms_of(terms) if len(atom) == 2}
+        return tuple(2.0**k for k in (0, -8, 8, -16, 16, 24, -40)) if settings & asked else (1.0,)
+
+    def alone(self, hypotheses: set[Formula]) -> int | None:
+        """The one dimension that is assumed, if one is."""
+        return next((n for n in self.trace.integers if prover.equal(prover.d, n) in hypotheses), None)
+
+    def excludes(self, trace: Trace) -> bool:
+        """Whether the conditions of this path say that it is not the other run."""
+        return any((value, how, not yes) in self.trace.sizes_asked for value, how, yes in trace.sizes_asked)
+
+    def branches(self, trace: Trace | None = None) -> list[str]:
+        """The conditions of this path, or of another run, in words."""
+        return [self._condition(*each) for each in (trace or self.trace).sizes_asked]
+
+    def _condition(self, term: prover.Term, relation: str, yes: bool) -> str:
+        """A condition with the numbers on the right: d ≤ 4096, for 4096 − d ≥ 0."""
+        literals, numbers = self.program.literals, prover.term(0)
+        for monomial, c in term:
+            if all(atom[0] == "s" and literals.is_constant(atom[1]) for atom, _ in monomial):
+                numbers += prover.Term({monomial: c})
+        left, right = term - numbers, -numbers
+        sign = {"=": "=≠", "!=": "≠=", ">": ">≤", ">=": "≥<"}[relation][not yes]
+        if all(c < 0 for _, c in left):
+            left, right, sign = -left, -right, sign.translate(str.maketrans("><≥≤", "<>≤≥"))
+        return self.words(f"{prover.text(left)} {sign} {prover.text(right)}")
+
+    def words(self, text: str) -> str:
+        """The text of a term or formula with the numbers that stand for constants."""
+        literals = self.program.literals
+        for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
+            text = text.replace(prover.text(prover.scalar(name)), literals.text(name))
+        text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
+        text = re.sub(r"pow2(\w+)ₛ", r"next_power_of_2(\1)", text)
+        return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
+
+
+_COUNTED = re.compile(r"where \S+ (<|<=|>|>=|=|!=) \S+")
+"""A circumstance of how many rows there are."""
+
+
+def reason(error: Exception) -> str:
+    """Why a trace ended."""
+    return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+
+
+def _values(passes: tuple[Arr, Gradients]) -> list[object]:
+    """What passes give, without how it lies in memory."""
+    output, gradients = passes
+    return [output.value, *(one and (one.value, one.summed) for one in gradients.values())]
+
+
+def is_taken(trace: Trace, d: int) -> bool:
+    """Whether a program that launches kernels takes this path at a dimension."""
+    values = {name: Fraction(value) for name, value in trace.literals.values.items()}
+    values |= {name: Fraction(at(d)) for name, at in trace.blocks.items()}
+    answers = [prover.holds(Formula(value, how), values, d) for value, how, _ in trace.sizes_asked]
+    return answers == [answer for *_, answer in trace.sizes_asked]
+
+
+_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")

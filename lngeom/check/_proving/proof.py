@@ -1,0 +1,166 @@
+"""The verdict in exact arithmetic, and what it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lngeom.checker import digest
+from lngeom.errors import InputError
+from lngeom.files import Json
+from lngeom.prover import ProofCertificate
+
+from .backward import Derivative
+from .candidates import Affine
+
+NEVER = (
+    "other axes, optional inputs and options",
+    "settings that are not floats, parameters in another format than x, inputs that share memory",
+    "other devices, Python with -O",
+    "rounding, overflow and underflow",
+    "what loading, copying, converting or freezing a module changes",
+    "code made to recognise the tracer",
+)
+"""What no verdict covers."""
+
+TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED", "not traced": "NOT TRACED"}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The formula of a norm in exact arithmetic, for every dimension, and its proof.
+
+    Attributes:
+        status: ``proved`` (the definition itself), ``variant`` (another formula, which is named), ``refuted`` or
+            ``not traced``.
+        text: The formula, or the reason.
+        dimensions, hypotheses: For which d, and what is assumed of parameters; what the proofs used.
+        obligations: The conditions under which the code is defined, each proved.
+        operations: How often each operation is called.
+        counterexample: A point at which it is not the definition, executed: ``d``, the values by name, what the code
+            gives and what the definition.
+        notes: What was seen beside.
+        kind, eps: ``layernorm`` or ``rmsnorm`` where the formula is one of these, and the value of its ε.
+        derivatives: What is known of the backward pass, if it was asked for.
+        affine, axis: Gain and bias where x itself is normalized, along this axis.
+        certificates: The proofs of the obligations and, last, of the equality.
+        shape, given: The shapes of x, and what the program reads that is no argument, for which this is proved.
+        unexamined: Circumstances for which nothing is proved.
+        sources: The hashes of the functions that ran, by name.
+        sizes: Dimensions near the numbers that the code has, at which it should be tried.
+        undecided: Whether one of its branches was neither proved nor refuted.
+        variants: What the formula has of each variant, by the name that floats give it; empty if it may have more.
+    """
+
+    status: str
+    text: str
+    dimensions: str = ""
+    hypotheses: tuple[str, ...] = ()
+    obligations: tuple[str, ...] = ()
+    operations: dict[str, int] = field(default_factory=dict)
+    counterexample: Json | None = None
+    notes: tuple[str, ...] = ()
+    kind: str = ""
+    eps: float | None = None
+    certificates: tuple[ProofCertificate, ...] = ()
+    derivatives: tuple[Derivative, ...] = ()
+    affine: Affine | None = None
+    axis: int = -1
+    shape: str = ""
+    given: tuple[str, ...] = ()
+    unexamined: tuple[str, ...] = ()
+    sources: dict[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    undecided: bool = False
+    variants: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def certificate_sha256(self) -> str | None:
+        """The hash of all its certificates."""
+        return digest({"certificates": list(self.certificates)}) if self.certificates else None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What a certificate cannot show, for those who read it: of which program, and of what world, it speaks."""
+        return {
+            "program": self.text,
+            "for": f"{self.dimensions}, x of shape {self.shape}",
+            "given": ", ".join(self.given),
+            "unexamined": "; ".join([*self.unexamined, *NEVER]),
+            "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
+        }
+
+    def passes(self, allowed: tuple[str, ...] = ()) -> bool:
+        """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`.
+
+        Known variants need a word each. A derivative that is proved for some sizes only does not pass.
+        """
+        if any(derivative.status != "proved" or derivative.text for derivative in self.derivatives):
+            return False
+        excused = all(self.allows(name, allowed) for name in self.variants or (self.text.partition(" computes ")[2],))
+        return self.status == "proved" or (self.status == "variant" and excused)
+
+    def allows(self, cause: str, allowed: tuple[str, ...]) -> bool:
+        """Whether one of the words is in the cause that floats give, or speaks of this variant in the formula."""
+        part, words = self.variants.get(cause, "").lower(), [word.lower() for word in allowed if word.strip()]
+        return any(w in cause.lower() or (part and (w in part or part in w in self.text.lower())) for w in words)
+
+    def record(self) -> Json:
+        """The JSON form, without the certificates."""
+        names = ("status", "text", "dimensions", "hypotheses", "obligations", "operations", "shape", "given", "sources")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {
+            "certificate_sha256": self.certificate_sha256,
+            "counterexample": self.counterexample,
+            "notes": self.notes,
+            "unexamined": [*self.unexamined, *NEVER] if self.certificates else [],
+            "derivatives": {derivative.name: derivative.status for derivative in self.derivatives},
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{TITLES[self.status]}: {self.text}"]
+        if self.certificates:
+            assumed = f", {', '.join(self.hypotheses)}" if self.hypotheses else ""
+            rows = f"x of shape {self.shape}, all rows and parameters"
+            lines.append(f"  in exact arithmetic, for {self.dimensions}, {rows}{assumed}")
+        if self.given:
+            lines.append(f"  given        {', '.join(self.given)}")
+        if self.operations:
+            counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
+            lines.append(f"  traced       {_counted(sum(self.operations.values()), 'operation')}: {counted}")
+        lines += [f"  defined      {text}" for text in self.obligations]
+        lines += [f"  backward     {derivative}" for derivative in self.derivatives]
+        if self.certificates:
+            whole = next(data for data in reversed(self.certificates) if "_by_" not in data["id"])
+            size = f"{_counted(len(whole['terms']), 'term')}, {_counted(len(whole['steps']), 'step')}"
+            lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
+        if self.counterexample:
+            lines.append(f"  against      {_shown(self.counterexample)}")
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.certificates:
+            lines.append(f"  not examined: {self.words['unexamined']}")
+        return "\n".join(lines)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Write certificates of proofs, which ``lngeom verify FILE`` replays in Coq.
+
+    Raises:
+        InputError: Nothing was proved.
+    """
+    if not certificates:
+        raise InputError("nothing was proved, so there is no certificate to write: the verdict says why")
+    text = json.dumps(certificates, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    file.write_text(text + "\n", encoding="utf-8")
+
+
+def _shown(point: Json) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in point["values"].items())
+    return f"{point['definition']}: d = {point['d']}: {values}; code gives {point['code']}, formula {point['expected']}"

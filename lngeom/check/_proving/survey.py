@@ -1,0 +1,187 @@
+"""A program in all circumstances: on its branches, in training, with other axes and in other formats."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterator
+from functools import cached_property
+from types import CodeType
+
+from lngeom.files import Json
+
+from .._tracing.arrays import Arr
+from .._tracing.grounds import Ground
+from .._tracing.programs import LAYOUTS, Program
+from .._tracing.sizes import FEATURE, Dim
+from .._tracing.trace import Refusal, Trace, runs
+from .path import SMALL, Path, is_taken
+
+
+class Survey:
+    """The runs of a program on terms, for one layout of x in one format.
+
+    Attributes:
+        paths: Those on which nothing is the case that it asks for, such as training; one for each range of sizes.
+        asked: Those on which something is, and what they gave: an array or what went wrong.
+    """
+
+    def __init__(self, program: Program, axes: tuple[Dim, ...], dtype: str, traces: list[Trace]) -> None:
+        self.program, self.axes, self.dtype = program, axes, dtype
+
+        def start(decisions: list[bool]) -> Trace:
+            traces.append(Trace(Ground(), program.literals, decisions=decisions))
+            return traces[-1]
+
+        def attempt(trace: Trace) -> Arr | Exception:
+            try:
+                return program.traced(trace, dtype, axes)
+            except Exception as error:
+                refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, SMALL)
+                by_size = trace.sizes_asked and (trace.blocks or trace.launched) and not refused
+                if not trace.circumstances and not by_size:
+                    raise
+                return error
+
+        self.paths, self.asked = list[Path](), list[tuple[Trace, Arr | Exception]]()
+        self.raised = list[tuple[Trace, Exception]]()
+        for trace, output in runs(start, attempt):
+            if trace.circumstances:
+                self.asked.append((trace, output))
+            elif isinstance(output, Exception):
+                self.raised.append((trace, output))
+            else:
+                path = Path(program, axes, dtype, trace, output)
+                single = bool(trace.sizes_asked and trace.ground.sign(trace.ground.d - 1, "="))
+                self.paths.append(path.of_one_component() if single and not trace.opaque else path)
+        if not self.paths:
+            raise self.raised[0][1]
+        self.paths = sorted(_merged(self.paths), key=lambda path: path.single)
+        for path in self.paths:
+            path.raised = [trace for trace, _ in self.raised]
+
+    def world(self) -> Json:
+        """What the verdict is about, and what it is not about, in words."""
+        traces = [path.trace for path in self.paths]
+        given = {name: value for trace in traces for name, value in trace.given.items()}
+        sources = {name: code for trace in traces for name, code in trace.sources.items()}
+        unseen = sorted({text for trace in traces for text in trace.unexamined})
+        unseen += [self.program.front.excluded] if self.program.front.excluded else []
+        unexamined = [*self._circumstances(), *self._too_large(), *self._formats(), *unseen]
+        return {
+            "shape": self._shape,
+            "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
+            "sources": {name: hashed(code) for name, code in sources.items()},
+            "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
+        }
+
+    def _circumstances(self) -> Iterator[str]:
+        """Circumstances in which it is another function; where several are, the fewest."""
+        told: list[set[str]] = []
+        for trace, output in sorted(self.asked, key=lambda pair: len(pair[0].circumstances)):
+            words = set(trace.circumstances)
+            alike = ((t.sizes_asked, str(error)) for t, error in self.raised)
+            if isinstance(output, Exception) and (trace.sizes_asked, str(output)) in alike:
+                continue
+            if any(known <= words for known in told):
+                continue
+            usual = [path for path in self.paths if _compatible(path.trace, trace)]
+            if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):
+                told.append(words)
+                yield f"{' '.join(trace.circumstances)} ({_why(output)})"
+
+    def _too_large(self) -> Iterator[str]:
+        """Where a program that launches kernels gives up."""
+        for trace, error in self.raised:
+            where = " and ".join(self.paths[0].branches(trace))
+            kind = "" if isinstance(error, Refusal) else f"{type(error).__name__}: "
+            yield f"where {where} ({kind}{str(error)[:160]})"
+
+    def _formats(self) -> Iterator[str]:
+        """Formats in which it is another function."""
+        formats = self.program.front.formats
+        other = [dtype for dtype in formats if self._difference(self.axes, dtype)]
+        if other:
+            yield f"{' and '.join(other)}, where it takes another path"
+        yield f"formats other than {', '.join(formats)}"
+
+    @cached_property
+    def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:
+        """The layouts on which it is the same function, and the others in words."""
+        place = self.axes[-1] == (FEATURE,)
+        alike = [axes for axes in LAYOUTS.values() if (axes[-1] == (FEATURE,)) == place]
+        why = {axes: self._difference(axes, self.dtype) for axes in alike}
+        left = [f"x of shape {_text(axes)} ({reason})" for axes, reason in why.items() if reason]
+        return [axes for axes, reason in why.items() if not reason], left
+
+    @property
+    def first(self) -> str:
+        """The shape of x for which it is followed."""
+        return _text(self.axes)
+
+    @property
+    def _shape(self) -> str:
+        return " or ".join(map(_text, sorted(self._others[0], key=len)))
+
+    def _difference(self, axes: tuple[Dim, ...], dtype: str) -> str:
+        """Why it is not seen to be the same function of x with other axes, or in another format; empty if it is."""
+        if (axes, dtype) == (self.axes, self.dtype):
+            return ""
+        try:
+            other = Survey(self.program, axes, dtype, [])
+        except Exception as error:  # a program may fail in any way
+            return _why(error)
+        words = [[text.partition(" (")[0] for text in one._circumstances()] for one in (self, other)]
+        if words[0] != words[1] or len(other.paths) != len(self.paths):
+            return "it takes another path"
+        pairs = zip(self.paths, other.paths, strict=True)
+        same = all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)
+        return "" if same else "it computes something else"
+
+
+def _merged(paths: list[Path]) -> list[Path]:
+    """The paths of a program that launches kernels, one for all that compute the same, with what all of them assume."""
+    if not any(path.trace.blocks for path in paths):
+        return paths
+    groups: list[list[Path]] = []
+    for path in paths:
+        group = next((group for group in groups if _same(group[0], path.trace, path.output)), None)
+        groups.append([path]) if group is None else group.append(path)
+    chosen = []
+    for group in groups:
+        first = next((path for path in group if is_taken(path.trace, SMALL)), group[0])
+        ground, others = first.trace.ground, [path.trace for path in group]
+        ground.facts = [fact for fact in ground.facts if all(fact in each.ground.facts for each in others)]
+        first.trace.branches = [one for one in first.trace.branches if all(one in each.branches for each in others)]
+        chosen.append(first)
+    return chosen
+
+
+def _same(path: Path, trace: Trace, output: Arr) -> bool:
+    """Whether two runs computed the same, defined where the other is."""
+    return path.output.value == output.value and path.trace.obligations == trace.obligations
+
+
+def _compatible(a: Trace, b: Trace) -> bool:
+    """Whether two runs may be of one size."""
+    taken = {(relation, value): answer for value, relation, answer in a.sizes_asked}
+    return all(taken.get((relation, value), answer) == answer for value, relation, answer in b.sizes_asked)
+
+
+def _why(output: Arr | Exception) -> str:
+    if isinstance(output, Arr):
+        return "it computes something else"
+    return str(output) if isinstance(output, Refusal) else f"{type(output).__name__}: {output}"[:120]
+
+
+def _text(axes: tuple[Dim, ...]) -> str:
+    return f"({', '.join('·'.join(dim).replace('num_key_value_heads', 'H') or '1' for dim in axes)})"
+
+
+def hashed(code: CodeType) -> str:
+    """The hash of a function's source, of its instructions where there is none."""
+    try:
+        text = inspect.getsource(code)
+    except (OSError, TypeError):
+        text = repr((code.co_code, code.co_consts, code.co_names))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,299 @@
+"""From a program to a proof: traced on terms, matched with a definition, proved, recorded, executed."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import lngeom as lg
+from lngeom import prover
+from lngeom.checker import digest
+from lngeom.files import Json
+from lngeom.prover import ProofCertificate, ProofError, Proved, Table, Term
+
+from .._tracing.front import Front
+from .._tracing.grounds import FloatGround, RecordedGround
+from .._tracing.programs import LAYOUTS, Program, program
+from .._tracing.roles import role
+from .._tracing.sizes import FEATURE
+from .._tracing.trace import Literals, Refusal, Trace
+from .backward import derivatives
+from .candidates import Affine, Candidate, matching, reference
+from .execution import differs, drawn
+from .path import SEVERAL, Path, reason
+from .points import counterexample
+from .proof import Proof
+from .survey import Survey, hashed
+
+
+def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
+    """Proves the formula that a program computes, for every dimension.
+
+    Args:
+        program: The norm.
+        kind: What it is meant to be; by default what its name says.
+        backward: Whether a backward pass of its own is asked for as well.
+        dtype: The format whose path through the program counts; other formats may take other paths, which is noted.
+    """
+    first: Proof | None = None
+    for literal in (False, True):  # where it asks for the value of a setting, it is traced for this value alone
+        traces: list[Trace] = []
+        attempt = replace(program, literals=Literals(), literal=literal)
+        proof = _proved(attempt, kind, dtype, backward, traces)
+        if proof.status != "not traced" or not any(trace.valued for trace in traces):
+            return proof if first is None or proof.status != "not traced" else first
+        first = first or proof
+    assert first is not None
+    return first
+
+
+def _proved(program: Program, kind: str | None, dtype: str, backward: bool, traces: list[Trace]) -> Proof:
+    """The verdict on the first layout of x that can be traced."""
+    errors = list[Exception]()
+    for axes in LAYOUTS.values():
+        try:
+            survey = Survey(program, axes, dtype, traces)
+        except Exception as error:  # a program that is not run on arrays fails in any way
+            errors.append(error)
+            if "outlives the call" in reason(error):  # the next run would begin with what this one left
+                break
+            continue
+        try:
+            known = list[Candidate]()
+            proof = _together([_of_path(path, kind, known) for path in survey.paths], survey.paths)
+            if not proof.certificates:
+                return proof
+            proof = replace(proof, **survey.world())
+            proof = _with_derivatives(proof, survey) if backward else proof
+            return replace(proof, certificates=tuple(_told(data, words=proof.words) for data in proof.certificates))
+        except Exception as error:
+            errors.append(error)
+    usual = next((error for error in errors[:2] if isinstance(error, Refusal)), errors[0])  # of a shape that it takes
+    sizes = {size for trace in traces for size in trace.near}
+    return Proof("not traced", reason(usual), sizes=tuple(sorted(sizes)))
+
+
+def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
+    """The verdict with what the backward pass of a program computes, for the first layout alone."""
+    paths = survey.paths
+    backward = tuple(derivative for path in paths for derivative in derivatives(path))
+    more = [data for derivative in backward for data in derivative.certificates if len(paths) == 1]
+    runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
+    notes = {f"its backward pass: {note}" for run in runs for note in run.notes - {*proof.notes}}
+    given = {f"{name} = {value}" for run in runs for name, value in run.given.items()} - {*proof.given}
+    shapes = [f"derivatives for x of other shapes than {survey.first}"] * (proof.shape != survey.first)
+    left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
+    common: Json = {
+        "notes": (*proof.notes, *sorted(notes)),
+        "given": (*proof.given, *sorted(given)),
+        "sources": proof.sources | {name: hashed(code) for run in runs for name, code in run.sources.items()},
+        "unexamined": tuple(left),
+    }
+    return replace(proof, derivatives=backward, certificates=(*proof.certificates, *more), **common)
+
+
+# ---------------------------------------------------------------------------------------------------------- one path
+
+
+def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
+    """The verdict on one path; `known` are the definitions of those before."""
+    facts = path.facts
+    defined, undefined = path.obligations(path.trace)
+    ranges = (", proved for d > 1" if SEVERAL in fact.hypotheses else ", proved" for fact in defined)
+    texts = (path.words(prover.formula(fact.conclusion)) for fact in defined)
+    shown = tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True))
+    unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
+    unused = [] if path.single else unused
+    notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
+    common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
+    common["sizes"] = tuple(path.trace.near)
+    identified = _identified(path, facts, known)
+    known += [identified[0]] if identified else []
+    expected = _expected(path, kind or (identified[0].kind if identified else ""))
+    if identified is None:
+        # Where nobody said which is meant, what may still be the other one is not refuted.
+        other = [] if kind else [_expected(path, each) for each in ("layernorm", "rmsnorm") if each != expected.kind]
+        point = counterexample(path, expected)
+        if point is None or any(counterexample(path, each) is None for each in other):
+            msg = f"{path.program.name} equals none of the known definitions, and no point was found where it differs"
+            return Proof("not traced", msg, **common)
+        return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
+    if undefined:
+        msg = f"{path.program.name} agrees with {identified[0].text}, but it is not proved that {undefined[0]}"
+        return Proof("not traced", msg, **common)
+    candidate, equality = identified
+    proved = [*defined, equality]
+    hypotheses = {hypothesis for theorem in proved for hypothesis in theorem.hypotheses}
+    alone, least = path.alone(hypotheses), 2 if SEVERAL in hypotheses else 1
+    wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
+    if wrong is not None:
+        msg = f"the code that runs is not the code that was traced: {wrong}"
+        return Proof("not traced", msg, **{**common, "undecided": True})
+    plain = alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
+    exact = candidate.exact and plain
+    reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
+    if alone is None and path.trace.builds:
+        reach += f" in place of the {path.trace.builds} that it was built with"
+    if not all(path.excludes(trace) for trace in path.raised):
+        reach += " but for sizes that are not examined"
+    trace, output = path.again(RecordedGround(Table(), single=path.single))
+    certificates = path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
+    literals = path.program.literals
+    told = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
+    settings = {prover.greater(prover.scalar(n)) for n in literals.values if not literals.is_constant(n)}
+    made = {(kind, name) for _, _, name in path.trace.opaque for kind in "sv" if path.trace.is_computed(name)}
+    assumed = sorted(
+        prover.formula(h)
+        for h in hypotheses | settings
+        if not (atoms := prover.atoms_of([h.term])) <= told and not atoms & made
+    )
+    return Proof(
+        "proved" if exact else "variant",
+        f"{path.program.name} computes {candidate.text}",
+        " with ".join([reach, *filter(None, [" and ".join(path.branches())])]),
+        tuple(assumed),
+        kind=candidate.kind,
+        eps=path.program.literals.values.get(candidate.eps),
+        affine=candidate.affine,
+        axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
+        counterexample=None if exact else counterexample(path, expected),
+        certificates=tuple(certificates),
+        variants=candidate.variants if plain else {},
+        **common,
+    )
+
+
+def _exchanged(path: Path, affine: Affine | None) -> bool:
+    """Whether what is called a bias is the gain, or a gain the bias, though another parameter is called that."""
+    roles = {name: role(name.rpartition("_")[2]) for name in path.trace.vectors}
+    gain, bias = (roles.get(name or "") for name in (affine.gain, affine.bias)) if affine else (None, None)
+    return (gain == "bias" and "gain" in roles.values()) or (bias == "gain" and "bias" in roles.values())
+
+
+def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
+    """|t| = t or |t| = −t, for arguments of known sign."""
+    lemmas = []
+    for t in path.trace.absolutes:
+        for u in (t, -t):
+            try:
+                sign = prover.prove(prover.at_least(u), *facts)
+            except ProofError:
+                continue
+            root = prover.sqrt(t * t)
+            if root:
+                lemmas.append((prover.root_of_square(t * t, sign, prover.combine(0, [])), root))
+            break
+    return lemmas
+
+
+def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tuple[Candidate, Proved] | None:
+    """The definition that the output is, with the proof; of one component, where many are the same, a known one."""
+    names, lemmas = path.names, _absolutes(path, facts)
+    stated = _expected(path, "") if path.program.stated else None
+    for (size, alone), scale in itertools.product(path.sizes(), path.scales):
+        rng = np.random.default_rng(size)
+        values = drawn(path, size, rng, scale) | {"x": np.random.default_rng(3).normal(size=size)}
+        ground = FloatGround(values, size)
+        try:
+            with np.errstate(all="ignore"):
+                output = path.again(ground)[1].value
+                candidates = known if path.single and known else matching(names, ground, output, stated)
+        except Refusal:  # this dimension takes another branch
+            continue
+        assumed = [prover.assume(prover.equal(prover.d, size))] if alone else []
+        for candidate in candidates:
+            goal = prover.equal(path.output.value, candidate.value(path.trace.ground))
+            try:
+                return candidate, prover.prove(goal, *facts, *lemmas, *assumed)
+            except ProofError:
+                continue
+    return None
+
+
+def _expected(path: Path, kind: str) -> Candidate:
+    """The definition that is stated, or that its name and its parameters speak of."""
+    names = path.names
+    roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.vectors)}
+    gain, bias = roles.get("gain"), roles.get("bias")
+    settings = (name for name in path.program.literals.values if role(name) == "eps")
+    eps = next(settings, next(iter(names.scalars), None))
+    if path.program.stated:
+        return reference(names, *path.program.stated, gain, bias, eps)
+    if kind not in ("layernorm", "rmsnorm"):
+        named = path.program.name.lower()
+        kind = "rmsnorm" if "rms" in named or (bias is None and "layer" not in named) else "layernorm"
+    name, function = ("RMSNorm", lg.rms_norm) if kind == "rmsnorm" else ("LayerNorm", lg.layer_norm)
+    return reference(names, name, function, gain, bias, eps, kind)
+
+
+def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
+    """One verdict for all paths: the worst, with the texts of all."""
+    if len(proofs) == 1:
+        return proofs[0]
+    order = ("not traced", "refuted", "variant", "proved")
+    worst = min(proofs, key=lambda proof: order.index(proof.status))
+    texts = [f"{proof.text} where {' and '.join(path.branches())}" for proof, path in zip(proofs, paths, strict=True)]
+    proved = all(proof.certificates for proof in proofs)
+    parts = tuple(data for proof in proofs if proved for data in proof.certificates)
+    ids = [data["id"] for data in parts]
+    parts = tuple(
+        data if ids.count(data["id"]) == 1 else _told(data, id=f"{data['id']}_path{k + 1}")
+        for k, data in enumerate(parts)
+    )
+    ranges = "; ".join(proof.dimensions for proof in proofs)
+    more = {
+        "operations": dict(sum((Counter(proof.operations) for proof in proofs), Counter())),
+        "obligations": tuple(dict.fromkeys(text for proof in proofs for text in proof.obligations)),
+        "hypotheses": tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),
+        "notes": tuple(dict.fromkeys(text for proof in proofs for text in proof.notes)),
+        "sizes": tuple(sorted({size for proof in proofs for size in proof.sizes})),
+        "undecided": worst.status == "not traced" or {"proved", "variant"} <= {proof.status for proof in proofs},
+    }
+    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts, variants={}, **more)
+
+
+def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
+    """A certificate with another name or other words."""
+    changed: Json = {**data, **members}
+    changed["sha256"] = digest(changed)
+    return ProofCertificate(**changed)
+
+
+def _torch() -> Front:
+    from .._tracing.torch_front import TorchFront  # loads PyTorch
+
+    return TorchFront()
+
+
+def _jax() -> Front:
+    from .._tracing.jax_front import JaxFront  # loads JAX
+
+    return JaxFront()
+
+
+_FRONTS: dict[str, Callable[[], Front]] = {"torch": _torch, "numpy": Front, "jax": _jax}
+
+
+def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, **options: Any) -> Proof:
+    """Proves the formula of a framework's function, module or class; not traced where nothing traces the framework.
+
+    Options are those of :func:`prove`; a `stated` definition, its name and function, is the one that is meant.
+    """
+    if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
+        return Proof("not traced", "it is compiled, and the compiled code may differ from the source")
+    if framework == "keras" and hasattr(target, "get_config"):
+        from .._tracing.keras_layers import keras_function
+
+        target, framework = keras_function(target)
+    front = getattr(target, "front", None)  # a norm of a file brings its own
+    if front is None and framework not in _FRONTS:
+        return Proof("not traced", f"code on arrays of {framework} is not traced")
+    front = front or _FRONTS[framework]()
+    made = program(target, name.rpartition(":")[2], front)
+    made.size, made.stated = made.size or getattr(front, "size", None), stated
+    return prove(made, **options)

@@ -1,0 +1,171 @@
+"""Autograd's pass over a program as a graph of its own operations: on traced arrays, and as it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, SupportsFloat
+from unittest import mock
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch._decomp import decomposition_table
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.node import Node, map_arg
+
+from .arrays import Arr, given
+from .programs import Program
+from .questions import asked
+from .sizes import FEATURE, Dim
+from .tensors import dispatched, raised
+from .torch_front import safe, uninitialised
+from .trace import Trace
+
+_SIZES = (11, 5, 7, 13, 17)
+"""Those that the graph is made at, d first: all different, so that none is taken for another one."""
+_FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
+
+
+_ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__", "__repr__", "__format__")
+_OWN: dict[tuple[type, str], Any] = {
+    (kind, name): getattr(kind, name, None) for kind in (torch.SymInt, torch.SymFloat, torch.SymBool) for name in _ASKED
+}
+
+
+@dataclass
+class Autograd:
+    """The derivatives of a program as PyTorch computes them.
+
+    Attributes:
+        leaves: What they are by, and whether it differs from row to row.
+        numbers: Parameters of size 1, by which none is asked for.
+        questions: What the program asks of sizes.
+    """
+
+    program: Program
+    axes: tuple[Dim, ...]
+    dtype: str
+    leaves: Mapping[str, bool]
+    numbers: tuple[str, ...]
+    questions: list[str] = field(default_factory=list)
+
+    def _run(self, settings: Mapping[str, SupportsFloat], v: Tensor, *tensors: Tensor) -> tuple[Tensor | None, ...]:
+        """The derivatives along a cotangent, None by what does not enter."""
+        taken = [tensor.detach().requires_grad_() for tensor in tensors]
+        named = dict(zip([*self.leaves, *self.numbers], taken, strict=True))
+        d = named["x"].shape[self.axes.index((FEATURE,))]
+        with torch.enable_grad(), uninitialised():
+            function, arguments = self.program.called(named, d, settings)
+            output: Any
+            if isinstance(function, torch.nn.Module):
+                buffers = dict(function.named_buffers())
+                held = dict(function.named_parameters()) | buffers
+                own = {
+                    path: named[safe(path)].reshape(tensor.shape)
+                    for path, tensor in held.items()
+                    if safe(path) in named
+                }
+                own |= {path: own[path].detach() for path in own.keys() & buffers.keys()}
+                output = torch.func.functional_call(function, own, tuple(arguments))
+            else:
+                output = function(*arguments)
+            output = output[0] if isinstance(output, tuple | list) else output
+            return torch.autograd.grad(output, taken[: len(self.leaves)], v, allow_unused=True)
+
+    @functools.cached_property
+    def graph(self) -> torch.fx.GraphModule:
+        """The operations for sizes without values, of the forward and of the backward pass; fused layers in parts."""
+        labels = dict.fromkeys(label for dim in self.axes for label in dim if label != FEATURE)
+        sizes = {FEATURE: _SIZES[0], **dict(zip(labels, _SIZES[1:], strict=False))}
+        rows = [math.prod(sizes[label] for label in dim) for dim in self.axes]
+        shapes = [
+            rows,
+            *(rows if by_row else _SIZES[:1] for by_row in self.leaves.values()),
+            *([] for _ in self.numbers),
+        ]
+        tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
+        parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
+        run = functools.partial(self._run, self._settings())
+        with self._asking(), mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
+            return make_fx(run, parts, "symbolic")(*tensors)
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """What the program asks of sizes without values: PyTorch takes them for more than 1, and may do so alone."""
+
+        def answer(name: str, size: Any, *others: object) -> object:
+            if not (isinstance(size, torch.SymBool) and size.node.expr in (True, False)):
+                self.questions.append(str(size.node.expr))
+            return _OWN[type(size), name](size, *others)
+
+        with contextlib.ExitStack() as stack:
+            for kind in (torch.SymInt, torch.SymFloat, torch.SymBool):
+                names = [name for name in _ASKED if name in vars(kind)]
+                stack.enter_context(mock.patch.multiple(kind, **asked(kind, names, answer)))
+            yield
+
+    def _settings(self) -> dict[str, float]:
+        """A number of its own for each setting, by which it is known where it stands in the graph."""
+        literals, numbers = self.program.literals, dict[str, float]()
+        for k, (name, value) in enumerate(literals.values.items()):
+            if not literals.is_constant(name):
+                numbers[name] = value * (1 + 2.0**-21 * (1 + k))
+                literals.names |= {numbers[name]: name, float(np.float32(numbers[name])): name}
+        return numbers
+
+    def traced(self, trace: Trace, v: Arr) -> dict[str, Arr | None]:
+        """The derivatives on traced arrays.
+
+        Raises:
+            Refusal: The graph holds for some sizes alone, or does what is not traced.
+        """
+        graph = self.graph
+        guards = graph.shape_env.guards  # type: ignore[union-attr]
+        alone = [*self.questions, *(guard.expr for guard in guards)]
+        if alone:
+            trace.refuse(f"autograd's pass is that of some sizes alone: {alone[0]}")
+        graph.graph.eliminate_dead_code()
+        made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
+        made += [given(trace, name, (), v.dtype) for name in self.numbers]
+        inputs = map(raised, (v, *made))
+        known: dict[Node, Any] = {}
+        for node in graph.graph.nodes:
+            taken = map_arg((node.args, node.kwargs), known.__getitem__)
+            if node.op == "output":
+                by_name = zip(self.leaves, *taken[0], strict=True)
+                return {name: None if tensor is None else tensor.arr for name, tensor in by_name}
+            if node.op == "get_attr":
+                trace.refuse(f"autograd's pass holds the tensor {node.target}")
+            known[node] = next(inputs) if node.op == "placeholder" else _result(node, *taken)
+        raise AssertionError("a graph ends with its output")
+
+    def real(self, values: Mapping[str, np.ndarray], cotangent: str) -> dict[str, np.ndarray]:
+        """The derivatives that run, of values by name: rows (n, d) fill the batch, two of its first axis."""
+        d, place = values["x"].shape[-1], self.axes.index((FEATURE,))
+        sizes = [-1, d] if len(self.axes) == 2 else [2, -1, *[1] * (len(self.axes) - 3), d]
+
+        def laid(name: str, rows: bool) -> Tensor:
+            array = np.moveaxis(values[name].reshape(sizes), -1, place) if rows else values[name]
+            return torch.tensor(array).to(getattr(torch, self.dtype))
+
+        tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
+        derivatives = self._run(values, *tensors, *(laid(name, False) for name in self.numbers))
+        return {
+            name: np.moveaxis(derivative.double().numpy(), place if by_row else 0, -1).reshape(-1, d)
+            for (name, by_row), derivative in zip(self.leaves.items(), derivatives, strict=True)
+            if derivative is not None
+        }
+
+
+def _result(node: Node, args: Sequence[object], options: Mapping[str, object]) -> object:
+    """One node: an operation of ATen, or arithmetic of sizes."""
+    target = node.target
+    assert callable(target)
+    if not isinstance(target, torch._ops.OpOverload):
+        return args[0] if target is torch.sym_float else target(*args)
+    return dispatched(target, args, options)

@@ -1,0 +1,256 @@
+"""Carriers for tracing: terms, recorded nodes, floats, or numbers that know their error, each with its dimension."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+import numpy
+from numpy.typing import ArrayLike
+
+from lngeom import prover
+from lngeom.carriers import Array, Carrier, Dual, Rounded
+from lngeom.prover import Formula, Recorded, Table, Term
+from lngeom.rounding import FORMATS
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """A block of our own code, in which nothing that watches a program is called."""
+    watching = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watching)
+
+
+@functools.lru_cache(maxsize=1024)
+def _sign(value: Term, relation: str, facts: tuple[Formula, ...], squares: tuple[Carrier, ...]) -> bool | None:
+    """Whether a value stands in a relation to 0: each layout and format of a program asks the same again."""
+    known = [prover.dimension(), *map(prover.assume, facts), *(prover.total(prover.square(t)) for t in squares)]
+    opposite = {"=": (value, "!="), "!=": (value, "="), ">": (-value, ">="), ">=": (-value, ">")}[relation]
+    for formula, answer in ((Formula(value, relation), True), (Formula(*opposite), False)):
+        with contextlib.suppress(prover.ProofError):
+            prover.prove(formula, *known)
+            return answer
+    return None
+
+
+class Ground:
+    """A carrier with names for its vectors and scalars; this one is that of terms, of which all else is a shadow.
+
+    Where d = 1, a vector is a number (`single`).
+    """
+
+    def __init__(self, *, single: bool = False) -> None:
+        self.facts: list[Formula] = []
+        self.d: Carrier = prover.d
+        self.single = single
+
+    def vector(self, name: str) -> Carrier:
+        """The vector of that name."""
+        return prover.scalar(name) if self.single else prover.vector(name)
+
+    def scalar(self, name: str) -> Carrier:
+        """The number of that name."""
+        return prover.scalar(name)
+
+    def number(self, value: Fraction) -> Carrier:
+        """A number that is known."""
+        return prover.term(value)
+
+    def constant(self, name: str, value: Fraction) -> Carrier:
+        """A number that a program writes, under its name."""
+        return self.scalar(name)
+
+    def remainder(self, modulus: int) -> Carrier:
+        """What is left of d by a number: any number."""
+        return self.scalar(f"mod{modulus}")
+
+    def ones(self, name: str) -> Carrier:
+        """The uniform vector, in the space of the vector of that name."""
+        return prover.term(1) if self.single else prover.ones(self.vector(name))
+
+    def assume(self, value: Carrier, relation: str) -> None:
+        """A hypothesis from here on."""
+        flipped = {"<": (-value, ">"), "<=": (-value, ">=")}.get(relation, (value, relation))
+        self.facts.append(Formula(*flipped))
+
+    def sign(self, value: Carrier, relation: str, *squares: Carrier) -> bool | None:
+        """Whether a value stands in a relation to 0, None where nothing says so."""
+        with unwatched():
+            return _sign(prover.term(value), relation, tuple(self.facts), tuple(dict.fromkeys(squares)))
+
+    def applied(self, function: str, value: Array, name: str) -> Carrier:
+        """The result of an opaque function."""
+        return self.scalar(name) if value.is_scalar or function.startswith("largest") else self.vector(name)
+
+    def rounded(self, value: Carrier, dtype: str, terms: Carrier | None = None) -> Carrier:
+        """The result of one operation in a format, the sum of `terms` if given; exact carriers know no formats."""
+        return value
+
+    def reached(self, value: Carrier, by: Carrier) -> Carrier:
+        """A value that the program reaches in another way, `by` operations that are further off."""
+        return value
+
+    def fused(self, layer: Callable[[Array], Array], value: Array, dtype: str) -> Array:
+        """A whole layer that one operation computes."""
+        return layer(value)
+
+
+class RecordedGround(Ground):
+    """Nodes of a certificate. What it is asked has been answered before."""
+
+    def __init__(self, table: Table, *, single: bool = False) -> None:
+        super().__init__(single=single)
+        self.table = table
+        self.d = Recorded(table, table.place("d"), False)
+
+    def vector(self, name: str) -> Carrier:
+        return Recorded(self.table, self.table.place("s" if self.single else "v", name), not self.single)
+
+    def scalar(self, name: str) -> Carrier:
+        return Recorded(self.table, self.table.place("s", name), False)
+
+    def number(self, value: Fraction) -> Carrier:
+        return Recorded(self.table, self.table.number(value), False)
+
+    def ones(self, name: str) -> Carrier:
+        return Recorded(self.table, self.table.number(Fraction(1)), not self.single)
+
+    def assume(self, value: Carrier, relation: str) -> None:
+        """Nothing: it was assumed when the answers were found."""
+
+    def sign(self, value: Carrier, relation: str, *squares: Carrier) -> bool | None:
+        """Nothing: it was found before."""
+        return None
+
+    def applied(self, function: str, value: Array, name: str) -> Carrier:
+        return self.vector(name) if value.vector and not function.startswith("largest") else self.scalar(name)
+
+
+class DualGround(Ground):
+    """A carrier on which one vector moves along another: every value has its derivative beside it."""
+
+    def __init__(self, inner: Ground, moving: str, along: str) -> None:
+        self.inner, self.moving, self.along = inner, moving, along
+        self.d = inner.d
+        for name in ("scalar", "number", "constant", "remainder", "ones", "sign"):  # what does not move
+            setattr(self, name, getattr(inner, name))
+
+    def vector(self, name: str) -> Carrier:
+        value = self.inner.vector(name)
+        return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
+
+    def assume(self, value: Carrier, relation: str) -> None:
+        """Nothing: it was assumed when the answers were found."""
+
+
+OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
+    "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25),
+    "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
+    "tanh": (numpy.tanh, 1.0),
+    "relu": (lambda t: numpy.maximum(t, 0), 1.0),
+    "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
+    "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
+    "gelu_tanh": (lambda t: t * 0.5 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), 1.13),
+    "exp": (numpy.exp, None),
+    "log": (numpy.log, None),
+    "zero": (lambda t: (t == 0) * 1.0, None),
+}
+"""Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.
+
+None where that is not bounded: by as much as a value differs from those at the ends of its range, which holds what
+increases; what says where something is 0 is off by 1 where that is not known.
+"""
+
+
+class FloatGround(Ground):
+    """One row of float64 numbers, which know how far they are from what they stand for if `error` is asked for."""
+
+    def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False) -> None:
+        super().__init__()
+        self.values, self.error, self.size = dict(values), error, d
+        self.d: Carrier = self._made([float(d)])
+
+    def _made(self, value: ArrayLike) -> Carrier:
+        array = numpy.atleast_1d(numpy.asarray(value, dtype=numpy.float64))
+        return Rounded(array) if self.error else array
+
+    def vector(self, name: str) -> Carrier:
+        return self._made(self.values[name])
+
+    def scalar(self, name: str) -> Carrier:
+        return self._made(self.values[name])
+
+    def number(self, value: Fraction) -> Carrier:
+        return self._made(float(value))
+
+    def constant(self, name: str, value: Fraction) -> Carrier:
+        return self._made(self.values.get(name, float(value)))
+
+    def remainder(self, modulus: int) -> Carrier:
+        return self._made(float(self.size % modulus))
+
+    def ones(self, name: str) -> Carrier:
+        return self._made(numpy.ones(self.size))
+
+    def assume(self, value: Carrier, relation: str) -> None:
+        """Nothing: numbers decide every branch."""
+
+    def sign(self, value: Array, relation: str, *squares: Carrier) -> bool | None:
+        number = float(getattr(value, "value", value)[0])
+        return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
+
+    def applied(self, function: str, value: Array, name: str) -> Array:
+        if function.startswith("largest"):
+            low = float(function.partition(" ")[2])
+            inner = getattr(value, "value", value)
+            made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), low)
+            return Rounded(made, numpy.atleast_1d(value.error).max(keepdims=True)) if inner is not value else made
+        if function not in OPAQUE:  # a map with weights of its own, whose results are given
+            return self._made(self.values.get(name, 0.0))
+        compute, slope = OPAQUE[function]
+        exact = self.values[name] = compute(getattr(value, "value", value))
+        if not isinstance(value, Rounded):
+            return exact
+        with numpy.errstate(all="ignore"):
+            ends = [abs(compute(value.value + sign * value.error) - exact) for sign in (-1, 1)]
+        off = numpy.nan_to_num(numpy.maximum(*ends), nan=numpy.inf) if slope is None else slope * value.error
+        if function == "zero":
+            off = (abs(value.value) <= value.error) * (value.value != 0)
+        return Rounded(exact, off + 2.0**-50 * abs(exact))
+
+    def rounded(self, value: Array, dtype: str, terms: Array | None = None) -> Array:
+        """The result widened by what an operation of this format may be off.
+
+        4u|z| holds what elementary functions, a mean's two roundings and a contracted product are off. A sum of n
+        numbers in any order is n·u·Σ|terms| off, u that of float32 where half formats are summed; of a mean it is the
+        n-th part.
+        """
+        if not isinstance(value, Rounded):
+            return value
+        form = FORMATS[dtype]
+        bound = 4 * float(form.roundoff) * (abs(value.value) + value.error) + float(form.tiny)
+        if isinstance(terms, Rounded):
+            work = min(float(form.roundoff), float(FORMATS["float32"].roundoff))
+            bound = bound + 2 * work * len(terms) * (abs(terms.value) + terms.error).sum()
+        return Rounded(value.value, value.error + bound)
+
+    def reached(self, value: Array, by: Array) -> Array:
+        return Rounded(value.value, value.error + by.error) if isinstance(by, Rounded) else value
+
+    def fused(self, layer: Callable[[Array], Array], value: Array, dtype: str) -> Array:
+        """A layer in the format it is computed in, four times as far off as two passes are: its passes are not ours."""
+        if not isinstance(value, Rounded):
+            return layer(value)
+        work = "float64" if dtype == "float64" else "float32"
+        inside = self.rounded(value, work)
+        narrow = Rounded(inside.value.astype(work), inside.error)
+        result = layer(narrow)
+        return self.rounded(Rounded(result.value.astype(numpy.float64), 4 * result.error), dtype)

@@ -1,0 +1,71 @@
+"""How arrays lie in memory, which only programs that launch kernels may ask."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from .arrays import Arr
+from .sizes import FEATURE, Dim, Num
+
+APART = "where the rows of an input do not lie one after the other"
+_LAST = "inputs whose last axis is strided, whose axes lie in another order, or whose rows are not all as far apart"
+_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+
+
+def lies_apart(arr: Arr) -> bool:
+    """Whether an input's rows lie further apart than they are long: both answers are followed."""
+    labels = arr.memory.labels
+    if not arr.memory.name or len(labels) < 2 or FEATURE not in labels:
+        return False
+    arr.trace.unexamined.add(_LAST)
+    return arr.trace.circumstance(APART)
+
+
+def distance(arr: Arr) -> Dim:
+    """The labels whose product is the number of elements from one row to the next."""
+    if FEATURE not in arr.memory.labels:
+        return ()
+    return (f"distance of rows of {arr.memory.name}",) if lies_apart(arr) else (FEATURE,)
+
+
+def checked(arr: Arr) -> None:
+    """Refuse an array that does not lie in the order of its axes, as far as is known."""
+    labels = arr.memory.labels
+    if arr.trace.permuted or arr.labels != labels or FEATURE in labels[:-1]:
+        arr.trace.refuse("a kernel in a program with transposed or expanded arrays")
+    merged = any(FEATURE in dim and len(dim) > 1 for dim in arr.axes)
+    if merged and lies_apart(arr):
+        arr.trace.refuse("rows that lie apart become one axis")
+
+
+def _asked(name: str, x: Arr) -> None:
+    """Remember a question that only a program that launches kernels may ask."""
+    x.trace.asks_memory = x.trace.asks_memory or f"{name} is not among the operations that are traced"
+    checked(x)
+
+
+def _stride(x: Arr, axis: int, number: type[Num]) -> Num | int:
+    after = tuple(itertools.chain(*x.axes[x._axis(axis) + 1 :]))
+    dim = tuple(label for label in after if label != FEATURE) + (distance(x) if FEATURE in after else ())
+    return number(x.trace, x.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
+
+
+def memory_answers(number: type[Num]) -> dict[str, Callable[..., Any]]:
+    """Answers to questions for the memory of an array, by their names; sizes are of the kind `number`."""
+
+    def strides(x: Arr, dim: int | None = None) -> object:
+        _asked("stride", x)
+        return _stride(x, dim, number) if dim is not None else tuple(_stride(x, k, number) for k in range(len(x.axes)))
+
+    def is_contiguous(x: Arr) -> bool:
+        _asked("is_contiguous", x)
+        return not lies_apart(x)
+
+    return {"stride": strides, "is_contiguous": is_contiguous, "element_size": lambda x: _BYTES[x.dtype]}
+
+
+def contiguous(x: Arr) -> Arr:
+    """The same memory, or a copy where the rows of a kernel's input lie apart."""
+    return x.like(x.value) if x.trace.kernels and not x.trace.permuted and lies_apart(x) else x.view(x.axes)

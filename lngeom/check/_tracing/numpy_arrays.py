@@ -1,0 +1,275 @@
+"""NumPy's functions on traced arrays, by its own protocols."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+from unittest import mock
+
+import numpy
+from numpy.typing import DTypeLike
+
+from .arrays import Arr, Axis, chosen, dims, einsum, filled, given, joined
+from .components import components
+from .sizes import Num, plain
+from .trace import Trace
+
+Value = Any
+"""A traced array, a number or another argument of NumPy's functions."""
+
+_KNOWN_NAMED = (
+    "add subtract multiply divide true_divide negative sqrt square absolute abs reciprocal power float_power maximum "
+    "minimum exp log sum mean var std prod asarray array ascontiguousarray reshape astype copy expand_dims squeeze "
+    "average ones zeros empty full ones_like zeros_like empty_like full_like clip where einsum dot norm item finfo "
+    "iinfo promote_types isscalar ndim shape size transpose swapaxes moveaxis broadcast_to concatenate stack "
+    "result_type arange linspace eye outer matmul equal greater less isin unique argmax any all tolist max min reduce "
+    "hypot"
+)
+KNOWN = frozenset(_KNOWN_NAMED.split())
+"""NumPy's functions and methods that depend on their arguments alone."""
+
+
+class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
+    """A traced array as NumPy sees it."""
+
+    def __init__(self, arr: Any) -> None:
+        self.arr: Arr = arr
+
+    shape = property(lambda self: tuple(self.arr.size(k) for k in range(len(self.arr.axes))))
+    ndim = property(lambda self: len(self.arr.axes))
+    dtype = property(lambda self: numpy.dtype(self.arr.dtype))
+    size = property(lambda self: functools.reduce(operator.mul, self.shape))
+    T = property(lambda self: self.transpose())
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        return self.arr.trace.refuse("numbers are read off the data")
+
+    def __bool__(self) -> bool:
+        return self.arr.trace.refuse("a branch on data")
+
+    def __getattr__(self, name: str) -> Callable[..., NumpyArray]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in METHODS:
+            self.arr.trace.refuse(f"{name} is not among the operations that are traced")
+        return functools.partial(self.arr.trace.applied, name, METHODS[name], self)
+
+    __float__ = __int__ = __index__ = __len__ = __iter__ = item = tolist = __array__
+
+    def __setitem__(self, index: object, value: object) -> None:
+        self.arr.trace.refuse("a part is changed in place")
+
+    def __getitem__(self, index: object) -> NumpyArray:
+        return NumpyArray(self.arr.item(index))
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Value, **options: Value) -> NumpyArray:
+        name = ufunc.__name__
+        if method == "reduce" and name == "add":
+            return self.arr.trace.applied("sum", _summed, *inputs, **options)
+        known = method == "__call__" and name in _COMPONENTS
+        function = functools.partial(_elementwise, self.arr, name) if known else None
+        name = name if method == "__call__" else f"{name}.{method}"
+        return self.arr.trace.applied(name, function, *inputs, **options)
+
+    def __array_function__(
+        self, function: Callable[..., object], types: object, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> NumpyArray:
+        return self.arr.trace.applied(function.__name__, FUNCTIONS.get(function.__name__), *args, **kwargs)
+
+
+def _format(trace: Trace, dtype: DTypeLike) -> str:
+    made = numpy.dtype(dtype)
+    return str(made) if made.kind == "f" else trace.refuse(f"a cast to {made}")
+
+
+def _wide(x: NumpyArray, dtype: DTypeLike | None) -> Arr:
+    return x.arr if dtype is None else x.arr.cast(_format(x.arr.trace, dtype))
+
+
+def _written(name: str, result: Arr, out: object, where: object = True) -> NumpyArray:
+    """The result of an operation, in the array that is given for it."""
+    trace, target = result.trace, out[0] if isinstance(out, tuple) else out
+    if where is not True:
+        trace.refuse(f"{name} of some components alone")
+    trace.operations[name] += 1
+    if target is None:
+        return NumpyArray(result)
+    if not isinstance(target, NumpyArray):
+        return trace.refuse("a result is written into an array of numbers")
+    target.arr.become(result)
+    return target
+
+
+def _elementwise(
+    like: Arr,
+    name: str,
+    *inputs: Value,
+    out: object = None,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+    where: object = True,
+) -> NumpyArray:
+    values = [_lowered(value) for value in inputs]
+    if dtype is not None:
+        wide = _format(like.trace, dtype)
+        values = [value.cast(wide) if isinstance(value, Arr) else value for value in values]
+    return _written(name, _COMPONENTS[name](*values), out, where)
+
+
+def _summed(
+    x: NumpyArray,
+    axis: Axis = 0,
+    dtype: DTypeLike | None = None,
+    out: object = None,
+    keepdims: bool = False,
+    initial: object = 0,
+    where: object = True,
+) -> NumpyArray:
+    if isinstance(initial, Num | NumpyArray) or initial != 0:
+        x.arr.trace.refuse(f"a sum begins with {initial!r}")
+    return _written("sum", _wide(x, dtype).sum(axis, keepdims), out, where)
+
+
+def _clipped(x: NumpyArray, min: object = None, max: object = None, out: object = None) -> NumpyArray:
+    low = x.arr if min is None else x.arr.maximum(_lowered(min))
+    return _written("clip", low if max is None else low.maximum(_lowered(max), sign=-1), out)
+
+
+def _reshaped(x: NumpyArray, *shape: Any, order: str = "C") -> NumpyArray:
+    if order != "C":
+        x.arr.trace.refuse(f"components in the order {order}")
+    return NumpyArray(x.arr.reshaped(_alone(shape)))
+
+
+def _alone(values: tuple[Any, ...]) -> Sequence[Any]:
+    """Several numbers, which may be given as one sequence."""
+    return values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
+
+
+METHODS: dict[str, Callable[..., NumpyArray]] = {
+    "sum": lambda x, axis=None, *options, **named: _summed(x, axis, *options, **named),
+    "mean": lambda x, axis=None, dtype=None, out=None, keepdims=False, *, where=True: _written(
+        "mean", _wide(x, dtype).mean(axis, keepdims), out, where
+    ),
+    "var": lambda x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True: _written(
+        "var", _wide(x, dtype).variance(axis, keepdims, ddof), out, where
+    ),
+    "std": lambda x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True: _written(
+        "std", _wide(x, dtype).variance(axis, keepdims, ddof).root(), out, where
+    ),
+    # In the same memory where none other is asked for or needed.
+    "astype": lambda x, dtype, order="K", casting="unsafe", subok=True, copy=True: NumpyArray(
+        x.arr.like(x.arr.value, _format(x.arr.trace, dtype)) if copy else _wide(x, dtype)
+    ),
+    "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)),
+    "reshape": _reshaped,
+    "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(_alone(axes) or range(x.ndim)[::-1])),
+    "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
+    "max": lambda x, axis=None, out=None, keepdims=False: _written("max", x.arr.largest(axis, keepdims), out),
+    "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)),
+    "clip": _clipped,
+}
+"""Methods of arrays, with NumPy's signatures."""
+
+
+def _norm(x: NumpyArray, ord: object = None, axis: Axis = None, keepdims: bool = False) -> NumpyArray:
+    if ord not in (None, 2, "fro"):
+        x.arr.trace.refuse(f"a norm of order {ord!r}")
+    return NumpyArray((x * x).sum(axis, keepdims=keepdims).arr.root())
+
+
+def _einsum(equation: str, *operands: NumpyArray) -> NumpyArray:
+    arrays = [operand.arr for operand in operands]
+    return NumpyArray(einsum(equation, arrays, _promoted(arrays)))
+
+
+def _where(condition: object, a: Value, b: Value) -> NumpyArray:
+    values = [_lowered(value) for value in (a, b)]
+    like = next(value for value in values if isinstance(value, Arr))
+    first, second = (v if isinstance(v, Arr) else filled(like.trace, v, (), like.dtype) for v in values)
+    return NumpyArray(chosen(_lowered(condition), first, second, _promoted([first, second])))
+
+
+def _constant(x: NumpyArray, number: object, dtype: DTypeLike | None) -> NumpyArray:
+    return NumpyArray(x.arr.filled(number, dtype=None if dtype is None else _format(x.arr.trace, dtype)))
+
+
+FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
+    "reshape": lambda x, shape, order="C": x.reshape(shape, order=order),
+    "expand_dims": lambda x, axis: NumpyArray(x.arr.unsqueezed(axis)),
+    "ones_like": lambda x, dtype=None: _constant(x, 1, dtype),
+    "zeros_like": lambda x, dtype=None: _constant(x, 0, dtype),
+    "empty_like": lambda x, dtype=None: _constant(x, 0, dtype),
+    "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),
+    "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
+    "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims),
+    "norm": _norm,
+    "einsum": _einsum,
+    "where": _where,
+    "dot": lambda a, b: a @ b,
+    "concatenate": lambda arrays, axis=0: NumpyArray(joined(parts := [a.arr for a in arrays], _promoted(parts), axis)),
+}
+"""NumPy's functions on traced arrays that are not of single components, by name."""
+
+
+@contextlib.contextmanager
+def tracing() -> Iterator[None]:
+    """NumPy's functions that make arrays take traced ones, and sizes without values."""
+
+    def converting(name: str) -> Callable[..., object]:
+        own = getattr(numpy, name)
+
+        def convert(a: object, *options: Value, **named: Value) -> object:
+            if not isinstance(a, NumpyArray):
+                return own(a, *options, **named)
+            return a.arr.trace.applied(name, _CONVERSIONS[name], a, *options, **named)
+
+        return convert
+
+    def making(name: str, number: int) -> Callable[..., object]:
+        own = getattr(numpy, name)
+
+        def make(shape: Any, *options: Value, **named: Value) -> object:
+            sizes = shape if isinstance(shape, tuple | list) else (shape,)
+            size = next((size for size in sizes if isinstance(size, Num)), None)
+            if size is None:
+                return own(shape, *options, **named)
+            return size.trace.applied(name, _filled, size.trace, sizes, number, *options, **named)
+
+        return make
+
+    patches = {name: converting(name) for name in _CONVERSIONS} | {name: making(name, n) for name, n in _MADE.items()}
+    with mock.patch.dict(vars(numpy), patches):
+        yield
+
+
+def _filled(trace: Trace, sizes: Sequence[Num | int], number: int, dtype: DTypeLike = "float64") -> NumpyArray:
+    return NumpyArray(filled(trace, number, dims(trace, sizes), _format(trace, dtype)))
+
+
+_MADE = {"ones": 1, "zeros": 0, "empty": 0}
+_CONVERSIONS: dict[str, Callable[..., NumpyArray]] = {
+    name: lambda x, dtype=None, order=None: NumpyArray(_wide(x, dtype).view(x.arr.axes))
+    for name in ("asarray", "asanyarray", "ascontiguousarray")
+} | {"array": lambda x, dtype=None, order=None, copy=True: x.astype(dtype or x.dtype, copy=bool(copy))}
+
+
+def arbitrary(function: object, trace: Trace, dtype: str) -> None:
+    """Make the arrays that an object was made with arbitrary vectors."""
+    for name, value in vars(function).items() if hasattr(function, "__dict__") else ():
+        if isinstance(value, NumpyArray):
+            setattr(function, name, NumpyArray(given(trace, name, value.arr.axes, dtype)))
+
+
+def _lowered(value: object) -> object:
+    return value.arr if isinstance(value, NumpyArray) else plain(value)
+
+
+def _promoted(arrays: Sequence[Arr]) -> str:
+    return str(functools.reduce(numpy.promote_types, [array.dtype for array in arrays]))
+
+
+_COMPONENTS = components("numpy", _promoted)

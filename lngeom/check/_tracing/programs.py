@@ -1,0 +1,203 @@
+"""A function, a module or a class as one program, which runs on traced and on real arrays alike."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, SupportsFloat
+
+import numpy as np
+
+from lngeom.errors import InputError
+
+from .allowed import World
+from .arrays import Arr, given
+from .factories import Function, Setting, is_factory
+from .front import Build, Front
+from .roles import REQUIRED, parameters, role
+from .sizes import FEATURE, Dim, Num
+from .trace import Literals, Trace
+
+LAYOUTS: dict[str, tuple[Dim, ...]] = {
+    "rows": (("B",), ("L",), (FEATURE,)),
+    "vectors": (("B",), (FEATURE,)),
+    "images": (("B",), (FEATURE,), ("H",), ("W",)),
+    "sequences": (("B",), (FEATURE,), ("L",)),
+    "heads": (("B",), ("L",), ("num_key_value_heads",), (FEATURE,)),
+}
+"""The axes on which a norm is tried."""
+
+_LIKE = re.compile(r"(^|_)(res|residual|skip|gate|z|y|h|other|inputs?|states|cond|condition|hidden)(_|$|\d)")
+"""Names of further inputs that are arrays like x."""
+
+
+@dataclass
+class Program:
+    """A norm as a program: traced, and run on real arrays.
+
+    Attributes:
+        build: The function of arrays for a size and the numbers of settings.
+        front: Its framework.
+        literals: Its constants and settings by name.
+        size: The only dimension it was made for, or None.
+        literal: Whether its settings are the numbers that they are, instead of arbitrary ones.
+        stated: Name and function of the definition that it should be, where it is no usual one.
+    """
+
+    name: str
+    build: Build
+    front: Front
+    literals: Literals = field(default_factory=Literals)
+    size: int | None = None
+    literal: bool = False
+    stated: tuple[str, Callable[..., Any]] | None = None
+
+    @property
+    def concrete(self) -> bool:
+        """Whether its settings are numbers."""
+        return self.literal or not self.front.symbolic
+
+    def traced(
+        self, trace: Trace, dtype: str, axes: tuple[Dim, ...], then: Callable[[Arr | None], None] | None = None
+    ) -> Arr:
+        """The output for one arbitrary row; `then` goes on from it.
+
+        Raises:
+            Refusal: The program does something without a single meaning for all rows, even if it caught the refusal.
+        """
+        number = self.front.number
+
+        def setting(name: str, value: float) -> Any:
+            if self.concrete:
+                trace.given[name] = repr(value)
+                return value
+            return number(trace, trace.setting(name, value), None, float)
+
+        def made(name: str, dims: tuple[Dim, ...]) -> Arr:
+            return given(trace, name, dims, dtype)
+
+        d = number(trace, trace.ground.d, (FEATURE,))
+        world, chance = World(trace, self.front.knows), _chance()
+        with self.front.tracing(trace):
+            with world.watching():
+                function = self.build(d, setting)
+            function = self.front.arbitrary(function, trace, dtype)
+            x = made("x", axes)
+            inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
+            arguments = _arguments(function, inputs, d, setting, trace.given)
+            trace.operations.clear()
+            world.built = True
+            with world.watching():
+                output = self.front.call(function, [x, *arguments])
+                if then is not None:
+                    then(output)
+            world.close()
+        if trace.refusals:
+            trace.refuse(trace.refusals[0], "")
+        if chance != _chance():
+            trace.refuse("random numbers", "")
+        if output is None:
+            return trace.refuse("the output is not an array")
+        if trace.asks_memory and not trace.launched:
+            trace.refuse(trace.asks_memory, "")
+        if output.memory.undefined:
+            trace.refuse("the output is memory that nothing was written into", "")
+        several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
+        if len(output.axes) != len(axes) or not several or output.summed:
+            trace.refuse(f"the output has the axes {output.axes} for an input with {axes}")
+        return output
+
+    def _set(self, values: Mapping[str, SupportsFloat]) -> Setting:
+        """The numbers of settings, by their names in the values."""
+
+        def setting(name: str, value: float) -> float:
+            return value if self.concrete else float(values.get(self.literals.setting(name, value), value))
+
+        return setting
+
+    def called(
+        self, arrays: Mapping[str, object], d: int, settings: Mapping[str, SupportsFloat]
+    ) -> tuple[Function, list[object]]:
+        """The function for a size, and what it takes of the arrays."""
+        setting = self._set(settings)
+        function = self.build(d, setting)
+        return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting, {})]
+
+    def run(
+        self, values: Mapping[str, np.ndarray], d: int, dtype: str, axes: tuple[Dim, ...]
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The real output in float64 for rows (n, d), parameters (d,) and settings; and what linear maps gave."""
+        place = axes.index((FEATURE,))
+        maps, setting = list[np.ndarray](), self._set(values)
+
+        def shaped(name: str) -> object:
+            rows = values[name].reshape(*[-1 if k == 0 else 1 for k in range(len(axes) - 1)], d)
+            return self.front.array(np.moveaxis(rows, -1, place), dtype)
+
+        inputs = shaped, (lambda name: self.front.array(values[name], dtype))
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            function = self.front.loaded(self.build(d, setting), values, dtype, maps)
+            output = self.front.run(function, [shaped("x"), *_arguments(function, inputs, d, setting, {})])
+        real = self.front.read(output[0] if isinstance(output, tuple | list) else output)
+        whole = np.moveaxis(real, place, -1)
+        return np.broadcast_to(whole, (*whole.shape[:-1], d)).reshape(-1, d), maps
+
+
+def _chance() -> tuple[object, ...]:
+    """The state of the generators that a program may draw from."""
+    _, keys, *rest = np.random.get_state()  # noqa: NPY002  # what programs use, not what we do
+    torch = sys.modules.get("torch")
+    drawn = torch.get_rng_state().numpy().tobytes() if torch else b""
+    return random.getstate(), np.asarray(keys).tobytes(), rest, drawn
+
+
+def _arguments(
+    function: Function, made: tuple[Callable[[str], object], ...], d: Num | int, setting: Setting, left: dict[str, str]
+) -> list[object]:
+    """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings.
+
+    What is left at its default is noted in `left`.
+    """
+    like, vector = made
+    forward = getattr(function, "forward", None)
+    arguments: list[object] = []
+    left_out = False
+    for name, parameter in list(parameters(function if forward is None else forward).items())[1:]:
+        purpose, required = role(name), parameter.default is REQUIRED
+        if left_out or parameter.kind is inspect.Parameter.KEYWORD_ONLY or (forward is not None and not required):
+            left_out = True
+            left[name] = repr(parameter.default)
+        elif forward is not None or (required and purpose is None and _LIKE.search(name)):
+            arguments.append(like(name))
+        elif purpose == "eps" and (required or isinstance(parameter.default, float)):
+            arguments.append(setting(name, 1e-5 if required else parameter.default))
+        elif required and purpose in ("d", "shape"):
+            arguments.append(d if purpose == "d" else (d,))
+        elif required or (purpose in ("gain", "bias") and parameter.default is None):
+            arguments.append(vector(name))
+        else:
+            arguments.append(parameter.default)
+            left[name] = repr(parameter.default)
+    return arguments
+
+
+def program(target: object, name: str, front: Front) -> Program:
+    """The program that a target is.
+
+    Raises:
+        InputError: The target cannot be called.
+    """
+    if not callable(target):
+        raise InputError(f"{name} is a {type(target).__name__}: a norm is a function, a module or a class")
+    instance = front.of_instance(target)
+    if instance is not None:
+        return Program(name, instance[0], front, size=instance[1])
+    if is_factory(target):
+        return Program(name, lambda d, setting: front.of_class(target, d, setting), front)
+    return Program(name, lambda d, setting: target, front)

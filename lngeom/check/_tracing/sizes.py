@@ -1,0 +1,308 @@
+"""Sizes without values: an axis is a product of labels, and a number is made of sizes and settings."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import numbers
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy
+
+from lngeom.carriers import Array, namespace
+
+from .trace import Refusal, Trace, is_ours, program_line, root
+
+Dim = tuple[str, ...]
+"""The labels whose product an axis runs over; none for an axis of size 1."""
+
+FEATURE = "d"
+"""The label of the axes that one vector fills. All other labels number rows."""
+
+
+def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callable[..., Num]:
+    def apply(self: Num, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
+            return NotImplemented
+        first, second = self._values(other)[:: -1 if swapped else 1]
+        if operation is operator.truediv:
+            self.trace.require(second, "!=")
+        whole = operation is not operator.truediv and isinstance(self, int) and isinstance(other, int)
+        return self._made(operation(first, second), kind=int if whole else float)
+
+    return apply
+
+
+def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
+    def apply(self: Num, other: object) -> bool:
+        if self._is_count(other):
+            return self._counted(other, relation, swapped)
+        first, second = self._values(other)[:: -1 if swapped else 1]
+        if self.rounded or getattr(other, "rounded", False):
+            line = program_line().strip()
+            self.trace.unexamined.add(
+                f"where rounding decides otherwise ({line})" if line else "where rounding decides otherwise"
+            )
+        return self.trace.decide(first - second, relation)
+
+    return apply
+
+
+def _refused(what: str) -> Callable[..., Any]:
+    def apply(self: Num, *_: object) -> NoReturn:
+        self.trace.valued = True
+        self.trace.refuse(f"{self._text()} is used as {what}")
+
+    return apply
+
+
+class Num:
+    """A number that no row determines: d, a product of sizes, a setting, or what a program computes from them.
+
+    The number of rows has no value: it can stand in shapes and nowhere else. Comparisons are decided by what is known
+    of the number; otherwise both branches are followed. To ``isinstance`` it is the int or the float that it stands
+    for; what it has no answer to, it refuses. It has no ``__index__``, which frameworks would call before they ask what
+    it is.
+    """
+
+    __slots__ = ("dim", "kind", "ratio", "rounded", "trace", "value")
+
+    def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None, kind: type = int) -> None:
+        self.trace, self.value, self.dim, self.kind = trace, value, dim, kind
+        self.rounded, self.ratio = False, tuple[object, ...]()
+
+    __class__ = property(lambda self: self.kind)  # type: ignore[assignment]
+
+    def _text(self) -> str:
+        ratio = "/".join(one._text() if isinstance(one, Num) else str(one) for one in self.ratio)
+        return ratio or ("·".join(self.dim) if self.dim is not None else repr(self.value))
+
+    def __repr__(self) -> str:
+        return self._text() if is_ours(sys._getframe(1)) else _refused("text")(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__") or name in ("arr", "item", "dtype", "ndim", "shape"):  # what frameworks look for
+            raise AttributeError(name)
+        self.trace.refuse(f"{self._text()} has its attribute {name} read")
+
+    def __deepcopy__(self, memo: object) -> Num:
+        return self
+
+    __copy__ = __deepcopy__
+    __hash__ = _refused("a key")
+    __str__ = __format__ = _refused("text")
+    __reduce_ex__ = _refused("data")
+    __float__ = __int__ = __trunc__ = __round__ = __floor__ = _refused("a number of this machine")
+
+    def __ceil__(self) -> Num:
+        """⌈a/b⌉ of the quotient of two whole numbers in a program that launches kernels."""
+        if not self.ratio:
+            return _refused("a number of this machine")(self)
+        return importlib.import_module(f"{__package__}.triton.launch").cdiv(*self.ratio)
+
+    def _values(self, other: object) -> tuple[Array, Array]:
+        """Its own value and that of another operand."""
+        value = other.value if isinstance(other, Num) else self.trace.constant(plain(other))
+        if value is None or self.value is None:
+            self.trace.refuse("the number of rows is computed with")
+        return self.value, value
+
+    def _counted(self, other: object, relation: str, swapped: bool) -> bool:
+        """A comparison with a number of rows in a program that launches kernels: both answers are followed."""
+        self.trace.asks_memory = self.trace.asks_memory or "the number of rows is computed with"
+        rare = {">": "<=", ">=": "<", "!=": "="}.get(relation)
+        if rare and not swapped and type(other) is int and other <= 1:  # there are more rows than one, as a rule
+            return not self.trace.circumstance(f"where {self._text()} {rare} {other}")
+        sides = [one._text() if isinstance(one, Num) else f"{one:g}" for one in (self, other)]
+        return self.trace.circumstance(f" {relation} ".join(["where " + sides.pop(swapped), *sides]))
+
+    def _made(self, value: Array | None, dim: Dim | None = None, kind: type | None = None) -> Num:
+        made = type(self)(self.trace, value, dim, kind or self.kind)
+        made.rounded = made.kind is float
+        return made
+
+    __add__ = __radd__ = _binary(operator.add)
+    __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
+
+    def __neg__(self) -> Num:
+        mine, nought = self._values(0)
+        return self._made(-nought - mine)
+
+    def __mul__(self, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
+            return NotImplemented
+        if self.dim is not None and isinstance(other, Num) and other.dim is not None:
+            both = None if self.value is None or other.value is None else self.value * other.value
+            return self._made(both, self.dim + other.dim)
+        if not isinstance(other, Num) and other == 1 and isinstance(other, int):
+            return self
+        if self._is_count(other) and self.dim and type(other) is int and other > 1:
+            return self._made(None, (f"{self._text().replace('·', '_by_')}_times_{other}",))
+        whole = isinstance(self, int) and isinstance(other, int)
+        return self._made(operator.mul(*self._values(other)), kind=int if whole else float)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: object) -> Num | int:
+        """Labels are divided by labels; nothing is known of any other remainder."""
+        if not isinstance(other, Num) and isinstance(other, int) and other == 1 and self.kind is int:
+            return self
+        if isinstance(other, Num) and self.dim and other.dim and self.dim[-len(other.dim) :] == other.dim:
+            rest = self.dim[: -len(other.dim)]
+            return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
+        if self.dim == (FEATURE,) and type(other) is int and other > 1:
+            self.trace.integers.add(other)
+            return part_size(self.trace, f"d_over_{other}", type(self))
+        at = at_of(self) or (int if self.trace.kernels and self.dim else None)
+        if type(other) is int and other > 0 and at is not None:
+            return self._block(f"{self._text()}_over_{other}", lambda d: at(d) // other)
+        return self.trace.refuse(f"{self._text()} is divided by {other!r} without remainder")
+
+    def __rfloordiv__(self, other: object) -> Num:
+        at = at_of(self)
+        self.trace.never(at is None or type(other) is not int or other < 0, f"{other!r} is divided by {self._text()}")
+        return self._block(f"{other}_over_{self._text()}", lambda d: other // at(d))  # type: ignore[misc,operator]
+
+    def _block(self, name: str, at: Callable[[int], int]) -> Num:
+        """A whole number of which nothing is known but that it is not negative."""
+        name = name.replace("·", "_by_")
+        return self._made(self.trace.block(name, at, ">="), (name,))
+
+    def __mod__(self, other: object) -> Num | int:
+        """A whole number of which nothing is known but itself: theorems have it as an arbitrary number."""
+        if isinstance(other, Num) and other.dim is not None and other.dim == self.dim:
+            return 0
+        if self.dim != (FEATURE,) or isinstance(other, Num) or not isinstance(other, int) or other < 1:
+            self.trace.refuse(f"the remainder of {self._text()} by {other!r}")
+        if other == 1:
+            return 0
+        self.trace.integers.add(other)
+        return self._made(self.trace.ground.remainder(other))
+
+    def _is_count(self, other: object) -> bool:
+        """Whether it or another number is one of rows or processors, in a program that launches kernels."""
+        return self.trace.kernels and (self.value is None or (isinstance(other, Num) and other.value is None))
+
+    def __truediv__(self, other: object) -> Num:
+        whole = self.dim and (other.dim if isinstance(other, Num) else type(other) is int and other > 0)
+        if not (whole and self._is_count(other)):
+            return _binary(operator.truediv)(self, other)
+        made = self._made(None, None, float)
+        made.ratio = self, other
+        return made
+
+    __rtruediv__ = _binary(operator.truediv, swapped=True)
+
+    def __pow__(self, exponent: Num | float) -> Num:
+        whole = self.kind is int and not isinstance(exponent, Num) and isinstance(exponent, int) and exponent >= 0
+        value = power(self.trace, operator.mul(*self._values(1)), exponent)
+        return self._made(value, kind=int if whole else float)
+
+    def sqrt(self) -> Num:
+        """Its root."""
+        return self**0.5
+
+    def astype(self, dtype: object) -> Num:
+        """In another format, as a scalar of NumPy has it."""
+        return self
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
+        """NumPy's functions of numbers; those of arrays are the array's."""
+        array = next((value for value in inputs if hasattr(value, "arr")), None)
+        if array is not None:
+            return array.__array_ufunc__(ufunc, method, *inputs, **options)
+        if ufunc.__name__ not in _UFUNCS or method != "__call__" or options:
+            return self.trace.refuse(f"{ufunc.__name__} of a size")
+        return _UFUNCS[ufunc.__name__](*map(plain, inputs))
+
+    def __abs__(self) -> Num:
+        return self if self >= 0 else -self
+
+    # What decides a branch of the program.
+
+    def __bool__(self) -> bool:
+        mine, nought = self._values(0)
+        return self.trace.decide(nought + mine, "!=")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
+            return True
+        if other is None or isinstance(other, str | tuple | list):
+            return False
+        return _compared("=")(self, other)
+
+    __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
+    __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)
+
+
+def at_of(size: object) -> Callable[[int], int] | None:
+    """What a whole number of known value may be for a dimension."""
+    if isinstance(size, Num):
+        return int if size.dim == (FEATURE,) else size.trace.blocks.get("·".join(size.dim or ()))
+    return (lambda _: size) if type(size) is int else None
+
+
+REST = "rest of "
+"""What the label of a part begins with that holds all components but those of another one."""
+
+
+def part_of(trace: Trace, label: str) -> Array:
+    """Which components a part has: d_over_2 at the front, say, every_2_0 of all, the first or the last so many."""
+    if label.startswith(REST):
+        return trace.ground.ones("x") - part_of(trace, label.removeprefix(REST))
+    kind, _, number = label.rpartition("_")
+    name, _, several = kind.partition("_")
+    n, count = int(number), int(several) if several.isdigit() else 1
+    if kind.endswith("_from") or (name == "every" and n == count - 1):  # what the others leave
+        before = (part_of(trace, f"{kind.removesuffix('_from')}_{k}") for k in range(n))
+        return functools.reduce(operator.sub, before, trace.ground.ones("x"))
+    taken: dict[str, Callable[[numpy.ndarray], numpy.ndarray]] = {
+        "d": lambda all: all[: len(all) // n],
+        "every": lambda all: all[n::count],
+        "first": lambda all: all[:n],
+        "last": lambda all: all[max(0, len(all) - n) :],
+        "chunk": lambda all: all[n * (size := -(-len(all) // count)) : (n + 1) * size],
+    }
+    return trace.part(f"part_{label}", taken[name])
+
+
+def part_size(trace: Trace, label: str, number: type[Num]) -> Num:
+    """How many components a part has."""
+    mask = part_of(trace, label)
+    size = namespace(mask).sum(mask, axis=-1, keepdims=True)
+    trace.ground.assume(size, ">=")
+    return number(trace, size, (label,))
+
+
+def plain(value: object) -> object:
+    """A number of NumPy as one of Python."""
+    return value.item() if isinstance(value, numpy.generic | numpy.ndarray) and value.size == 1 else value
+
+
+_NUMBER = numbers.Number
+_UFUNCS: dict[str, Callable[..., object]] = {"sqrt": Num.sqrt, "true_divide": operator.truediv}
+_UFUNCS |= {"multiply": operator.mul, "divide": operator.truediv, "add": operator.add, "subtract": operator.sub}
+_UFUNCS |= {"equal": operator.eq, "not_equal": operator.ne, "less": operator.lt, "greater": operator.gt}
+_UFUNCS |= {"less_equal": operator.le, "greater_equal": operator.ge}
+
+
+def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
+    """A power whose exponent is a multiple of 1/2."""
+    if isinstance(exponent, Num) or 2 * exponent != int(2 * exponent) or abs(exponent) > 8:
+        trace.refuse(f"the exponent is {exponent!r}")
+    if exponent == 0:
+        return value * 0 + 1
+    whole, half = divmod(int(2 * abs(exponent)), 2)
+    factors = [value] * (whole % 2) + [trace.square(value)] * (whole // 2) if whole > 1 else [value] * whole
+    if exponent < 0 and not half:
+        trace.require(value, "!=")
+    if half:
+        factors.append(root(trace, value, ">=" if exponent > 0 else ">"))
+    result = functools.reduce(operator.mul, factors)
+    return 1 / result if exponent < 0 else result
+
+
+__all__ = ["FEATURE", "Dim", "Num", "Refusal", "plain", "power"]

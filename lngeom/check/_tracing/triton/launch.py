@@ -1,0 +1,162 @@
+"""Launches by programs that are traced: a kernel's constants are any that it may get, and it runs on any program."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import linecache
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from traceback import walk_tb
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import torch
+
+from ..grounds import unwatched
+from ..sizes import FEATURE, Num, at_of
+from ..tensors import Size
+from ..trace import Refusal, Trace, is_ours
+from . import stand_in
+from .blocks import Pointer
+from .memory import Accesses
+from .reading import ADDED, COMPARED, GONE, STEPPED, SUM, read
+from .whole import PROGRAM, SECOND, Value, Whole, product, quotient, running, symbol, whole
+
+_UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
+
+
+def _whole(trace: Trace, value: object) -> Whole:
+    if isinstance(value, Num) and value.dim is not None:
+        return product(value.dim)
+    return whole(value) if type(value) is int else trace.refuse(f"{value!r:.40} as a number of programs or elements")
+
+
+def next_power_of_2(n: Num) -> Num:
+    """The smallest power of 2 that is no smaller than d, or than a whole number that a kernel gets: any such number."""
+    trace, of = n.trace, "·".join(n.dim or ())
+    at, name = trace.blocks.get(of, int if n.dim == (FEATURE,) else None), f"pow2{of}"
+    if at is None or n.value is None:
+        return trace.refuse("the next power of 2 of something else than d")
+    known, made = name in trace.blocks, trace.block(name, lambda d: stand_in.next_power_of_2(at(d)))
+    if not known:
+        trace.ground.assume(made - n.value, ">=")
+    return Size(trace, made, (name,))
+
+
+def cdiv(a: Num | int, b: Num | int) -> Num:
+    """⌈a/b⌉, of which one is traced."""
+    trace = a.trace if isinstance(a, Num) else b.trace  # type: ignore[union-attr]
+    ((names, _),) = quotient(_whole(trace, a), _whole(trace, b)).terms
+    of_a, of_b = at_of(a), at_of(b)
+    value = trace.block(names[0], lambda d: -(-of_a(d) // of_b(d))) if of_a and of_b else None
+    return Size(trace, value, names)
+
+
+class _Gone(Value):
+    """A value of one turn, after the loop."""
+
+
+def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
+    """A function of Triton, run by Python; around it are the language, other kernels, and numbers, which are noted."""
+    hides = function.__globals__.keys() & {"range", "float", "min"}
+    launch.never(function.__code__.co_freevars or hides, "a kernel that reads names of the function around it")
+    bound = inspect.signature(function).bind(*given, **named)
+    bound.apply_defaults()
+    launch.trace.sources[function.__code__.co_qualname] = function.__code__
+    found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: _Gone()}
+    found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared, STEPPED: launch.stepped}
+    found["min"] = launch.least
+    for name in {*function.__code__.co_names} & function.__globals__.keys():
+        value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
+        if type(value) in (bool, int, float):
+            found[name], launch.trace.given[name] = value, repr(value)
+    found |= stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
+    exec(read(function, launch.trace.refuse), found)
+    return found[function.__name__](**bound.arguments)
+
+
+def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Follow a launch: what its programs write is then what the arrays hold."""
+    *around, function = stand_in.chain_of(kernel)
+    trace.never(not inspect.isfunction(function), f"{type(function).__name__} is launched")
+    parts = [one for each in around for one in (each, *getattr(each, "configs", ()))]
+    hooks = [getattr(one, "user_defined_pre_hook", getattr(one, "pre_hook", None)) for one in parts]
+    hooks += [getattr(one, name, None) for one in parts for name in ("reset_to_zero", "restore_value")]
+    trace.never(any(hooks), "memory is reset while a kernel is tuned")
+
+    def tuned(name: str, values: list[Any]) -> Any:
+        if len(set(values)) == 1:
+            return values[0]
+        sizes = all(type(value) is int and value > 0 for value in values)
+        trace.never(not sizes, f"the constant {name} is tuned")
+        plain = f"tuned_{function.__name__}_{name}"
+        return Size(trace, trace.block(plain, lambda _: values[0]), (plain,))
+
+    given, constant, (programs, *more) = stand_in.prepared(kernel, grid, arguments, named, tuned)
+    options = sorted(named.keys() - {*given, "num_warps", "num_stages", "num_ctas", "maxnreg"})
+    trace.never(options, f"a launch with {', '.join(options)}")
+    grid, *more = [_whole(trace, size) for size in (programs, *more)]
+    second = more[0] if more and more[0].number != 1 else None
+    trace.never(any(size.number != 1 for size in more[1:]), "programs are numbered along three axes")
+    named_in = grid.symbols.union(*(size.symbols for size in more)) & trace.blocks.keys()
+    signs = [trace.ground.sign(trace.block(name, trace.blocks[name]), ">") for name in named_in]
+    trace.never(trace.replayed is None and not all(signs), f"a launch of {grid} programs, which may be none")
+    trace.unexamined.add(_UNSEEN)
+    trace.launched = True
+    launch = Accesses(trace, grid, any(len(getattr(each, "configs", ())) > 1 for each in around), second)
+    taken = {name: _argument(launch, value, name in constant) for name, value in given.items()}
+    running.append(launch)
+    ids = PROGRAM, whole(0) if second is None else symbol(SECOND), whole(0)
+    stand_in.programs.append((ids, (grid, whole(1) if second is None else second, whole(1))))
+    try:
+        with unwatched():  # a kernel finds nothing around it but what it is given here
+            _called(launch, function, **taken)
+    except Exception as error:
+        if isinstance(error, Refusal):
+            raise
+        lines = [(frame.f_code.co_filename, n) for frame, n in walk_tb(error.__traceback__) if not is_ours(frame)]
+        file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
+        place = f" ({Path(file).name}:{line}: {linecache.getline(file, line).strip()})"[:160]
+        trace.refuse(f"what is not read in a kernel: {error}", place)
+    finally:
+        running.pop()
+        stand_in.programs.pop()
+
+
+def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
+    """An argument of a launch as its kernel sees it."""
+    if hasattr(value, "arr"):
+        launch.formats.add(value.arr.dtype)
+        return Pointer(value.arr, whole(0))
+    if isinstance(value, Num) or (type(value) in (int, float) and not constant):
+        is_size = type(value) is int or getattr(value, "dim", None) is not None
+        return _whole(launch.trace, value) if is_size else launch.data(value)
+    known = value is None or type(value) in (bool, int, float, torch.dtype, *([str] if constant else ()))
+    return value if known else launch.refuse(f"a {type(value).__name__} is given to a kernel")
+
+
+@contextlib.contextmanager
+def launching(trace: Trace) -> Iterator[None]:
+    """A block in which launches are followed and the functions around them take sizes."""
+    device = SimpleNamespace(multi_processor_count=Size(trace, None, ("SM",)))
+    with contextlib.ExitStack() as stack:
+        nothing = {"device": lambda *_: contextlib.nullcontext(), "get_device_properties": lambda *_: device}
+        stack.enter_context(mock.patch.multiple(torch.cuda, **nothing))
+        stack.enter_context(mock.patch.multiple(torch, randint=lambda *_, **__: trace.refuse("random numbers")))
+        real = sys.modules.get("triton")
+        if real is not None and hasattr(real, "runtime"):
+            stack.enter_context(mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", stand_in.launcher))
+            ours = {"cdiv": stand_in.language.cdiv, "next_power_of_2": stand_in.next_power_of_2}
+            sized, kind = [(getattr(real, name), function) for name, function in ours.items()], type(real.cdiv)
+            stack.enter_context(mock.patch.multiple(real, **ours))
+            if kind.__module__.startswith("triton"):  # programs have them by names of their own
+                call: Any = kind.__call__
+
+                def called(self: Any, *given: Any) -> Any:
+                    return next((function for own, function in sized if own is self), call.__get__(self))(*given)
+
+                stack.enter_context(mock.patch.object(kind, "__call__", called))
+        yield

@@ -1,0 +1,98 @@
+"""Backward passes that programs write themselves, as functions of autograd that launch kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .arrays import Arr, given
+from .grounds import Ground
+from .programs import Program
+from .sizes import Dim
+from .tensors import Tensor, raised
+from .trace import Trace, runs
+
+Gradients = Mapping[str, Arr | None]
+"""Derivatives by the names of what they are by, None where the program gives none."""
+Passes = tuple[Arr, Gradients]
+"""What a program gives forward and backward."""
+
+
+@dataclass
+class Written:
+    """The backward pass of a program, from a cotangent of its output to derivatives by what it takes.
+
+    Attributes:
+        leaves: What the derivatives are by, and whether it differs from row to row.
+    """
+
+    program: Program
+    axes: tuple[Dim, ...]
+    dtype: str
+    leaves: Mapping[str, bool]
+    cotangent: str
+
+    def paths(self) -> Iterator[tuple[Trace, Passes | Exception]]:
+        """The run on each path through its branches, on terms, and what it gave or what went wrong."""
+
+        def start(decisions: list[bool]) -> Trace:
+            return Trace(Ground(), self.program.literals, decisions=decisions, backward=True)
+
+        def attempt(trace: Trace) -> Passes | Exception:
+            try:
+                return self.traced(trace)
+            except Exception as error:  # a program may fail in any way
+                return error
+
+        return runs(start, attempt)
+
+    def traced(self, trace: Trace) -> Passes:
+        """The output and the derivatives on one path.
+
+        Raises:
+            Refusal: The program is more than one function of autograd, or does what is not traced.
+        """
+        made: dict[str, Arr | None] = {}
+        output = self.program.traced(trace, self.dtype, self.axes, lambda y: made.update(self._pulled(trace, y)))
+        return output, made
+
+    def _pulled(self, trace: Trace, output: Arr | None) -> Gradients:
+        trace.never(not trace.functions, "it has no backward pass")
+        trace.never(len(trace.functions) > 1, "several functions of autograd")
+        ((function, context, inputs, ((first, value), *others)),) = trace.functions
+        same = output is not None and first.arr.memory is output.memory and output.value is value
+        if not (same and output and output.labels == first.arr.labels == output.memory.labels):
+            trace.refuse("derivatives of what is computed beside a function of autograd")
+        v = given(trace, self.cotangent, self.axes, self.dtype).view(first.arr.axes)
+        context.needs_input_grad = (True,) * len(inputs)
+        if others:
+            trace.unexamined.add("derivatives through further outputs")
+        zeros = [raised(one.arr.filled(0)) for one, _ in others]
+        found = function.backward(context, raised(v), *zeros)
+        found = found if isinstance(found, tuple) else (found,)
+        more = len(found) < len(inputs) or any(one is not None for one in found[len(inputs) :])
+        trace.never(more, f"{len(found)} derivatives by {len(inputs)} inputs")
+        made: dict[str, Arr | None] = dict.fromkeys(self.leaves)
+        for taken, gradient in zip(inputs, found, strict=False):
+            if isinstance(taken, Tensor) and taken.arr.memory.name not in trace.numbers:
+                name = self._leaf(taken.arr)
+                trace.never(made[name] is not None, f"{name} enters a function of autograd twice")
+                made[name] = self._of_leaf(name, taken.arr, gradient)
+        return made
+
+    def _leaf(self, taken: Arr) -> str:
+        """The parameter or input that a function of autograd takes."""
+        name = taken.memory.name
+        unknown = name not in self.leaves or taken.labels != taken.memory.labels
+        return taken.trace.refuse("a function of autograd of something that is computed") if unknown else name
+
+    def _of_leaf(self, name: str, taken: Arr, gradient: Any) -> Arr | None:
+        """A derivative with the axes of what it is by."""
+        if not isinstance(gradient, Tensor):
+            return None
+        arr = gradient.arr
+        taken.trace.never(arr.axes != taken.axes, f"the derivative by {name} has the axes {arr.axes}")
+        taken.trace.never(arr.memory.undefined, f"the derivative by {name} is memory that nothing was written into")
+        axes = self.axes if self.leaves[name] else [taken.labels]
+        return Arr(taken.trace, arr.value, axes, arr.dtype, summed=arr.summed)

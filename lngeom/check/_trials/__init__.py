@@ -1,0 +1,1 @@
+"""The inputs a norm is tried on, and what it returns for them."""

@@ -1,0 +1,1 @@
+"""The result of a check, and its forms: text, JSON, JUnit, annotations."""

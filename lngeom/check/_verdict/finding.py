@@ -1,0 +1,178 @@
+"""The verdict on a norm, and its evidence."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from lngeom.errors import LngeomError
+from lngeom.files import Json
+
+from .._proving.proof import Proof
+
+_RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
+_EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
+_LARGEST = 1e300  # JSON has no infinity
+
+
+class Point(NamedTuple):
+    """The evidence beside the row at which a norm fails.
+
+    Attributes:
+        layout: The shape or memory in which the row was given; empty for one of contiguous rows.
+        component: Which output is meant, from 0.
+        gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the fault survives them.
+        cotangent: The vector that a derivative was multiplied by.
+        reproducer: A script that shows the fault with NumPy and the kernel alone; empty if none can be written.
+    """
+
+    layout: str = ""
+    component: int = 0
+    gain: list[float] | None = None
+    bias: list[float] | None = None
+    cotangent: list[float] | None = None
+    reproducer: str = ""
+
+
+class CheckFailed(LngeomError, AssertionError):
+    """A norm is not what it claims to be; raised by the pytest fixture."""
+
+
+@dataclass(frozen=True, repr=False)
+class Finding:
+    """Verdict on one norm, with its evidence.
+
+    Attributes:
+        verdict: ``rounding``, ``unstable``, ``variant`` or ``bug``.
+        cause: The algorithm, the definition or the mistake.
+        kind, eps, gain, dtype: What the norm was checked against; `gain` is "none", "weight" or "1 + weight".
+        worst_ratio: Largest distance from a correct output over its tolerance.
+        input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
+        wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be
+            off.
+        notes: Further observations, among them the known mistakes that no input could tell from rounding.
+        point: Gain, bias, component and layout that belong to `input`, and a script.
+        exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
+        gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
+        left: What the trials in floats did not examine.
+        proof: What it computes in exact arithmetic, for every dimension.
+
+    >>> from lngeom.check import check
+    >>> import numpy as np
+    >>> def norm(x, eps=1e-5):
+    ...     return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + np.float32(eps))
+    >>> finding = check(norm, kind="layernorm", eps=1e-5, d=8)
+    >>> finding.verdict, finding.cause
+    ('variant', 'eps outside the root')
+    """
+
+    verdict: str
+    cause: str | None
+    kind: str
+    eps: float
+    gain: str
+    dtype: str
+    worst_ratio: float
+    input: list[float] | list[list[float]]
+    wrong: float
+    right: float
+    bound: float
+    notes: tuple[str, ...] = ()
+    exact: bool = False
+    gradient_ratio: float | None = None
+    proof: Proof | None = None
+    left: str = "everything but the call that failed"
+    point: Point = field(default_factory=Point)
+
+    def refusing(self, words: tuple[str, ...]) -> "Finding":
+        """The finding; of a norm that is right, a variant if a note contains one of the words."""
+        noted = (note for note in self.notes if any(word.lower() in note.lower() for word in words))
+        refused = next(noted, None) if self.verdict == "rounding" else None
+        return self if refused is None else replace(self, verdict="variant", cause=refused)
+
+    def showing(self, script: str) -> "Finding":
+        """The finding with a script that shows it."""
+        return replace(self, point=self.point._replace(reproducer=script))
+
+    def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
+        """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
+
+        If it is to be `proved`, also in exact arithmetic. A variant that is proved has two names: cause and formula.
+        """
+        if self._contradicted or (proved and not (self.proof is not None and self.proof.passes(allowed))):
+            return False
+        proof = self.proof or Proof("not traced", "")
+        excused = all(proof.allows(part, allowed) for part in (self.cause or "").split("; "))
+        return self.verdict == "rounding" or (self.verdict == "variant" and excused)
+
+    @property
+    def _contradicted(self) -> str:
+        """Why outputs within rounding say little: exact arithmetic found another function, or could not tell."""
+        if self.proof is None:
+            return ""
+        if self.proof.undecided:
+            return "no output tells of a branch that is not proved to be the definition"
+        wrong = [f"d/d{one.name}" for one in self.proof.derivatives if one.status == "refuted"]
+        what = "it" if self.proof.status == "refuted" else ", ".join(wrong)
+        return f"exact arithmetic refutes {what}" if what else ""
+
+    def record(self) -> Json:
+        """The JSON form, as ``schema.json`` of this package describes it."""
+        ratio = _LARGEST if math.isnan(self.worst_ratio) else min(self.worst_ratio, _LARGEST)
+        plain = {name: getattr(self, name) for name in _RECORDED} | {"worst_ratio": ratio}
+        shown = {key: getattr(self, name) for name, key in _EVIDENCE.items()} | self.point._asdict()
+        shown |= {"gain_values": shown.pop("gain"), "bias_values": shown.pop("bias"), "notes": list(self.notes)}
+        proof = {"proof": None if self.proof is None else self.proof.record()}
+        return plain | shown | proof
+
+    def __repr__(self) -> str:
+        cause = f": {self.cause}" if self.cause else ""
+        return f"<Finding {self.verdict}{cause}; {self.kind}, eps {self.eps:g}, {self.dtype}, {self.worst_ratio:.3g}>"
+
+    def __str__(self) -> str:
+        lines = [] if self.proof is None else [str(self.proof)]
+        if self.proof is not None and self.proof.certificates and self.verdict != "rounding":
+            lines.append("  in floats, which that proof does not cover:")
+        lines += [
+            self.headline,
+            f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
+            f"worst ratio to the tolerance {self.worst_ratio:.3g}",
+        ]
+        if self.verdict != "rounding" and self.input and not abs(self.wrong - self.right) <= self.bound:
+            proof = ", decided in exact arithmetic" if self.exact else ""
+            lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
+            lines.append(f"  at x = {_short(self.input)}{self._beside()}")
+        if self.point.reproducer:
+            lines.append("  --reproducer FILE writes a script that shows it without lngeom")
+        left = f"  not examined in floats: {self.left}"
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes), left])
+
+    @property
+    def headline(self) -> str:
+        """The verdict in floats, in words."""
+        if self.verdict != "rounding":
+            return f"{self.verdict}: {self.cause}" if self.cause else self.verdict
+        if self._contradicted:
+            return f"undecided: within rounding at the rows tried, but {self._contradicted}"
+        known = ", not proved" if self.proof is not None and self.proof.status == "not traced" else ""
+        if self.gradient_ratio is not None:
+            return f"ok: within rounding, forward and backward{known}"
+        hint = "" if any("derivatives" in note for note in self.notes) else "; --backward checks the derivatives"
+        return f"ok: within rounding{known} (forward only{hint})"
+
+    def _beside(self) -> str:
+        """Parameters, component and layout of the input."""
+        parts = [
+            f"{name} = {plain:g}" if set(values) == {plain} else f"{name} = {_short(values)}"
+            for name, values, plain in (("gain", self.point.gain, 1.0), ("bias", self.point.bias, 0.0))
+            if values is not None
+        ]
+        if self.point.cotangent is not None:
+            parts.append(f"cotangent = {_short(self.point.cotangent)}")
+        parts.append(f"component {self.point.component}")
+        layout = f" ({self.point.layout})" if self.point.layout else ""
+        return "".join(f", {part}" for part in parts) + layout
+
+
+def _short(values: object) -> str:
+    text = str(values)
+    return text if len(text) <= 300 else f"{text[:280]} ... ({len(text)} characters, whole with --json)"

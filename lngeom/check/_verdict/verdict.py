@@ -1,0 +1,57 @@
+"""The finding on a kernel: verdict, cause, and the evidence at the row that shows it."""
+
+import math
+from dataclasses import replace
+
+from .._calls.options import CheckOptions
+from .._calls.reproducer import ones, reproducer
+from .._diagnosis.names import BEGINNINGS, STRIDES, Named
+from .._trials.trials import LEAK
+from .finding import Finding, Point
+
+
+def verdict(named: Named) -> Finding:
+    """The finding, with the smallest row that shows a fault, or the worst one of a norm that is right."""
+    tried, claim = named.tried, named.tried.inputs.claim
+    asked = claim.kernel.asked
+    if not tried.trials:
+        return replace(nothing_computed(asked, str(named.cause)), kind=claim.kind, eps=claim.eps)
+    worst = max(tried.trials, key=lambda trial: trial.largest)
+    shown, refuted = (named.shown, tried.refuted or claim) if named.shown is not None else (worst.shown(), claim)
+    of_derivative = shown.cotangent is not None
+    by_outputs = named.shown is not None and tried.wrong is not None and not of_derivative
+    d = len(shown.cotangent or shown.input)
+    bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
+    contiguous = shown.label not in (*STRIDES, *BEGINNINGS)
+    known = claim.meant.stated is None
+    usual = known and contiguous and not claim.kernel.form.axes
+    script = reproducer(refuted.kernel, refuted.base(d), shown) if by_outputs and usual else ""
+    if named.cause == LEAK:
+        script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
+    gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))
+    shifted = claim.meant.offset == 1 or "1 + gain" in (named.cause or "")
+    return Finding(
+        named.verdict,
+        named.cause,
+        claim.kind,
+        float(claim.eps),
+        "none" if bound.gain is None else "1 + weight" if shifted else "weight",
+        asked.dtype,
+        max(worst.largest, named.ratio or 0.0) if of_derivative else worst.largest,
+        shown.input,
+        wrong,
+        right,
+        off,
+        named.notes,
+        exact=(by_outputs and known) or of_derivative,
+        gradient_ratio=named.ratio,
+        proof=claim.proof,
+        left=tried.left,
+        point=Point(tried.inputs.layout(shown.label), shown.component, gain, bias, shown.cotangent, script),
+    )
+
+
+def nothing_computed(asked: CheckOptions, cause: str) -> Finding:
+    """The finding on a kernel that computed nothing."""
+    none = math.nan, math.nan, math.nan
+    return Finding("bug", cause, asked.kind or "norm", asked.eps or math.nan, "none", asked.dtype, math.inf, [], *none)

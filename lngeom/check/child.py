@@ -1,0 +1,77 @@
+"""A check in a process of its own, so that a kernel that takes its process down takes no verdict with it."""
+
+import contextlib
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from lngeom.apart import Ended, apart
+from lngeom.errors import InputError
+
+from ._calls import limits
+from ._calls.options import CheckOptions
+from ._calls.target import intact
+from ._verdict.finding import Finding
+from ._verdict.verdict import nothing_computed
+
+T = TypeVar("T")
+
+
+def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> T:
+    """What `run` returns or raises in a child process, or `died` of its end and of a script, if a call ends it.
+
+    Raises:
+        InputError: The code of `name` ends it, or raises what is no Exception, outside of a call.
+    """
+    told, here = limits.page(), os.getpid()
+
+    def watched() -> T:
+        if os.getpid() != here:
+            _bound_memory()
+            limits.watch(told)
+        with intact(name):
+            return run()
+
+    try:
+        return apart(watched)
+    except Ended as end:
+        what, _, script = bytes(told[:-1]).rstrip(b"\0").decode(errors="replace").partition("\0")
+        if what and (end.status < 0 or told[-1]):
+            endless = -end.status == signal.SIGXCPU
+            return died(f"{what} does not end, and does not return to Python" if endless else f"{what} {end}", script)
+        raise InputError(f"code of {name} or of a definition {end}; mend its file, then check again") from None
+
+
+def _bound_memory() -> None:
+    """A kernel that asks for more than there is gets an error of its framework, and not the end the system chooses."""
+    if not Path("/dev/nvidiactl").exists():  # whose driver maps more than there is
+        free = re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())
+        limit = int(free[1]) << 10 if free else resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+
+def dead(asked: CheckOptions, end: str, script: str) -> Finding:
+    """The finding on a kernel that ended its process; the script stays if it ends its own alike."""
+    found = nothing_computed(asked, end)
+    return found.showing(script) if script and _ends(script, asked.seconds) else found
+
+
+def _ends(script: str, seconds: float) -> bool:
+    """Whether a signal ends a script of Python."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 5, resource.RLIM_INFINITY))
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(OSError):
+        (path := Path(folder) / "script.py").write_text(script, encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])}
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, preexec_fn=limit, env=environment)
+        return done.returncode < 0
+    return False

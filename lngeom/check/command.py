@@ -1,0 +1,171 @@
+"""Is my norm right? Compare a LayerNorm or RMSNorm with its exact definition, on inputs chosen to break it.
+
+KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
+``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
+class, or a factory ``f(d)``. There are two verdicts. The first is in exact arithmetic, for every dimension (PROVED,
+PROVED VARIANT, REFUTED, or NOT TRACED with the reason); the second is in floats. The exit code is 0 for ``rounding``
+and allowed variants, 1 for everything else.
+
+Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from lngeom.cli import printable
+from lngeom.errors import InputError, LngeomError
+from lngeom.options import argument, json_alone, json_option, option, written
+
+if TYPE_CHECKING:
+    from . import Finding, Outcome
+
+
+@dataclass(frozen=True)
+class Options:
+    """The norm, how it is asked, and what of it passes."""
+
+    targets: tuple[str, ...] = argument(
+        "KERNEL", "module:name, an ONNX file, or a Hugging Face model directory", default=(), nargs="*"
+    )
+    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: by what it computes or by its name)")
+    eps: float | None = option(None, "ε (default: the kernel's own, or else the measured value)")
+    dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
+    d: int | None = option(None, "dimension (default: the kernel's own, or many)", type=int)
+    axis: int | None = option(None, "axis to normalize, 1 for images (N, C, H, W) (default: the last)", type=int)
+    device: str | None = option(None, "for example cuda (default: the framework's)")
+    seconds: float = option(60.0, "CPU seconds that one call may take")
+    backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
+    allow: tuple[str, ...] = option(
+        (),
+        "pass a variant whose cause contains this text, for example 'Llama'; may be repeated",
+        action="append",
+        metavar="VARIANT",
+    )
+    refuse: tuple[str, ...] = option(
+        (),
+        "fail if a note contains this text, for example 'batch invariant'; may be repeated",
+        action="append",
+        metavar="NOTE",
+    )
+    proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
+    certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
+    reproducer: Path | None = option(None, "a script that shows the fault without lngeom", metavar="FILE", type=written)
+    spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME or a JSON file")
+    call: str | None = option(
+        None, 'how KERNEL, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str
+    )
+    write_inputs: Path | None = option(
+        None, 'write inputs for a program in any language; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
+    )
+    expected: Path | None = option(
+        None, "known failures, a line KERNEL TEXT each: they pass while the cause contains the text", metavar="FILE"
+    )
+    junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
+    github: bool = option(False, "print annotations for GitHub Actions")
+    undetectable: bool = option(False, "list the known mistakes that no input distinguishes from rounding")
+    outputs: Path | None = option(None, "judge what a program wrote into a folder of --write-inputs", metavar="DIR")
+    json: str | None = json_option("verdict and evidence", any_name=True)
+
+
+_ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds", "undetectable")
+
+
+def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
+    """The findings of a program's outputs, or else of what is named, and the versions behind them."""
+    from . import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
+
+    if options.outputs is not None:
+        return {target: check_outputs(options.outputs, options.refuse)}, versions()
+    asked, call = {**given, "refuse": options.refuse}, options.call
+
+    def checked() -> dict[str, "Finding"]:
+        return check_spec(target, **asked) if call is None else {call: check(called(target, call), name=call, **asked)}
+
+    return in_child(
+        target,
+        lambda: (checked(), versions()),
+        lambda end, script: ({target: dead(CheckOptions(**asked), end, script)}, versions()),
+    )
+
+
+def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"], dict[str, str], list[LngeomError]]:
+    """What came of each kernel, the versions behind it, and the errors of what could not be checked."""
+    from . import Outcome, expectations
+
+    expected = expectations(options.expected)
+    targets = [str(options.outputs)] if options.outputs is not None else list(dict.fromkeys(options.targets))
+    if unknown := expected.keys() - set(targets):
+        raise InputError(f"{options.expected} names {min(unknown)}, which is not checked: check it, or remove the line")
+    outcomes, loaded, errors = [], dict[str, str](), list[LngeomError]()
+    for target in targets:
+        text = expected.get(target, "")
+        try:
+            findings, more = _found(target, options, given)
+        except LngeomError as error:
+            outcomes.append(Outcome(target, None, str(error), False, text))
+            errors.append(error)
+            continue
+        loaded |= more
+        for name, finding in findings.items():
+            passed = finding.passes(options.allow, proved=options.proved)
+            known = not passed and text.lower() in f"{finding.verdict}: {finding.cause}".lower()
+            outcomes.append(Outcome(name, finding, "", known if text else passed, text))
+    return outcomes, loaded, errors
+
+
+def _written(outcomes: list["Outcome"], options: Options) -> None:
+    """Scripts, proofs and reports, where they are asked for."""
+    from . import write_junit
+    from ._proving.proof import write_certificates
+
+    findings = [one.finding for one in outcomes if one.finding]
+    if options.junit:
+        write_junit(outcomes, options.junit)
+    if options.certificate:
+        certificates = [data for each in findings if each.proof for data in each.proof.certificates]
+        write_certificates(certificates, options.certificate)
+    wrong = [one for one in outcomes if one.finding and one.finding.verdict != "rounding"]
+    if options.reproducer and findings and not wrong:
+        print(f"{options.reproducer} is not written: no output was wrong: there is no fault to show", file=sys.stderr)
+    elif options.reproducer and findings:
+        scripts = [script for one in wrong if one.finding and (script := one.finding.point.reproducer)]
+        if not scripts:
+            raise InputError(
+                f"{options.reproducer} is not written: a script shows wrong outputs of a module's function without "
+                "parameters, on contiguous rows, against LayerNorm or RMSNorm, and nothing else; the fault of "
+                f"{wrong[0].name} is another, so copy the row from the verdict"
+            )
+        options.reproducer.write_text(scripts[0], encoding="utf-8")
+
+
+def run(options: Options) -> int:
+    """Run the command; returns the exit code."""
+    from . import annotations, table, write_inputs
+
+    given = {name: getattr(options, name) for name in _ASKED}
+    if (folder := options.write_inputs) is not None:
+        count = write_inputs(folder, " ".join(options.targets), **given)
+        print(f"{folder}: {count} folders; write y.npy into each, then --outputs {folder}")
+        return 0
+    if not options.targets and options.outputs is None:
+        raise InputError("no kernel is named: give KERNEL, as module:name, or --outputs DIR")
+    outcomes, loaded, errors = _outcomes(options, given)
+    passed = all(one.passed for one in outcomes)
+    record = {"schema": 1, "passed": passed, "versions": loaded}
+    record |= {"results": [one.record() for one in outcomes if one.finding]}
+    record |= {"errors": {one.name: one.error for one in outcomes if one.error}} if errors else {}
+    alone = json_alone(record, options.json)
+    if not alone:
+        for one in outcomes:
+            if one.finding:
+                print(printable(f"{one.name}: {one.finding}" if len(outcomes) > 1 else str(one.finding)))
+        if len(outcomes) > 1 or options.expected:
+            print(printable(table(outcomes)))
+    if options.github and (lines := annotations(outcomes)):
+        print(lines)
+    _written(outcomes, options)
+    if errors:
+        raise errors[0]
+    return 0 if passed else 1

@@ -1,0 +1,45 @@
+"""A proof kernel for statements about all vectors of every dimension, on which the functions of lngeom run.
+
+``prove(equal(lg.project(lg.project(x)), lg.project(x)))`` proves Π² = Π for every d and every x, about the very
+function that users call. What counts as
+proved is said by :mod:`lngeom.checker`, which reads the certificate of a proof and knows nothing of this package.
+"""
+
+from ..carriers import derivative
+from . import decision, meaning, rules, tactics, terms, vocabulary, writing
+from .decision import *  # noqa: F403
+from .export import (
+    Place as Place,
+    ProofCertificate as ProofCertificate,
+    Step as Step,
+    certificate as certificate,
+    steps as steps,
+)
+from .meaning import *  # noqa: F403
+from .meaning import Values as Values
+from .monomials import atoms_of
+from .printer import ATOM as ATOM, PRODUCT as PRODUCT, SUM as SUM, Printer as Printer
+from .recorded import (
+    Node as Node,
+    Recorded as Recorded,
+    Table as Table,
+    operands as operands,
+    parts as parts,
+    recording as recording,
+)
+from .rules import *  # noqa: F403
+from .tactics import *  # noqa: F403
+from .terms import *  # noqa: F403
+from .terms import Effort as Effort, ExhaustedError as ExhaustedError
+from .vocabulary import *  # noqa: F403
+from .writing import *  # noqa: F403
+from .writing import Text as Text, steps_text as steps_text
+
+__all__ = ["atoms_of", "derivative"]
+__all__ += meaning.__all__
+__all__ += decision.__all__
+__all__ += rules.__all__
+__all__ += tactics.__all__
+__all__ += terms.__all__
+__all__ += writing.__all__
+__all__ += vocabulary.__all__

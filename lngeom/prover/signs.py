@@ -1,0 +1,203 @@
+"""The search for signs: along the structure of a term, from known signs, squares and variances."""
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from . import rules as kernel
+from .monomials import argument, quotients
+from .rules import Formula, Proved
+from .terms import ProofError, S, Term, d
+
+MAX_DEPTH = 6
+
+
+class Signs:
+    """Known signs, and the search for those that follow."""
+
+    def __init__(self, facts: Iterable[Proved]) -> None:
+        self.facts = list(facts)
+        self.depth = 0
+        self.missing: set[Formula] = set()
+        self._of: dict[Term, list[Proved]] = {}
+        for fact in self.facts:
+            self._of.setdefault(fact.conclusion.term, []).append(fact)
+        self._asked: dict[tuple[Term, str], tuple[int, Proved | None]] = {}
+
+    def find(self, t: Term, relation: str) -> Proved | None:
+        """Proved ``t relation 0``, or None."""
+        depth, found = self._asked.get((t, relation), (MAX_DEPTH + 1, None))
+        if found or self.depth >= depth:
+            return found
+        self.depth += 1
+        try:
+            found = self._known(t, relation) or self._search(t, relation)
+        finally:
+            self.depth -= 1
+        self._asked[t, relation] = self.depth, found
+        return found
+
+    def _known(self, t: Term, relation: str) -> Proved | None:
+        for fact in self._of.get(t, ()):
+            known = fact.conclusion.relation
+            if known == relation:
+                return fact
+            if known == ">":
+                return kernel.weaken(fact, relation)
+        if relation == ">":
+            weak, nonzero = self._fact(t, ">="), self._fact(t, "!=")
+            return kernel.strengthen(weak, nonzero) if weak and nonzero else None
+        return None
+
+    def _fact(self, t: Term, relation: str) -> Proved | None:
+        return next((fact for fact in self._of.get(t, ()) if fact.conclusion.relation == relation), None)
+
+    def _search(self, t: Term, relation: str) -> Proved | None:
+        if len(t) == 1 or not t:
+            return self._monomial(t, relation)
+        if relation == "!=":
+            return self._nonzero(t)
+        return self._scaled(t, relation) or self._sum(t, relation) or self._peeled(t, relation)
+
+    def _nonzero(self, t: Term) -> Proved | None:
+        scaled = self._scaled(t, "!=")
+        if scaled:
+            return scaled
+        above = self.find(t, ">")
+        if above:
+            return kernel.weaken(above, "!=")
+        below = self.find(-t, ">")
+        return kernel.multiply(kernel.weaken(below, "!="), kernel.constant(-1, "!=")) if below else None
+
+    def _monomial(self, t: Term, relation: str) -> Proved | None:
+        if not t:
+            return kernel.constant(0, ">=") if relation == ">=" else None
+        ((monomial, coefficient),) = tuple(t)
+        factors = []
+        for atom, exponent in monomial:
+            factor = self._power(atom, exponent, relation)
+            if factor is None and relation != "!=":
+                factor, coefficient = self._negative(atom, exponent, relation), coefficient * (-1) ** exponent
+            if factor is None:
+                return None
+            factors.append(factor)
+        if coefficient != 1 or not factors:
+            try:
+                factors.insert(0, kernel.constant(coefficient, relation))
+            except ProofError:
+                return None
+        return functools.reduce(kernel.multiply, factors)
+
+    def _negative(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
+        """Sign of (−atom)^exponent."""
+        if atom[0] in ("d", "sqrt"):
+            return None
+        if atom[0] == "inv":
+            below = self.find(-argument(atom), relation)
+            sign = kernel.inverse_sign(below) if below else None
+        else:
+            sign = self._known(-Term({((atom, 1),): Fraction(1)}), relation)
+        return _repeat(sign, exponent) if sign else None
+
+    def _power(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
+        if atom == ("d",):
+            positive = kernel.add(kernel.dimension(), kernel.constant(1, ">"))
+            sign = positive if exponent > 0 else kernel.inverse_sign(positive)
+            return _repeat(sign if relation == ">" else kernel.weaken(sign, relation), abs(exponent))
+        base = Term({((atom, 1),): Fraction(1)})
+        sign = self._known(base, relation) or self._atom(atom, base, relation)
+        if sign:
+            return _repeat(sign, exponent)
+        if exponent % 2 or relation == "!=":
+            return None
+        squared = kernel.square(base ** (exponent // 2))
+        if relation == ">=":
+            return squared
+        nonzero = self.find(base, "!=")
+        return kernel.strengthen(squared, _repeat(nonzero, exponent)) if nonzero else None
+
+    def _atom(self, atom: tuple, base: Term, relation: str) -> Proved | None:
+        kind = atom[0]
+        if kind == "sqrt":
+            if relation == ">=":
+                return kernel.root_nonnegative(argument(atom))
+            inside = self.find(argument(atom), ">")
+            positive = kernel.root_positive(inside) if inside else None
+            return kernel.weaken(positive, relation) if positive and relation == "!=" else positive
+        if kind == "inv":
+            inside = self.find(argument(atom), relation)
+            return kernel.inverse_sign(inside) if inside else None
+        if kind == "S":
+            inside = self.find(Term({atom[1]: Fraction(1)}), relation) if relation != "!=" else None
+            if inside:
+                return kernel.total(inside)
+        if kind in ("v", "s", "S"):
+            self.missing.add(Formula(base, relation))
+        negative = self._known(-base, ">") if relation == "!=" else None
+        return kernel.multiply(kernel.weaken(negative, "!="), kernel.constant(-1, "!=")) if negative else None
+
+    def _scaled(self, t: Term, relation: str) -> Proved | None:
+        for fact in self.facts:
+            u, known = fact.conclusion
+            if len(u) != len(t) or len(t) < 2:
+                continue
+            for quotient in quotients(tuple(t)[:1], u):
+                if quotient * u != t:
+                    continue
+                factor = self.find(quotient, relation)
+                premise = fact if known == relation else None
+                if known == ">" and relation != ">":
+                    premise = kernel.weaken(fact, relation)
+                if factor and premise:
+                    return kernel.multiply(factor, premise)
+        return None
+
+    def _sum(self, t: Term, relation: str) -> Proved | None:
+        """Every summand is nonnegative, and one positive if need be."""
+        whole, strict = None, False
+        for monomial, coefficient in t:
+            summand = Term({monomial: coefficient})
+            sign = (self.find(summand, ">") if relation == ">" and not strict else None) or self.find(summand, ">=")
+            if sign is None:
+                return None
+            strict |= sign.conclusion.relation == ">"
+            whole = kernel.add(whole, sign) if whole else sign
+        return whole if strict or relation == ">=" else None
+
+    def _peeled(self, t: Term, relation: str) -> Proved | None:
+        """A multiple of a known sign, or of a variance, plus a shorter rest."""
+        for fact in itertools.chain(self.facts, _variances(t)):
+            u, known = fact.conclusion
+            if known == "!=" or len(u) < 2:
+                continue
+            for quotient in quotients(t, u):
+                rest = t - quotient * u
+                if len(rest) > len(t) - 2:
+                    continue
+                factor = self.find(quotient, ">") or self.find(quotient, ">=")
+                if factor is None:
+                    continue
+                head = kernel.multiply(factor, fact)
+                strict = head.conclusion.relation == ">"
+                tail = self.find(rest, ">=" if strict or relation == ">=" else ">") if rest else None
+                if (tail or not rest) and (strict or relation == ">=" or tail):
+                    both = kernel.add(head, tail) if tail else head
+                    return kernel.weaken(both, ">=") if strict and relation == ">=" else both
+        return None
+
+
+def _repeat(theorem: Proved, times: int) -> Proved:
+    result = theorem
+    for _ in range(times - 1):
+        result = kernel.multiply(result, theorem)
+    return result
+
+
+def _variances(t: Term) -> Iterator[Proved]:
+    """|- S(m²) − S(m)²/d >= 0 for the sums of squares in t."""
+    for monomial, _ in t:
+        for atom, _ in monomial:
+            if atom[0] == "S" and all(k % 2 == 0 for _, k in atom[1]):
+                half = Term({tuple((a, k // 2) for a, k in atom[1]): Fraction(1)})
+                yield kernel.total(kernel.square(half - S(half) / d))

@@ -1,0 +1,93 @@
+"""Reading the records: each text is a TOML file of ``texts/``, a claim a table; beside them the cited sources."""
+
+import functools
+import importlib
+import pkgutil
+import tomllib
+from dataclasses import fields
+from importlib import resources
+from typing import Any, TypeVar
+
+from lngeom.theorems import CheckError
+
+from . import counterexamples
+from .case import Counterexample, of_wrong
+from .claim import Claim, Document
+
+T = TypeVar("T")
+
+TEXTS = (
+    "summary",
+    "gupta",
+    "blog",
+    "riechers",
+    "digest",
+    "riechers-paper",
+    "flashnorm",
+    "brody",
+    "ni",
+    "chun",
+    "shirodkar",
+    "rotating",
+    "rocm",
+    "replacements",
+    "depth",
+)
+"""Names of the files, in the order of the first number of the ids."""
+
+_FIELDS = {field.name for field in fields(Claim)}
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(
+        resources.files(__name__.rpartition(".")[0]).joinpath("texts", f"{name}.toml").read_text("utf-8")
+    )
+
+
+@functools.cache
+def sources() -> dict[str, str]:
+    """The dated sources by the keys that records cite."""
+    return _read("sources")
+
+
+@functools.cache
+def examples() -> dict[str, Counterexample]:
+    """The counterexamples by name."""
+    modules = pkgutil.iter_modules(counterexamples.__path__)
+    loaded = (importlib.import_module(f"{counterexamples.__name__}.{module.name}") for module in modules)
+    members = (member for module in loaded for member in vars(module).values())
+    return {member.name: member for member in members if isinstance(member, Counterexample)}
+
+
+def document(name: str) -> Document:
+    """The title and the reference of a text."""
+    return Document(name, **_read(name)["document"])
+
+
+def read_claims(name: str) -> tuple[Claim, ...]:
+    """The claims of a text.
+
+    Raises:
+        CheckError: If a record has a field that claims do not have, or names what does not exist.
+    """
+    return tuple(_claim(name, record | {"id": id}) for id, record in _read(name).items() if id != "document")
+
+
+def _claim(name: str, record: dict[str, Any]) -> Claim:
+    where = f"{name}.toml, {record['id']}"
+    if unknown := sorted(set(record) - _FIELDS):
+        raise CheckError(f"{where}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}")
+
+    def known(key: str, all: dict[str, T]) -> tuple[T, ...]:
+        named = record.get(key, [])
+        named = [named] if isinstance(named, str) else named
+        if missing := [each for each in named if each not in all]:
+            raise CheckError(f"{where}: {', '.join(missing)} is not known as {key}: add it or correct the name")
+        return tuple(all[each] for each in named)
+
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
+    for key in ("counterexample", "example"):
+        wrong = "/" in record.get(key, "")
+        values[key] = of_wrong(record[key]) if wrong else next(iter(known(key, examples())), None)
+    values["citations"] = known("citations", sources())
+    return Claim(**values)
