@@ -27,7 +27,7 @@ sweep: $(MEASURING)
 
 # The site and what stands on it is tested by `make docs`.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore tests/docs tests proofs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore tests/docs tests lngeom/proofs
 
 # All proofs with the lowest versions that the metadata allows, in an environment of their own.
 lowest:

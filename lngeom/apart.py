@@ -13,7 +13,7 @@ from .errors import LngeomError
 T = TypeVar("T")
 _THREADED = ("torch", "jax", "tensorflow", "triton")
 """What starts threads: they do not survive a fork."""
-_KNOWN = ("builtins", "lngeom", "empirical", "proofs", "concurrent")
+_KNOWN = ("builtins", "lngeom", "concurrent")
 """Whose errors this process can read; one of the code would be imported with it."""
 
 

@@ -51,7 +51,7 @@ def longest(model: nn.Module) -> int:
 
 
 def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Passage]:
-    """The passages of a corpus for a network, see :func:`lngeom.empirical.text.passages`; only texts need its tokenizer.
+    """The :func:`lngeom.empirical.text.passages` of a corpus for a network; only texts need its tokenizer.
 
     No sequence is longer than the network's positions.
     """

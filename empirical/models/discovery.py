@@ -103,7 +103,7 @@ class Norms:
 
     @property
     def sites(self) -> tuple[NormSite, ...]:
-        """The norms that the pass called, for :class:`lngeom.empirical.observe.Observer`; without a pass, all of them."""
+        """Called by the pass, for :class:`lngeom.empirical.observe.Observer`; without a pass, all norms."""
         passed = any(norm.calls for norm in self.found)
         return tuple(norm.site for norm in self.found if norm.placement == "inside" and (norm.calls or not passed))
 

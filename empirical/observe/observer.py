@@ -58,7 +58,8 @@ class Observer:
 
     Args:
         model: Any module.
-        sites: The norm layers to measure, see :func:`lngeom.empirical.models.sites_of`, :func:`lngeom.empirical.models.norms`.
+        sites: The norm layers to measure, see :func:`lngeom.empirical.models.sites_of` and
+            :func:`lngeom.empirical.models.norms`.
         directions: Number of random unit directions to compare the uniform one with, at least 2. For hidden states of
             16 bits they are rounded to these, so that products are exact in float32.
         seed: Seed of the random directions.

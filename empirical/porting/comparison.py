@@ -51,8 +51,8 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
     Of an ONNX file the port is the list of its norms, :func:`onnx_norms`, in the order in which they run.
 
     Both norms get the same vectors, so that an error further up does not hide one further down. The source's gain, bias
-    and ε are discovered (:func:`lngeom.empirical.models.norms`); the port's outputs must lie in the family of that layer. A
-    module of the port at the path of a norm of the source counts as a norm whatever it computes.
+    and ε are discovered (:func:`lngeom.empirical.models.norms`); the port's outputs must lie in the family of that
+    layer. A module of the port at the path of a norm of the source counts as a norm whatever it computes.
 
     >>> import torch
     >>> from lngeom.check import compare_models

@@ -23,7 +23,8 @@ _DIGEST, _MEASURED = "batches_sha256", "measured_sha256"
 class Batch(NamedTuple):
     """The inputs of one forward pass, on any device; what they add to the progress; the document of each sequence.
 
-    ``null`` are the positions that are projected on the random directions, see :meth:`lngeom.empirical.observe.Observer.null`.
+    ``null`` are the positions that are projected on the random directions, see
+    :meth:`lngeom.empirical.observe.Observer.null`.
     """
 
     inputs: object

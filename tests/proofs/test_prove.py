@@ -10,6 +10,7 @@ import pytest
 
 from lngeom.cli import main
 from lngeom.proofs import find
+from lngeom.proofs.certificates import replays
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
@@ -50,9 +51,9 @@ def test_what_was_replayed_in_coq_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ids = ["projection.idempotent", "projection.trace"]
-    hashes = {id: replay._exported(find(id).certificates()[-1]) for id in ids if recorded or id != ids[1]}
+    hashes = {id: replays._exported(find(id).certificates()[-1]) for id in ids if recorded or id != ids[1]}
     record = {"coq": "8.16.1", "certificates": hashes}
-    monkeypatch.setattr(replay, "_results", lambda: record)
+    monkeypatch.setattr(replays, "_results", lambda: record)
     file = tmp_path / "theorems.json"
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     assert line in capsys.readouterr().out.splitlines()[-1]

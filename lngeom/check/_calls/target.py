@@ -13,7 +13,7 @@ from lngeom.errors import InputError
 from .limits import Endless, timed
 from .triton_calls import forget_stand_in, interpret_triton
 
-_KEPT = ("builtins", "math", "numpy", "lngeom", "empirical")
+_KEPT = ("builtins", "math", "numpy", "lngeom")
 _SECONDS = 60.0
 """Processor time that the import of a module may take."""
 

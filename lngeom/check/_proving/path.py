@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from lngeom import prover
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Recorded, Table

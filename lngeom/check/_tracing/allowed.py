@@ -91,7 +91,7 @@ def kind(frame: FrameType) -> str:
         return _kind(file)
     module = frame.f_globals.get("__name__", "")  # of a dataclass, say
     root = module.partition(".")[0]
-    if root == "lngeom" or _house(module):
+    if root == "lngeom":
         return "ours"
     return "framework" if root in _FRAMEWORKS else "program"
 

@@ -26,8 +26,7 @@ Result = TypeVar("Result")
 _LARGEST, _FINEST = 4096, 64
 _PATHS, _RUNS = 8, 64
 _LONGEST, _NEAR = 2**17, 48
-_HERE = str(Path(__file__).parents[2])
-OURS = (f"{_HERE}/empirical/", f"{_HERE}/lngeom/")
+OURS = f"{Path(__file__).parents[2]}/"
 """Where files of this project are."""
 
 
@@ -350,9 +349,9 @@ def is_ours(frame: FrameType) -> bool:
 def program_line() -> str:
     """The line of the program that is being run."""
     for frame in reversed(traceback.extract_stack()):
-        if frame.name == "traced" and frame.filename.startswith(_HERE):
+        if frame.name == "traced" and frame.filename.startswith(OURS):
             return ""  # what follows is who asked for the trace
-        foreign = not frame.filename.startswith(_HERE) or "/tests/" in frame.filename
+        foreign = not frame.filename.startswith(OURS)
         if foreign and not re.search(r"/(torch|numpy|jax)/", frame.filename) and not frame.filename.startswith("<"):
             return f"{Path(frame.filename).name}:{frame.lineno}: {frame.line or ''}"
     return ""

@@ -17,7 +17,7 @@ from lngeom.check._proving.verdict import prove_target
 from lngeom.checker import Refused, recheck
 from lngeom.cli import main
 from lngeom.proofs._coqc import Library
-from lngeom.proofs.certificates import replays as _verify
+from lngeom.proofs.certificates import replay, replays as _verify
 from lngeom.theorems import CheckError
 from tests.kernels.traced import KERNELS, NUMPY
 

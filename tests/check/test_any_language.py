@@ -15,7 +15,7 @@ from lngeom.check import check_outputs, write_inputs
 from lngeom.cli import main
 from lngeom.errors import InputError
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "any_language.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "any_language.md"
 PROGRAM = re.findall(r"```c\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)[0]
 FAULTS = [
     ("", "", "rounding", None),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[3] / "docs" / "results" / "found.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "results" / "found.md").read_text(encoding="utf-8")
 SCRIPTS = dict(re.findall(r"^## (\w+) .*?```text\n(.*?)```", PAGE, re.S | re.M))
 
 

@@ -8,7 +8,7 @@ import pytest
 from experiments.norm_bug_zoo import row
 from tests.kernels.reported import STAND_INS, StandIn
 
-with (Path(__file__).parents[3] / "docs/results/norm_bug_zoo.csv").open(encoding="utf-8", newline="") as _file:
+with (Path(__file__).parents[2] / "docs/results/norm_bug_zoo.csv").open(encoding="utf-8", newline="") as _file:
     PAGE = {each["fault"]: each for each in csv.DictReader(_file)}
 
 
