@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import lngeom
-from lngeom.check._calls.behaviours import behaviour, probes
+from lngeom.check._trials.behaviours import behaviour, probes
 
 from .sites import Kind
 

@@ -19,11 +19,11 @@ from lngeom.errors import InputError
 from .._tracing.factories import made
 from .._tracing.frameworks import Framework, FrameworkArray
 from .._tracing.roles import given_roles, is_size, parameters, role, stated_eps
-from .calling import along
+from .arguments import along
+from .call_files import Filed
 from .limits import limited, watched
 from .options import CheckOptions
-from .recorded import Filed
-from .reproducer import ones
+from .scripts import ones
 
 SIZES = (64, 128, 16, 4)
 """Dimensions that are tried one after the other until a kernel takes one."""

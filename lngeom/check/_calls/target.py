@@ -11,7 +11,7 @@ from typing import Any
 from lngeom.errors import InputError
 
 from .limits import Endless, timed
-from .triton_calls import forget_stand_in, interpret_triton
+from .triton_hook import forget_stand_in, interpret_triton
 
 _KEPT = ("builtins", "math", "numpy", "lngeom")
 _SECONDS = 60.0

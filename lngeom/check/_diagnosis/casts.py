@@ -6,7 +6,7 @@ import numpy as np
 
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Sample, rounded
 
-from .._calls.trial import Shown, Trial
+from .._trials.trial import Shown, Trial
 
 Told = tuple[str, str | None, Shown | None]
 """Verdict, cause, and what shows it."""

@@ -12,14 +12,14 @@ from lngeom.cli import out_of_memory
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 
-from .._calls.combined import Fused
+from .._calls.call_files import Filed
+from .._calls.fused import Fused
 from .._calls.kernel import UNREGISTERED, Kernel
 from .._calls.limits import limited
-from .._calls.recorded import Filed
-from .._calls.trial import Outputs, Shown
 from .._tracing.frameworks import FrameworkArray
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
+from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
 from .input_gradients import instead, pulled
 from .names import Named

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._calls.trial import Trial
 from .._trials.claim import Claim
+from .._trials.trial import Trial
 from .._trials.trials import Tried
 from .shrink import smallest_input
 

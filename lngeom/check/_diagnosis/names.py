@@ -10,15 +10,15 @@ import numpy as np
 
 from lngeom.rounding import FORMATS, Sample, candidates, diagnose, indistinct, rounded
 
-from .._calls.combined import Fused
+from .._calls.fused import Fused
 from .._calls.kernel import UNREGISTERED
-from .._calls.trial import Shown, Trial
 from .._trials.claim import Claim
 from .._trials.inputs import HUGE
+from .._trials.trial import Shown, Trial
 from .._trials.trials import MANNERS, OTHER, UNSTEADY, Tried, steady
+from .._trials.unexamined import WITHOUT
 from .casts import held_to_cast
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned, places
-from .unexamined import WITHOUT
 
 BEGINNINGS = (
     "memory that begins one element later",

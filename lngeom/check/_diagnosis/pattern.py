@@ -11,8 +11,8 @@ import numpy as np
 
 from lngeom.rounding import REAL, Definition, Sample
 
-from .._calls.trial import Trial
 from .._trials.claim import Claim
+from .._trials.trial import Trial
 
 Reals = Any
 """Numbers, or arrays of them."""

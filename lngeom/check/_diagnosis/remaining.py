@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._calls.combined import Fused
+from .._calls.fused import Fused
 from .._trials.claim import Claim
-from .unexamined import statistic
+from .._trials.unexamined import statistic
 
 
 def further(claim: Claim, x: np.ndarray) -> Iterator[str]:

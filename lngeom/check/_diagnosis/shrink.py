@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
-from .._calls.trial import Outputs
+from .._trials.trial import Outputs
 
 T = TypeVar("T", bound=Outputs)
 

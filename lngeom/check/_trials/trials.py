@@ -12,16 +12,16 @@ import numpy as np
 from lngeom.cli import out_of_memory
 from lngeom.rounding import FORMATS, REAL, Sample, rounded
 
-from .._calls.combined import Fused
-from .._calls.recorded import Unwritten
-from .._calls.trial import Trial
-from .._calls.triton_calls import INTERPRETED
-from .._diagnosis.unexamined import unexamined, without
+from .._calls.call_files import Unwritten
+from .._calls.fused import Fused
+from .._calls.triton_hook import INTERPRETED
 from .._tracing.frameworks import FrameworkArray
 from .._tracing.triton import BeyondEnd
 from .claim import Claim
 from .held import memory
 from .inputs import HUGE, SMALL, Inputs
+from .trial import Trial
+from .unexamined import unexamined, without
 
 MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
 """Labels of trials of the same kernel with other gains, and in another mode."""

@@ -1,14 +1,20 @@
 """Verdicts on several kernels, as continuous integration reads them: a table, annotations, JUnit."""
 
+import platform
+import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree
 
+import lngeom
 from lngeom.cli import printable
 from lngeom.errors import InputError
 from lngeom.files import Json
 
 from .finding import Finding
+
+_PACKAGES = ("numpy", "torch", "jax", "onnx", "onnxruntime", "keras", "triton")
 
 
 @dataclass(frozen=True)
@@ -90,3 +96,10 @@ def write_junit(outcomes: list[Outcome], path: Path) -> None:
             kind = "failure" if one.finding else "error"
             ElementTree.SubElement(case, kind, message=one.told).text = printable(str(one.finding or one.error))
     ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of the platform, and of every loaded package that norms come from."""
+    loaded = {name: version(name) for name in _PACKAGES if name in sys.modules}
+    machine = {"python": platform.python_version(), "platform": platform.platform()}
+    return {**machine, "lngeom": lngeom.__version__, **loaded}

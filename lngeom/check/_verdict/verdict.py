@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from .._calls.options import CheckOptions
-from .._calls.reproducer import ones, reproducer
+from .._calls.scripts import ones, reproducer
 from .._diagnosis.names import BEGINNINGS, STRIDES, Named
 from .._trials.trials import LEAK
 from .finding import Finding, Point
@@ -25,7 +25,7 @@ def verdict(named: Named) -> Finding:
     contiguous = shown.label not in (*STRIDES, *BEGINNINGS)
     known = claim.meant.stated is None
     usual = known and contiguous and not claim.kernel.form.axes
-    script = reproducer(refuted.kernel, refuted.base(d), shown) if by_outputs and usual else ""
+    script = reproducer(refuted.kernel, refuted.base(d), shown.input, off) if by_outputs and usual else ""
     if named.cause == LEAK:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))

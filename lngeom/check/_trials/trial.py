@@ -7,7 +7,7 @@ import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
 
-from .own_spec import Stated
+from .contracts import Stated
 
 _AT_ONCE = 1 << 14
 """Components of which the bounds are computed at a time."""

@@ -1,4 +1,4 @@
-"""The findings of what the command line names: one kernel, or every norm of an ONNX file or of a model."""
+"""Checks: a kernel goes through eight stages to its verdict; so does each norm of a model, and a program's files."""
 
 import importlib
 from collections.abc import Iterator
@@ -7,9 +7,45 @@ from typing import Any
 
 from lngeom.errors import InputError
 
+from ._calls.call_files import Filed
+from ._calls.call_form import call_form
+from ._calls.limits import Endless
 from ._calls.onnx_nodes import onnx_norms
+from ._calls.options import CheckOptions
+from ._diagnosis.gradients import differentiated, gradient_trials
+from ._diagnosis.judge import judged
+from ._diagnosis.names import named
+from ._trials.claim import claimed
+from ._trials.inputs import inputs
+from ._trials.trials import tried
 from ._verdict.finding import Finding
-from .stages import check
+from ._verdict.verdict import nothing_computed, verdict
+
+
+def check(target: object, **options: Any) -> Finding:
+    """Compare a norm with its exact definition on adversarial inputs, and name what it computes.
+
+    Args:
+        target: ``f(x)``, ``f(x, gain)``, ``f(x, gain, bias)``, ``f(x, gain, bias, eps)`` on arrays of shape (..., d) of
+            NumPy, PyTorch, JAX, Keras or TensorFlow, found by trying; a module, its class, or a factory ``f(d)``; or
+            ``"module:name"``. Parameters are recognised by their usual names, else by this order.
+        **options: See :class:`CheckOptions`.
+
+    Raises:
+        InputError: It cannot be called, or `kind` or `eps` cannot be inferred.
+
+    >>> from lngeom.check import check
+    >>> import lngeom as lg
+    >>> check(lambda x, gain: lg.rms_norm(x, gain, eps=1e-6), kind="rmsnorm", eps=1e-6, d=8).verdict
+    'rounding'
+    """
+    asked = CheckOptions(**options)
+    try:
+        claim = claimed(call_form(target, asked))
+        outputs = judged(tried(inputs(claim)))
+        return verdict(differentiated(named(outputs))).refusing(asked.refuse)
+    except Endless as error:
+        return nothing_computed(asked, str(error))
 
 
 def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:
@@ -63,3 +99,31 @@ def _of_model(path: Path, options: dict[str, Any]) -> Iterator[tuple[str, Findin
                 raise
             continue  # a norm of groups or of batches, or with a second input: lngeom norms says which
         yield name, known[key]
+
+
+def write_inputs(folder: Path, form: str = "", **options: Any) -> int:
+    """Write what a program is to be called with, a folder for each call; returns how many.
+
+    `form` is the call, for example ``f(x, gain, eps)``; by default everything that the kind has. Options are those of
+    :func:`check`, of which kind and ε must be given.
+
+    Raises:
+        InputError: They are not, `form` is no call, or the folder is not empty.
+    """
+    asked = CheckOptions(**options)
+    filed = Filed.write(folder, form, asked)
+    rows = inputs(claimed(call_form(filed, asked)))
+    tried(rows)
+    if asked.backward:
+        list(gradient_trials(rows))
+    return filed.finish()
+
+
+def check_outputs(folder: Path, refuse: tuple[str, ...] = ()) -> Finding:
+    """The finding on a program that has written its outputs, ``y.npy``, beside each ``x.npy`` of a folder.
+
+    Raises:
+        InputError: The folder is none of :func:`write_inputs`, or a file of outputs is missing or of another shape.
+    """
+    filed = Filed.read(folder)
+    return check(filed, **vars(filed.asked)).refusing(refuse)

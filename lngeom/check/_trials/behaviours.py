@@ -18,7 +18,7 @@ class Behaviour(NamedTuple):
     units of the largest component of its row before the bias.
 
     >>> import lngeom as lg
-    >>> from lngeom.check._calls.behaviours import behaviour, probes
+    >>> from lngeom.check._trials.behaviours import behaviour, probes
     >>> x = probes(16, "float64")
     >>> shown = behaviour(x, lg.rms_norm(x, eps=1e-6), 2.0**-53)
     >>> shown.kind, shown.placement, f"{shown.eps:.3g}"

@@ -8,10 +8,10 @@ import numpy as np
 
 from lngeom.rounding import REAL, Sample
 
-from .._calls.combined import left
-from .._calls.trial import Trial
+from .._calls.fused import left
 from .._tracing.roles import REQUIRED, parameters, role
-from .._trials.claim import Claim
+from .claim import Claim
+from .trial import Trial
 
 WITHOUT = "no gain given", "no bias given"
 ALWAYS = (

@@ -11,13 +11,13 @@ from lngeom.errors import InputError
 from .._tracing.factories import is_factory
 from .._tracing.frameworks import FRAMEWORKS, likely_frameworks
 from .._tracing.roles import parameters, role
-from .calling import adapted, in_place_by_name
-from .combined import Fused, as_norm
+from .arguments import adapted, in_place_by_name
+from .call_files import FILES, Filed
+from .fused import Fused, as_norm
 from .kernel import SIZES, Form, Kernel, own_size
 from .options import CheckOptions
-from .recorded import FILES, Filed
 from .target import resolve
-from .triton_calls import launches
+from .triton_hook import launches
 
 
 def call_form(given: object, asked: CheckOptions) -> Kernel:

@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
+import lngeom
 from lngeom.errors import InputError
 from lngeom.files import Json, write_json
 from lngeom.rounding import Definition, Sample, rounded
 
 from .._tracing.frameworks import Framework
 from .._tracing.roles import role
-from .installed import versions
 from .options import CheckOptions
 
 _MANIFEST = "manifest.json"
@@ -79,7 +79,7 @@ class Filed:
             asked = CheckOptions(**record["options"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{folder} holds no inputs: write them with --write-inputs ({error})") from error
-        if (wrote := record["version"]) != versions()["lngeom"]:
+        if (wrote := record["version"]) != lngeom.__version__:
             raise InputError(f"{folder} was written by lngeom {wrote}: write the inputs again, and run your program")
         kernel = cls(folder, record["call"], asked, record["calls"], None)
         for number in record["calls"].values():
@@ -99,7 +99,7 @@ class Filed:
     def finish(self) -> int:
         """Write the manifest: the last file, without which the folder is not read; returns the number of calls."""
         options: Json = {name: getattr(self.asked, name) for name in ("kind", "eps", "dtype", "d", "backward")}
-        record = {"schema": 1, "version": versions()["lngeom"], "call": self.form, "stored": _STORED[self.asked.dtype]}
+        record = {"schema": 1, "version": lngeom.__version__, "call": self.form, "stored": _STORED[self.asked.dtype]}
         write_json(self.folder / _MANIFEST, {**record, "options": options, "calls": self.calls})
         return len(self.calls)
 
