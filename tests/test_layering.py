@@ -14,11 +14,18 @@ import pytest
 from lngeom.cli import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
+FOLDERS = {"lngeom": ROOT / "lngeom", "lngeom.proofs": ROOT / "proofs", "lngeom.empirical": ROOT / "empirical"}
+OUTER = {"torch", "transformers", "matplotlib", "sympy", "lngeom.proofs", "lngeom.empirical"}
 FORBIDDEN = {
-    "lngeom": {"torch", "transformers", "matplotlib", "sympy", "proofs", "empirical"},
-    "proofs": {"torch", "transformers", "matplotlib", "empirical"},
-    "empirical": {"proofs"},
+    "lngeom": OUTER | {"lngeom.check"},
+    "lngeom.check": {"transformers", "matplotlib", "sympy", "lngeom.proofs", "lngeom.empirical"},
+    "lngeom.proofs": {"torch", "transformers", "matplotlib", "lngeom.empirical", "lngeom.check"},
+    "lngeom.empirical": {"lngeom.proofs"},
 }
+DOORS = {"lngeom.cli", "lngeom.pytest_plugin"}
+"""What a user starts: each loads what is asked for, from all packages."""
+FRONTS = {"aten", "modes", "tensors", "torch_front", "triton.blocks", "triton.launch", "triton.stand_in"}
+"""The files of ``lngeom.check._tracing`` that import PyTorch."""
 
 
 @functools.cache
@@ -26,28 +33,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported_names(path: Path) -> set[str]:
-    """Top-level packages that a source file imports anywhere in it."""
-    names = set()
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module.partition(".")[0])
-    return names
-
-
-@pytest.mark.parametrize("package", FORBIDDEN)
-def test_source_imports_only_inward(package: str) -> None:
-    files = sorted((ROOT / package).rglob("*.py"))
-    assert files
-    crossing = {str(path.relative_to(ROOT)): imported_names(path) & FORBIDDEN[package] for path in files}
-    assert {path: names for path, names in crossing.items() if names} == {}
-
-
-def modules(*roots: str) -> dict[str, Path]:
-    files = [path for root in roots for path in sorted((ROOT / root).rglob("*.py"))]
-    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
+@functools.cache
+def modules() -> dict[str, Path]:
+    """All files by the names that they are imported by."""
+    files = [(top, folder, path) for top, folder in FOLDERS.items() for path in sorted(folder.rglob("*.py"))]
+    names = [(".".join([top, *path.relative_to(folder).with_suffix("").parts]), path) for top, folder, path in files]
+    return {name.removesuffix(".__init__"): path for name, path in names}
 
 
 def imports(name: str, path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[str, str]]:
@@ -61,9 +52,40 @@ def imports(name: str, path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[s
             yield from ((".".join([*base, *filter(None, [node.module])]), alias.name) for alias in node.names)
 
 
+def wing(name: str) -> str:
+    """The longest of the packages above that a module belongs to."""
+    return max((part for part in FORBIDDEN if f"{name}.".startswith(f"{part}.")), key=len)
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_source_imports_only_inward(package: str) -> None:
+    files = {name: path for name, path in modules().items() if wing(name) == package and name not in DOORS}
+    assert files
+    crossing = [
+        (name, module)
+        for name, path in files.items()
+        for module, taken in imports(name, path, ast.walk(parsed(path)))
+        for outer in FORBIDDEN[package]
+        if f"{module}.{taken}.".startswith(f"{outer}.")
+    ]
+    assert crossing == []
+
+
+def test_the_wing_that_checks_imports_pytorch_in_its_fronts_alone() -> None:
+    tracing = "lngeom.check._tracing."
+    torch = {
+        name.removeprefix(tracing)
+        for name, path in modules().items()
+        if wing(name) == "lngeom.check"
+        for module, _ in imports(name, path, ast.walk(parsed(path)))
+        if module.partition(".")[0] == "torch"
+    }
+    assert torch == FRONTS
+
+
 def test_no_file_imports_in_a_circle() -> None:
     """Imports in functions and those for type checkers count like any other."""
-    known = modules("lngeom", "proofs", "empirical")
+    known = modules()
     graph = {name: set[str]() for name in known}
     for name, path in known.items():
         for module, taken in imports(name, path, ast.walk(parsed(path))):
@@ -75,17 +97,26 @@ def test_no_file_imports_in_a_circle() -> None:
     assert sorted(order) == sorted(known)
 
 
-def private_imports(name: str, path: Path) -> Iterator[tuple[str, str]]:
-    """The names that a file takes from a private module that is neither beside it nor above it."""
+PUBLIC = re.compile(
+    r"lngeom\.(\w+|theorems\.checks|proofs\.(works|chapters\..+)|(proofs|empirical)\.commands\..+|check\.command)"
+)
+"""The modules that others may import by their own names; all else is imported from the package that it is in."""
+
+
+def private_imports(name: str, path: Path) -> Iterator[str]:
+    """The modules that a file imports though they are in a room that it is not in."""
     for module, taken in imports(name, path, ast.walk(parsed(path))):
-        package, private, _ = module.partition("._")
-        if private and package.split(".")[0] in FORBIDDEN and not f"{name}.".startswith(f"{package}."):
-            yield package, taken
+        target = f"{module}.{taken}" if f"{module}.{taken}" in modules() else module
+        room = target if (found := modules().get(target)) and found.name == "__init__.py" else target.rpartition(".")[0]
+        outside = not f"{name}.".startswith(f"{room}.") and "._" not in room.removeprefix(wing(name))
+        hidden = "._" in target and not f"{name}.".startswith(f"{target.partition('._')[0]}.")
+        if target in modules() and (hidden or (outside and target != room and not PUBLIC.fullmatch(target))):
+            yield target
 
 
-def test_nobody_imports_from_another_package_s_private_modules() -> None:
-    packages = modules("lngeom", "proofs", "empirical").items()
-    crossing = {name: [*private_imports(name, path)] for name, path in packages if "test_" not in name}
+def test_a_room_is_entered_by_its_door() -> None:
+    """A file is imported from its own room alone, and a private folder from the one that it is in."""
+    crossing = {name: [*private_imports(name, path)] for name, path in modules().items() if "test_" not in name}
     assert {name: imports for name, imports in crossing.items() if imports} == {}
 
 
@@ -134,10 +165,11 @@ IMPORTS = [
     (
         "import lngeom, numpy; lngeom.layer_norm(numpy.eye(2), eps=0)",
         "array_api_compat",
-        {"numpy.testing", "numpy.f2py", "scipy", "proofs", "empirical"} | HEAVY,
+        {"numpy.testing", "numpy.f2py", "scipy", "lngeom.check", "lngeom.proofs", "lngeom.empirical"} | HEAVY,
     ),
-    ("import lngeom.cli", "lngeom.cli", {"scipy", "proofs", "empirical"} | HEAVY),
-    ("import proofs", "proofs", {"scipy", "empirical"} | HEAVY),
+    ("import lngeom.cli", "lngeom.cli", {"scipy", "lngeom.check", "lngeom.proofs", "lngeom.empirical"} | HEAVY),
+    ("import lngeom.check", "lngeom.check", {"lngeom.proofs", "lngeom.empirical"} | HEAVY),
+    ("import lngeom.proofs", "lngeom.proofs", {"scipy", "lngeom.empirical"} | HEAVY),
     ("import lngeom.empirical.pages", "lngeom.empirical.pages", {"proofs"} | HEAVY),
     ("import lngeom; lngeom.angles.IsotropicAngle(5).cdf(1.0)", "scipy.special", {"scipy.stats"} | HEAVY),
 ]
@@ -154,7 +186,7 @@ def test_the_house_is_described_as_it_stands() -> None:
     """Every room is in the tree of CONTRIBUTING, and each step of its walks is a function or class of its file."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     tree = text[text.index("lngeom/  ") : text.index("## Four walks")]
-    rooms = {path.parent.name for root in FORBIDDEN for path in (ROOT / root).glob("*/__init__.py")}
+    rooms = {path.parent.name for folder in FOLDERS.values() for path in folder.glob("*/__init__.py")}
     assert {room for room in rooms if f"{room}/" not in tree} == set()
     steps = re.findall(r"`([\w/]+\.py): (\w+)`", text)
     assert len(steps) >= 10

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import lngeom
-from lngeom.check._trials.behaviours import behaviour, probes
+from lngeom.check import behaviour, probes
 
 from .sites import Kind
 
@@ -259,7 +259,7 @@ def _shown(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> tuple[
 
 def _proved(module: nn.Module, d: int, axis: int) -> Reading | None:
     """The reading that its code proves for every dimension, if that is a norm along this axis."""
-    from lngeom.check._proving.verdict import prove_target
+    from lngeom.check import prove_target
 
     proof = prove_target(module, type(module).__name__, "torch")
     named = proof.affine

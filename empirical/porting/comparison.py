@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lngeom.check import behaviour, probes
-from lngeom.check._calls.onnx_nodes import OnnxNorm
+from lngeom.check import OnnxNorm, behaviour, probes
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
 
@@ -55,7 +54,7 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
     layer. A module of the port at the path of a norm of the source counts as a norm whatever it computes.
 
     >>> import torch
-    >>> from lngeom.check import compare_models
+    >>> from lngeom.empirical.porting import compare_models
     >>> source = torch.nn.Sequential(torch.nn.Embedding(9, 8), torch.nn.LayerNorm(8))
     >>> compare_models(source, source, [[1, 2, 3]]).first is None
     True

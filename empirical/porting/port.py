@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from lngeom.check._calls.onnx_nodes import onnx_network, onnx_norms, read_onnx
+from lngeom.check import onnx_network, onnx_norms, read_onnx
 from lngeom.errors import InputError
 
 from ..models import text_config

@@ -5,7 +5,7 @@ A record names the theorem, the exact counterexample or the measurement; pytest 
 
 from .._terminal import as_text as as_text
 from .claim import Claim as Claim, Document as Document
-from .explanation import explanation as explanation, ledger as ledger
+from .pages import explanation as explanation, ledger as ledger
 from .registry import (
     DOCUMENTS as DOCUMENTS,
     claims as claims,
