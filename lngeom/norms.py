@@ -185,7 +185,7 @@ def batch_norm(
     Given `mean` and `variance`, both (d,) (running statistics, as at inference), this is an affine map of each vector,
     invertible where no gain is zero. Without them m and v are the statistics of the batch, `x` of shape (..., n, d)
     (divisor n, as in training): each column is normalized as LayerNorm normalizes a vector, and loses shift and scale
-    just the same. A term of the proof kernel stands for a vector in the first case, for a column in the second. Returns
+    just the same. A term of the prover stands for a vector in the first case, for a column in the second. Returns
     the shape and dtype of `x`. Source: Ioffe and Szegedy, arXiv:1502.03167, algorithms 1 and 2; Gupta et al.,
     arXiv:2409.12951, section 2.3. It is ``torch.nn.functional.batch_norm(x, mean, variance, gain, bias, eps=eps)``.
 

@@ -2,7 +2,7 @@
 
 A *carrier* is a value with a namespace. Arrays (NumPy, PyTorch, array-api-strict, ...) have shapes and dtypes,
 which are checked here once so that the formulas below stay free of it. A carrier without a shape, such as a
-term of the proof kernel, stands for vectors of every dimension; there is nothing to check.
+term of the prover, stands for vectors of every dimension; there is nothing to check.
 """
 
 import math

@@ -6,7 +6,7 @@ from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
     from ._calls.arguments import called
-    from ._calls.onnx_nodes import OnnxNorm, onnx_norms
+    from ._calls.onnx_nodes import OnnxNorm, onnx_network as onnx_network, onnx_norms, read_onnx as read_onnx
     from ._calls.options import CheckOptions
     from ._proving.proof import NEVER as NEVER, write_certificates as write_certificates
     from ._proving.verdict import prove, prove_target

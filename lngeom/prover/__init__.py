@@ -1,8 +1,8 @@
-"""A proof kernel for statements about all vectors of every dimension, on which the functions of lngeom run.
+"""A prover of statements about all vectors of every dimension, on whose terms the functions of lngeom run.
 
 ``prove(equal(lg.project(lg.project(x)), lg.project(x)))`` proves Π² = Π for every d and every x, about the very
-function that users call. What counts as
-proved is said by :mod:`lngeom.checker`, which reads the certificate of a proof and knows nothing of this package.
+function that users call. The prover is not trusted: :mod:`lngeom.checker`, which reads the certificate of a proof and
+imports nothing of this package, decides what is proved.
 """
 
 from ..carriers import derivative

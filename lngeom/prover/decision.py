@@ -1,9 +1,9 @@
-"""The search for proofs: untrusted, because all it can do is call the rules of the kernel.
+"""The search for proofs: untrusted, because all it can do is call the rules.
 
 Equations are proved by rewriting: every known equation is solved for its heaviest monomial, which is replaced
-wherever it divides a monomial of the goal, outside sums or inside. The multipliers are collected, and the kernel
-checks that the goal is their combination. Signs are proved along the structure of the term; where that fails, what
-divides is multiplied away as far as its sign is known, and the same is tried of what is left.
+wherever it divides a monomial of the goal, outside sums or inside. The multipliers are collected, and
+the rule ``combine`` checks that the goal is their combination. Signs are proved along the structure of the term; where
+that fails, divisors of known sign are multiplied away, and the search goes on with the remaining term.
 """
 
 import functools
@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
-from . import rules as kernel
+from . import rules
 from .monomials import argument
 from .rewriting import Equations, inside_of, reduced, rewrite
 from .rules import Formula, Proved, transport
@@ -72,9 +72,9 @@ def prove(
     if divisor is None:
         return transport(goal.term, rewrite(goal.term - left, equations, signs), sign)
     same = rewrite(goal.term * divisor.conclusion.term - left, equations, signs)
-    product = kernel.multiply(kernel.inverse_sign(divisor), sign)
-    parts = [(kernel.inv(divisor.conclusion.term), None, same), (-goal.term, None, kernel.inverse(divisor))]
-    return transport(goal.term, kernel.combine(goal.term - product.conclusion.term, parts), product)
+    product = rules.multiply(rules.inverse_sign(divisor), sign)
+    parts = [(rules.inv(divisor.conclusion.term), None, same), (-goal.term, None, rules.inverse(divisor))]
+    return transport(goal.term, rules.combine(goal.term - product.conclusion.term, parts), product)
 
 
 def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
@@ -96,7 +96,7 @@ def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Pro
         if sign is not None:
             root = search.find(roots[atom], ">") if halves[atom] % 2 else None
             divisors += [sign] * ((halves[atom] + (root is None)) // 2) + [root] * (root is not None)
-    divisor = functools.reduce(kernel.multiply, divisors) if divisors else None
+    divisor = functools.reduce(rules.multiply, divisors) if divisors else None
     return reduced(goal * divisor.conclusion.term if divisor else goal, equations, search.facts), divisor, unknown
 
 
@@ -130,8 +130,8 @@ def _even(equations: Equations) -> Iterator[Proved]:
         for (square, a), (other, b) in itertools.permutations(tuple(equation.conclusion.term), 2):
             if len(equation.conclusion.term) == 2 and a * b < 0 and all(k % 2 == 0 for _, k in square):
                 half, t = Term({tuple((atom, k // 2) for atom, k in square): Fraction(1)}), Term({other: Fraction(1)})
-                multiple = kernel.multiply(kernel.constant(-a / b, ">"), kernel.square(half))
-                yield transport(t, kernel.combine(t - multiple.conclusion.term, [(1 / b, None, equation)]), multiple)
+                multiple = rules.multiply(rules.constant(-a / b, ">"), rules.square(half))
+                yield transport(t, rules.combine(t - multiple.conclusion.term, [(1 / b, None, equation)]), multiple)
 
 
 def _squares(t: Term) -> Iterator[Proved]:
@@ -162,7 +162,7 @@ def _shortened(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[P
 
 def sum_of_squares(*vectors: object) -> Proved:
     """|- ‖v‖² + ‖w‖² + … >= 0."""
-    return functools.reduce(kernel.add, (kernel.total(kernel.square(v)) for v in vectors))
+    return functools.reduce(rules.add, (rules.total(rules.square(v)) for v in vectors))
 
 
 def cauchy_schwarz(x: object, y: object) -> Proved:
@@ -174,10 +174,10 @@ def cauchy_schwarz(x: object, y: object) -> Proved:
     """
     x, y = term(x), term(y)
     square, along = S(y * y), S(x * y)
-    # ‖x − y(x·y)/‖y‖²‖² ≥ 0, times ‖y‖²; at y = 0, where the kernel reads 1/0 as 0, both sides are 0.
-    product = kernel.multiply(kernel.total(kernel.square(x - y * along * inv(square))), kernel.total(kernel.square(y)))
+    # ‖x − y(x·y)/‖y‖²‖² ≥ 0, times ‖y‖²; at y = 0, where the rules read 1/0 as 0, both sides are 0.
+    product = rules.multiply(rules.total(rules.square(x - y * along * inv(square))), rules.total(rules.square(y)))
     nought = (1 - inv(square) * square) * y
-    nothing = kernel.definite(nought, rewrite(S(nought * nought), [], []))
-    missed = kernel.combine(along * (1 - inv(square) * square), [(1, x, nothing)])
+    nothing = rules.definite(nought, rewrite(S(nought * nought), [], []))
+    missed = rules.combine(along * (1 - inv(square) * square), [(1, x, nothing)])
     goal = S(x * x) * square - along**2
     return transport(goal, rewrite(goal - product.conclusion.term, [(missed, None)], []), product)

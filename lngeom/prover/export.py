@@ -54,7 +54,7 @@ def certificate(
 ) -> ProofCertificate:
     """A proof that the checker accepts.
 
-    `statement` is the hypotheses and the conclusion, on recorded terms or on those of the kernel; what they are made
+    `statement` is the hypotheses and the conclusion, on recorded terms or on those of the prover; what they are made
     of stands first in the `table`. `words` is what readers are told of the theorem.
 
     Raises:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from . import rules as kernel
+from . import rules
 from .decision import cauchy_schwarz
 from .monomials import argument, divide, power_of_d
 from .rewriting import Equations, reducer, rewrite
@@ -33,14 +33,14 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     left = [reduce(t * m) for m, _ in goals]
     degrees = {degree(Term({monomial: c})) for term in left for monomial, c in term}
     tried: dict[Term, Proved] = {}
-    none = kernel.constant(1, ">")
+    none = rules.constant(1, ">")
     graded = [[(p, degree(p.conclusion.term)) for p in [none, *each]] for each in (factors, parts)]
     for (a, k), (b, m) in itertools.combinations_with_replacement(graded[0], 2):
         fit = [part for part, n in graded[1] if k + m + n in degrees]
-        both = kernel.multiply(a, b) if fit else none
+        both = rules.multiply(a, b) if fit else none
         for part in fit[: MOST - len(tried)]:
             Effort.products += 1
-            whole = kernel.multiply(both, part)
+            whole = rules.multiply(both, part)
             tried.setdefault(reduce(whole.conclusion.term), whole)
     top = max((power_of_d(monomial) for term in left for monomial, _ in term.pairs), default=0)
     columns = [(term * d**k, whole, k) for term, whole in tried.items() if term for k in range(-1, max(2, top + 1) + 1)]
@@ -49,25 +49,25 @@ def combined(t: Term, relation: str, search: Signs, equations: Equations, compar
     if found is None:
         return None
     weights = [search.find(c * d ** columns[k][2], ">") for k, c in found[1]]
-    weighted = [kernel.multiply(a, columns[k][1]) for a, (k, _) in zip(weights, found[1], strict=True) if a is not None]
+    weighted = [rules.multiply(a, columns[k][1]) for a, (k, _) in zip(weights, found[1], strict=True) if a is not None]
     if len(weighted) < len(weights) or not weighted:
         return None
-    divisor = functools.reduce(kernel.add, (kernel.multiply(kernel.constant(c, ">"), goals[k][1]) for k, c in found[0]))
-    total = functools.reduce(kernel.add, weighted)
+    divisor = functools.reduce(rules.add, (rules.multiply(rules.constant(c, ">"), goals[k][1]) for k, c in found[0]))
+    total = functools.reduce(rules.add, weighted)
     m = divisor.conclusion.term
     same = transport(t * m, rewrite(t * m - total.conclusion.term, equations, search.facts), total)
-    product = kernel.multiply(kernel.inverse_sign(divisor), same)
-    equal = kernel.combine(t - product.conclusion.term, [(-t, None, kernel.inverse(divisor))])
+    product = rules.multiply(rules.inverse_sign(divisor), same)
+    equal = rules.combine(t - product.conclusion.term, [(-t, None, rules.inverse(divisor))])
     proved = transport(t, equal, product)
     if proved.conclusion.relation == relation:
         return proved
-    return kernel.weaken(proved, relation) if relation == ">=" else None
+    return rules.weaken(proved, relation) if relation == ">=" else None
 
 
 def square_root(t: Term) -> Term | None:
     """The vector u with t = S(u²), if its summands can be read off t."""
     for monomial, c in t:
-        root = kernel.sqrt(term(c))
+        root = rules.sqrt(term(c))
         sums = [atom for atom, k in monomial if atom[0] == "S" and k == 1 and all(n % 2 == 0 for _, n in atom[1])]
         outer = divide(monomial, ((sums[0], 1),)) if sums else None
         if c <= 0 or outer is None or any(k % 2 for _, k in outer) or len(root.pairs[0][0]):
@@ -169,22 +169,22 @@ def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tu
         if above and sign:
             squares = rewrite(p**2 - q**2 - a + b, equations, search.facts)
             factors.append(compare(sign, q, transport(p**2 - q**2, squares, above)))
-    parts = [kernel.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
-    parts += [kernel.square(s) for s in free] + [kernel.square(s - r) for s, r in itertools.combinations(free, 2)]
-    parts += [kernel.square(r + s - 2 * m) for m in free for r, s in itertools.combinations(free, 2) if m not in (r, s)]
-    parts += [kernel.total(kernel.square(x)) for x in vectors]
+    parts = [rules.square(r - s) for (r, _), (s, _) in itertools.combinations(roots, 2)]
+    parts += [rules.square(s) for s in free] + [rules.square(s - r) for s, r in itertools.combinations(free, 2)]
+    parts += [rules.square(r + s - 2 * m) for m in free for r, s in itertools.combinations(free, 2) if m not in (r, s)]
+    parts += [rules.total(rules.square(x)) for x in vectors]
     scales = [ONE, *([r for r, _ in roots] or free)]
     for x, y in itertools.combinations(vectors, 2):
-        parts += [kernel.total(kernel.square(a * x + b * s * y)) for a in scales for b in scales for s in (1, -1)]
-        parts += [kernel.total(kernel.multiply(kernel.square(u), kernel.others(v, 0))) for u, v in ((x, y), (y, x))]
+        parts += [rules.total(rules.square(a * x + b * s * y)) for a in scales for b in scales for s in (1, -1)]
+        parts += [rules.total(rules.multiply(rules.square(u), rules.others(v, 0))) for u, v in ((x, y), (y, x))]
     lines = [s for s in signs if not s.conclusion.term.is_scalar]
-    parts += [kernel.total(s) for s in lines]
-    pairs_of_lines = [kernel.multiply(a, b) for a, b in itertools.combinations_with_replacement(lines, 2)]
-    parts += [kernel.total(both) for both in pairs_of_lines]
+    parts += [rules.total(s) for s in lines]
+    pairs_of_lines = [rules.multiply(a, b) for a, b in itertools.combinations_with_replacement(lines, 2)]
+    parts += [rules.total(both) for both in pairs_of_lines]
     weighted = itertools.product([*lines, *pairs_of_lines], vectors)
-    parts += [kernel.total(kernel.multiply(line, kernel.square(x))) for line, x in weighted]
+    parts += [rules.total(rules.multiply(line, rules.square(x))) for line, x in weighted]
     if not t.is_scalar:
-        parts += [*lines, *(kernel.square(x) for x in vectors)]
+        parts += [*lines, *(rules.square(x) for x in vectors)]
     return factors, parts
 
 

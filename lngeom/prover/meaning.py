@@ -23,7 +23,7 @@ def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> 
     """The d components of a term in one model: exact fractions, or intervals around irrational square roots.
 
     `values` holds by name a rational number for each scalar of the term and `dimension` of them for each vector. Roots
-    of negative numbers are 0; the inverse of 0 is 0 if `total`, as in the kernel, and has no value otherwise, as in the
+    of negative numbers are 0; the inverse of 0 is 0 if `total`, as in the rules, and has no value otherwise, as in the
     library. Raises UndecidedError for an inverse that has no value, and for that of an interval around 0; KeyError or
     IndexError where `values` lacks one.
 

@@ -1,6 +1,6 @@
 """A carrier that records what the library's functions call, and computes nothing.
 
-A statement built on it is the expression of the code itself, term by term: neither the kernel's normal form nor a
+A statement built on it is the expression of the code itself, term by term: neither the prover's normal form nor a
 printer has touched it. The nodes go into a table without duplicates, in the format of the certificates.
 """
 
@@ -78,7 +78,7 @@ class Table:
         return self.place(kind, *operands)
 
     def term(self, place: int) -> Term:
-        """The kernel's term for a node."""
+        """The prover's term for a node."""
         if place not in self._terms:
             kind, *operands = self.nodes[place]
             of = parts(self.nodes[place])
@@ -143,7 +143,7 @@ class Recorded:
 
     @property
     def term(self) -> Term:
-        """The kernel's term for it."""
+        """The prover's term for it."""
         return Term(self.table.term(self.place).pairs, self.vector)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:

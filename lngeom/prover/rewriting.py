@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from . import rules as kernel
+from . import rules
 from .monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
 from .rules import Formula, Proved
 from .signs import Signs
@@ -35,11 +35,11 @@ def rewrite(
     goal: Term, equations: Equations, signs: list[Proved], *, related: bool = True, short: bool = False
 ) -> Proved:
     """⊢ goal = its normal form modulo the equations."""
-    rules = _closure(goal, equations, signs, related, short)
-    left, parts = _reduce(goal, rules)
+    rewrites = _closure(goal, equations, signs, related, short)
+    left, parts = _reduce(goal, rewrites)
     if left:
         raise ProofError(f"no proof found: {formula(Formula(left, '='))} is left")
-    return _combined(goal, parts, rules)
+    return _combined(goal, parts, rewrites)
 
 
 def reduced(goal: Term, equations: Equations, signs: list[Proved], *, short: bool = False) -> Term:
@@ -49,9 +49,9 @@ def reduced(goal: Term, equations: Equations, signs: list[Proved], *, short: boo
 
 def reducer(goal: Term, equations: Equations, signs: list[Proved]) -> Callable[[Term], Term]:
     """The same for many terms of the atoms that a goal has."""
-    rules = _closure(goal, equations, signs, True)
+    rewrites = _closure(goal, equations, signs, True)
     # Which rule is next depends on a monomial alone, so that each is reduced once.
-    normal = functools.cache(lambda monomial: _reduce(Term({monomial: Fraction(1)}), rules)[0])
+    normal = functools.cache(lambda monomial: _reduce(Term({monomial: Fraction(1)}), rewrites)[0])
     return lambda t: sum((c * normal(monomial) for monomial, c in t), term(0))
 
 
@@ -74,11 +74,11 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
         if related:
             roots = [*_proportional_roots(terms, signs), *(root for atom in sorted(atoms) for root in roots_of(atom))]
         laws = [*roots, *(law for atom in sorted(atoms) for law in laws_of(atom))]
-        rules = [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
+        rewrites = [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
         shorter = [*inner, *equations] if short else []
         plain = [rule for theorem, solved in shorter for rule in _solved(theorem, solved)]
         before = len(inner)
-        inner = list(_inner(atoms, rules, plain)) if related else []
+        inner = list(_inner(atoms, rewrites, plain)) if related else []
         more = [theorem.conclusion.term for theorem, _ in laws + inner]
         if atoms_of([*terms, *more]) == atoms and len(inner) == before:
             break
@@ -86,37 +86,37 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
     return [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
 
 
-def _inner(atoms: Iterable[tuple], rules: list[Rule], plain: list[Rule]) -> Iterator[tuple[Proved, Term | None]]:
+def _inner(atoms: Iterable[tuple], rewrites: list[Rule], plain: list[Rule]) -> Iterator[tuple[Proved, Term | None]]:
     """f(u) = f(v) for functions of terms u that the rules rewrite into v, or the plain ones into a shorter one."""
     for atom in sorted(atoms):
         if atom[0] in ("inv", "sqrt"):
             u = argument(atom)
-            (v, parts), used = _reduce(u, rules), rules
+            (v, parts), used = _reduce(u, rewrites), rewrites
             brief = _reduce(u, plain) if plain and len(v) > 1 else (v, parts)
             if len(brief[0]) < len(v):
                 (v, parts), used = brief, plain
             if v != u and len(v) <= len(u):
                 same = _combined(u - v, parts, used)
-                yield kernel.congruence(atom[0], u, v, same), Term({((atom, 1),): Fraction(1)})
+                yield rules.congruence(atom[0], u, v, same), Term({((atom, 1),): Fraction(1)})
 
 
-def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
+def _reduce(left: Term, rewrites: list[Rule]) -> tuple[Term, Parts]:
     """The rest of a term that the rules leave, and the multiples of them that were subtracted."""
     parts: Parts = {}
     for _ in range(MAX_STEPS):
-        step = _step(left, rules) if len(left) <= MAX_LENGTH else None
+        step = _step(left, rewrites) if len(left) <= MAX_LENGTH else None
         if step is None:
             break
         k, a, b = step
-        e = rules[k][1]
+        e = rewrites[k][1]
         left -= a * (e if b is None else S(Term({b: Fraction(1)}) * e))
         parts[k, b] = parts.get((k, b), term(0)) + a
     return left, parts
 
 
-def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Proved:
-    chosen = [(a, None if b is None else Term({b: Fraction(1)}), rules[k][0]) for (k, b), a in parts.items() if a]
-    return kernel.combine(goal, chosen)
+def _combined(goal: Term, parts: Parts, rewrites: list[Rule]) -> Proved:
+    chosen = [(a, None if b is None else Term({b: Fraction(1)}), rewrites[k][0]) for (k, b), a in parts.items() if a]
+    return rules.combine(goal, chosen)
 
 
 def _solved(theorem: Proved, solved: object) -> Iterator[Rule]:
@@ -146,11 +146,11 @@ def _solved(theorem: Proved, solved: object) -> Iterator[Rule]:
     yield theorem, e, coefficients[leads[0]], leads[0], lambda k: k < -low
 
 
-def _step(left: Term, rules: list[Rule]) -> tuple[int, Term, tuple | None] | None:
+def _step(left: Term, rewrites: list[Rule]) -> tuple[int, Term, tuple | None] | None:
     for monomial, coefficient in sorted(left, key=lambda pair: weight(pair[0]), reverse=True):
         if any(k > MAX_DEGREE for _, k in monomial):
             return None
-        for k, (_, _, leading, lead, allowed) in enumerate(rules):
+        for k, (_, _, leading, lead, allowed) in enumerate(rewrites):
             for a, b in match(monomial, lead):
                 if allowed(power_of_d(a)):
                     return k, Term({a: coefficient / leading}), b
@@ -162,25 +162,25 @@ def _laws(atom: tuple, find: Callable[[Term, str], Proved | None]) -> Iterator[P
     if atom[0] == "sqrt":
         inside = find(argument(atom), ">=")
         if inside:
-            yield kernel.square_of_root(inside)
+            yield rules.square_of_root(inside)
     elif atom[0] == "inv":
         u = argument(atom)
         nonzero = find(u, "!=")
         if nonzero is None:
-            yield kernel.inverse_total(u)
+            yield rules.inverse_total(u)
             return
-        law = kernel.inverse(nonzero)
+        law = rules.inverse(nonzero)
         yield law
         ((monomial, _), *more) = tuple(u)
         if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt":
             w = argument(monomial[0][0])
             inside = find(w, ">")
             if inside:  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
-                i = kernel.inv(u)
-                j, root = kernel.inverse(kernel.weaken(inside, "!=")), kernel.square_of_root(inside)
-                yield kernel.combine(i * w - u, [(u, None, law), (-i, None, root)])
-                above = kernel.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
-                yield kernel.combine(i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)])
+                i = rules.inv(u)
+                j, root = rules.inverse(rules.weaken(inside, "!=")), rules.square_of_root(inside)
+                yield rules.combine(i * w - u, [(u, None, law), (-i, None, root)])
+                above = rules.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
+                yield rules.combine(i * i - rules.inv(w), [(-i * i, None, j), (rules.inv(w), None, above)])
 
 
 def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
@@ -194,7 +194,7 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[
             r = _root_of_quotient(u, w) if u not in done and len(w) > 1 else None
             if r is None:
                 continue
-            same = _same_root(u, r * kernel.sqrt(w), signs) or _same_root(u, -r * kernel.sqrt(w), signs)
+            same = _same_root(u, r * rules.sqrt(w), signs) or _same_root(u, -r * rules.sqrt(w), signs)
             if same:
                 done.add(u)
                 yield from same
@@ -212,11 +212,11 @@ def _monomial_roots(
         base = Term({((inner, 1),): Fraction(1)})
         even, odd = divmod(k, 2)
         if inner == ("d",) or find(base, ">="):
-            root = kernel.inv(kernel.sqrt(argument(inner))) if inner[0] == "inv" else kernel.sqrt(base)
+            root = rules.inv(rules.sqrt(argument(inner))) if inner[0] == "inv" else rules.sqrt(base)
             r *= Term({((inner, even),): Fraction(1)} if even else {(): Fraction(1)}) * root**odd
         else:
             w *= base**k
-    root = r * kernel.sqrt(c * w)
+    root = r * rules.sqrt(c * w)
     if root != Term({((atom, 1),): Fraction(1)}):
         yield from _same_root(argument(atom), root, signs)
 
@@ -230,9 +230,9 @@ def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, T
         squared = rewrite(root * root - u, [], signs, related=False)
     except ProofError:
         return []
-    same = kernel.root_of_square(u, positive, squared)
-    left = kernel.sqrt(u)
-    return [(same, left), (kernel.congruence("inv", left, root, same), kernel.inv(left))]
+    same = rules.root_of_square(u, positive, squared)
+    left = rules.sqrt(u)
+    return [(same, left), (rules.congruence("inv", left, root, same), rules.inv(left))]
 
 
 def cleared_roots(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
@@ -244,7 +244,7 @@ def cleared_roots(t: Term, equations: Equations, signs: list[Proved]) -> Iterato
         for power in (power for w in divisors if find(w, ">") for power in (w, w * w)):
             whole = reduced(inside * power, equations, signs)
             if not any(a[0] == "inv" for m, _ in whole for a, _ in m):
-                yield from _same_root(inside, kernel.sqrt(whole) * kernel.inv(kernel.sqrt(power)), signs)
+                yield from _same_root(inside, rules.sqrt(whole) * rules.inv(rules.sqrt(power)), signs)
                 break
 
 
@@ -260,5 +260,5 @@ def _root_of_quotient(u: Term, w: Term) -> Term | None:
         if quotient * w == u:
             ((monomial, c),) = tuple(quotient)
             odd = Term({tuple((atom, 1) for atom, k in monomial if k % 2): c})
-            return kernel.sqrt(odd) * Term({tuple((atom, k // 2) for atom, k in monomial if k // 2): Fraction(1)})
+            return rules.sqrt(odd) * Term({tuple((atom, k // 2) for atom, k in monomial if k // 2): Fraction(1)})
     return None

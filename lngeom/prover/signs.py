@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from . import rules as kernel
+from . import rules
 from .monomials import argument, quotients
 from .rules import Formula, Proved
 from .terms import ProofError, S, Term, d
@@ -44,10 +44,10 @@ class Signs:
             if known == relation:
                 return fact
             if known == ">":
-                return kernel.weaken(fact, relation)
+                return rules.weaken(fact, relation)
         if relation == ">":
             weak, nonzero = self._fact(t, ">="), self._fact(t, "!=")
-            return kernel.strengthen(weak, nonzero) if weak and nonzero else None
+            return rules.strengthen(weak, nonzero) if weak and nonzero else None
         return None
 
     def _fact(self, t: Term, relation: str) -> Proved | None:
@@ -66,13 +66,13 @@ class Signs:
             return scaled
         above = self.find(t, ">")
         if above:
-            return kernel.weaken(above, "!=")
+            return rules.weaken(above, "!=")
         below = self.find(-t, ">")
-        return kernel.multiply(kernel.weaken(below, "!="), kernel.constant(-1, "!=")) if below else None
+        return rules.multiply(rules.weaken(below, "!="), rules.constant(-1, "!=")) if below else None
 
     def _monomial(self, t: Term, relation: str) -> Proved | None:
         if not t:
-            return kernel.constant(0, ">=") if relation == ">=" else None
+            return rules.constant(0, ">=") if relation == ">=" else None
         ((monomial, coefficient),) = tuple(t)
         factors = []
         for atom, exponent in monomial:
@@ -84,10 +84,10 @@ class Signs:
             factors.append(factor)
         if coefficient != 1 or not factors:
             try:
-                factors.insert(0, kernel.constant(coefficient, relation))
+                factors.insert(0, rules.constant(coefficient, relation))
             except ProofError:
                 return None
-        return functools.reduce(kernel.multiply, factors)
+        return functools.reduce(rules.multiply, factors)
 
     def _negative(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
         """Sign of (−atom)^exponent."""
@@ -95,47 +95,47 @@ class Signs:
             return None
         if atom[0] == "inv":
             below = self.find(-argument(atom), relation)
-            sign = kernel.inverse_sign(below) if below else None
+            sign = rules.inverse_sign(below) if below else None
         else:
             sign = self._known(-Term({((atom, 1),): Fraction(1)}), relation)
         return _repeat(sign, exponent) if sign else None
 
     def _power(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
         if atom == ("d",):
-            positive = kernel.add(kernel.dimension(), kernel.constant(1, ">"))
-            sign = positive if exponent > 0 else kernel.inverse_sign(positive)
-            return _repeat(sign if relation == ">" else kernel.weaken(sign, relation), abs(exponent))
+            positive = rules.add(rules.dimension(), rules.constant(1, ">"))
+            sign = positive if exponent > 0 else rules.inverse_sign(positive)
+            return _repeat(sign if relation == ">" else rules.weaken(sign, relation), abs(exponent))
         base = Term({((atom, 1),): Fraction(1)})
         sign = self._known(base, relation) or self._atom(atom, base, relation)
         if sign:
             return _repeat(sign, exponent)
         if exponent % 2 or relation == "!=":
             return None
-        squared = kernel.square(base ** (exponent // 2))
+        squared = rules.square(base ** (exponent // 2))
         if relation == ">=":
             return squared
         nonzero = self.find(base, "!=")
-        return kernel.strengthen(squared, _repeat(nonzero, exponent)) if nonzero else None
+        return rules.strengthen(squared, _repeat(nonzero, exponent)) if nonzero else None
 
     def _atom(self, atom: tuple, base: Term, relation: str) -> Proved | None:
         kind = atom[0]
         if kind == "sqrt":
             if relation == ">=":
-                return kernel.root_nonnegative(argument(atom))
+                return rules.root_nonnegative(argument(atom))
             inside = self.find(argument(atom), ">")
-            positive = kernel.root_positive(inside) if inside else None
-            return kernel.weaken(positive, relation) if positive and relation == "!=" else positive
+            positive = rules.root_positive(inside) if inside else None
+            return rules.weaken(positive, relation) if positive and relation == "!=" else positive
         if kind == "inv":
             inside = self.find(argument(atom), relation)
-            return kernel.inverse_sign(inside) if inside else None
+            return rules.inverse_sign(inside) if inside else None
         if kind == "S":
             inside = self.find(Term({atom[1]: Fraction(1)}), relation) if relation != "!=" else None
             if inside:
-                return kernel.total(inside)
+                return rules.total(inside)
         if kind in ("v", "s", "S"):
             self.missing.add(Formula(base, relation))
         negative = self._known(-base, ">") if relation == "!=" else None
-        return kernel.multiply(kernel.weaken(negative, "!="), kernel.constant(-1, "!=")) if negative else None
+        return rules.multiply(rules.weaken(negative, "!="), rules.constant(-1, "!=")) if negative else None
 
     def _scaled(self, t: Term, relation: str) -> Proved | None:
         for fact in self.facts:
@@ -148,9 +148,9 @@ class Signs:
                 factor = self.find(quotient, relation)
                 premise = fact if known == relation else None
                 if known == ">" and relation != ">":
-                    premise = kernel.weaken(fact, relation)
+                    premise = rules.weaken(fact, relation)
                 if factor and premise:
-                    return kernel.multiply(factor, premise)
+                    return rules.multiply(factor, premise)
         return None
 
     def _sum(self, t: Term, relation: str) -> Proved | None:
@@ -162,7 +162,7 @@ class Signs:
             if sign is None:
                 return None
             strict |= sign.conclusion.relation == ">"
-            whole = kernel.add(whole, sign) if whole else sign
+            whole = rules.add(whole, sign) if whole else sign
         return whole if strict or relation == ">=" else None
 
     def _peeled(self, t: Term, relation: str) -> Proved | None:
@@ -178,19 +178,19 @@ class Signs:
                 factor = self.find(quotient, ">") or self.find(quotient, ">=")
                 if factor is None:
                     continue
-                head = kernel.multiply(factor, fact)
+                head = rules.multiply(factor, fact)
                 strict = head.conclusion.relation == ">"
                 tail = self.find(rest, ">=" if strict or relation == ">=" else ">") if rest else None
                 if (tail or not rest) and (strict or relation == ">=" or tail):
-                    both = kernel.add(head, tail) if tail else head
-                    return kernel.weaken(both, ">=") if strict and relation == ">=" else both
+                    both = rules.add(head, tail) if tail else head
+                    return rules.weaken(both, ">=") if strict and relation == ">=" else both
         return None
 
 
 def _repeat(theorem: Proved, times: int) -> Proved:
     result = theorem
     for _ in range(times - 1):
-        result = kernel.multiply(result, theorem)
+        result = rules.multiply(result, theorem)
     return result
 
 
@@ -200,4 +200,4 @@ def _variances(t: Term) -> Iterator[Proved]:
         for atom, _ in monomial:
             if atom[0] == "S" and all(k % 2 == 0 for _, k in atom[1]):
                 half = Term({tuple((a, k // 2) for a, k in atom[1]): Fraction(1)})
-                yield kernel.total(kernel.square(half - S(half) / d))
+                yield rules.total(rules.square(half - S(half) / d))

@@ -1,6 +1,6 @@
 """What is tried where the search fails: centred coordinates, consequences of equations, squares, and cases.
 
-As the search itself all this is untrusted: every step is a call of a rule of the kernel.
+Like the search itself, all this is untrusted: every step calls a rule.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from . import rules as kernel
+from . import rules
 from .decision import prove
 from .linear import combined, inner_products
 from .monomials import argument, atoms_of, divide, power_of_d, quotients
@@ -39,11 +39,11 @@ def search(goal: Formula, *facts: Proved) -> Proved:
     names = sorted(atom[1][0][0][1] for atom in atoms_of(terms) if atom[0] == "S" and _is_plain(atom[1]))
     means = {vector(name): scalar(f"mean_of_{name}") for name in names}
     moved = {x: x + mean for x, mean in means.items()}
-    centred = [kernel.assume(Formula(sum_of(x), "=")) for x in means]
-    known = [kernel.instantiate(fact, moved) for fact in facts]
+    centred = [rules.assume(Formula(sum_of(x), "=")) for x in means]
+    known = [rules.instantiate(fact, moved) for fact in facts]
     proved = _cased(Formula(substitute(goal.term, moved), goal.relation), [*known, *centred], SPLITS)
     back = {x: x - sum_of(x) / d for x in means} | {mean: sum_of(x) / d for x, mean in means.items()}
-    return kernel.cut(kernel.combine(0, []), kernel.instantiate(proved, back))
+    return rules.cut(rules.combine(0, []), rules.instantiate(proved, back))
 
 
 def _is_plain(monomial: tuple) -> bool:
@@ -72,8 +72,8 @@ def _cased(goal: Formula, facts: Sequence[Proved], splits: int) -> Proved:
         failed = error
     for rule, t in _open_cases(goal, known) if splits else ():
         try:
-            first, second = ((t, "="), (t, "!=")) if rule is kernel.cases_zero else ((t, ">="), (-t, ">"))
-            one, other = ([*known, kernel.assume(Formula(*case))] for case in (first, second))
+            first, second = ((t, "="), (t, "!=")) if rule is rules.cases_zero else ((t, ">="), (-t, ">"))
+            one, other = ([*known, rules.assume(Formula(*case))] for case in (first, second))
             return rule(t, _cased(goal, one, splits - 1), _cased(goal, other, splits - 1))
         except ProofError:
             continue
@@ -101,18 +101,18 @@ def _open_cases(goal: Formula, known: Sequence[Proved]) -> Iterator[tuple]:
             seen.add(factor)
             if find(factor, ">=") is None:
                 if find(-factor, ">=") is None:
-                    yield kernel.cases_sign, factor
+                    yield rules.cases_sign, factor
             elif find(factor, ">") is None:
-                yield kernel.cases_zero, factor
+                yield rules.cases_zero, factor
     if find(d - 1, ">") is None and (d - 1) not in {fact.conclusion.term for fact in known}:
-        yield kernel.cases_zero, d - 1
+        yield rules.cases_zero, d - 1
 
 
 def _consequences(facts: Sequence[Proved], terms: Sequence[Term]) -> list[Proved]:
     """The facts, and what follows from them in a few rounds."""
     known = [*facts]
     if not any(fact.rule == "dimension" for fact in known):
-        known.append(kernel.dimension())
+        known.append(rules.dimension())
     for _ in range(ROUNDS):
         seen = {fact.conclusion for fact in known}
         more = []
@@ -141,14 +141,14 @@ def _follows(fact: Proved, known: Sequence[Proved], terms: Sequence[Term]) -> It
     if relation == "!=":
         above = find(t, ">=")
         if above:
-            yield kernel.strengthen(above, fact)
+            yield rules.strengthen(above, fact)
     if relation == ">=":
         below = find(-t, ">=")
         if below:
             yield both_signs(fact, below)
         yield from _squared(fact)
     if relation in (">", ">=") and not t.is_scalar:
-        both = (kernel.add(fact, other) for other in signs if other.conclusion.relation in (">", ">="))
+        both = (rules.add(fact, other) for other in signs if other.conclusion.relation in (">", ">="))
         yield from (whole for whole in both if whole.conclusion.term.is_scalar)
     if relation == "=":
         yield from _of_one_function(fact, find)
@@ -158,8 +158,7 @@ def _follows(fact: Proved, known: Sequence[Proved], terms: Sequence[Term]) -> It
         if t in (d - 1, 1 - d):
             names = sorted({a[1] for a in atoms_of(terms) if a[0] == "v"})
             yield from (
-                _single(fact if t == d - 1 else kernel.combine(d - 1, [(-1, None, fact)]), x)
-                for x in map(vector, names)
+                _single(fact if t == d - 1 else rules.combine(d - 1, [(-1, None, fact)]), x) for x in map(vector, names)
             )
 
 
@@ -168,15 +167,15 @@ def _unscaled(fact: Proved) -> Iterator[Proved]:
     ((monomial, c),) = fact.conclusion.term
     factor = d ** -power_of_d(monomial) / abs(c)
     if factor != ONE and (sign := Signs([]).find(factor, ">")):
-        yield kernel.multiply(sign, fact)
+        yield rules.multiply(sign, fact)
 
 
 def both_signs(above: Proved, below: Proved) -> Proved:
     """From t >= 0 and −t >= 0: t = 0, since √(t²) is t and −t."""
     t = above.conclusion.term
-    same = kernel.combine(0, [])
-    roots = (kernel.root_of_square(t * t, sign, same) for sign in (above, below))
-    return kernel.combine(t, [(Fraction(-1, 2), None, next(roots)), (Fraction(1, 2), None, next(roots))])
+    same = rules.combine(0, [])
+    roots = (rules.root_of_square(t * t, sign, same) for sign in (above, below))
+    return rules.combine(t, [(Fraction(-1, 2), None, next(roots)), (Fraction(1, 2), None, next(roots))])
 
 
 def _squared(fact: Proved) -> Iterator[Proved]:
@@ -184,11 +183,11 @@ def _squared(fact: Proved) -> Iterator[Proved]:
     t = fact.conclusion.term
     for monomial, c in t:
         if c < 0 and len(monomial) == 1 and monomial[0][0][0] == "sqrt" and monomial[0][1] == 1:
-            above = kernel.root_nonnegative(argument(monomial[0][0]))
-            above = kernel.multiply(kernel.constant(-c, ">="), above)
-            rest = kernel.add(fact, above)
+            above = rules.root_nonnegative(argument(monomial[0][0]))
+            above = rules.multiply(rules.constant(-c, ">="), above)
+            rest = rules.add(fact, above)
             yield rest
-            yield kernel.multiply(fact, kernel.add(rest, above))
+            yield rules.multiply(fact, rules.add(rest, above))
 
 
 def _of_one_function(fact: Proved, find: Find) -> Iterator[Proved]:
@@ -203,10 +202,10 @@ def _of_one_function(fact: Proved, find: Find) -> Iterator[Proved]:
         if atom in atoms_of([r]):
             continue
         if atom[0] == "inv":
-            yield kernel.congruence("inv", f, r, kernel.combine(f - r, [(1 / c, None, fact)]))
+            yield rules.congruence("inv", f, r, rules.combine(f - r, [(1 / c, None, fact)]))
         elif inside := find(u, ">="):
-            law = kernel.square_of_root(inside)
-            yield kernel.combine(u - r * r, [(-1, None, law), ((f + r) / c, None, fact)])
+            law = rules.square_of_root(inside)
+            yield rules.combine(u - r * r, [(-1, None, law), ((f + r) / c, None, fact)])
 
 
 def _of_a_sum(fact: Proved, find: Find) -> Iterator[Proved]:
@@ -215,8 +214,8 @@ def _of_a_sum(fact: Proved, find: Find) -> Iterator[Proved]:
     for sign in (1, -1) if len(t) > 1 else ():
         parts = [part for part in (find(sign * Term({m: c}), ">=") for m, c in t) if part is not None]
         for k, part in enumerate(parts) if len(parts) == len(t) else ():
-            rest, p = functools.reduce(kernel.add, parts[:k] + parts[k + 1 :]), part.conclusion.term
-            same = kernel.combine(-p - rest.conclusion.term, [(-sign, None, fact)])
+            rest, p = functools.reduce(rules.add, parts[:k] + parts[k + 1 :]), part.conclusion.term
+            same = rules.combine(-p - rest.conclusion.term, [(-sign, None, fact)])
             yield both_signs(part, transport(-p, same, rest))
 
 
@@ -229,19 +228,19 @@ def _of_a_product(fact: Proved, find: Find, signs: Sequence[Proved]) -> Iterator
             continue
         p = _quotient(t, q)
         if p is not None:
-            yield kernel.cancel(p, fact, sign)
+            yield rules.cancel(p, fact, sign)
     if len(t) != 1:
         return
     ((monomial, c),) = t
     if power := power_of_d(monomial):
-        yield kernel.combine(t * d**-power, [(d**-power, None, fact)])
+        yield rules.combine(t * d**-power, [(d**-power, None, fact)])
         return
     for atom, k in monomial:
         base = Term({((atom, 1),): Fraction(1)})
         nonzero = (find(base, ">") or find(base, "!=")) if len(monomial) > 1 or k > 1 else None
         if nonzero:
-            power = functools.reduce(kernel.multiply, [nonzero] * k)
-            yield kernel.cancel(Term({divide(monomial, ((atom, k),)) or (): c}), fact, power)
+            power = functools.reduce(rules.multiply, [nonzero] * k)
+            yield rules.cancel(Term({divide(monomial, ((atom, k),)) or (): c}), fact, power)
             return
     if len(monomial) == 1:
         ((atom, k),) = monomial
@@ -249,10 +248,10 @@ def _of_a_product(fact: Proved, find: Find, signs: Sequence[Proved]) -> Iterator
         if k > 1:
             even = k + k % 2
             root = base ** (even // 2)
-            yield kernel.definite(root, kernel.combine(sum_of(root * root), [(1 / c, base ** (even - k), fact)]))
+            yield rules.definite(root, rules.combine(sum_of(root * root), [(1 / c, base ** (even - k), fact)]))
         elif atom[0] == "S" and all(n % 2 == 0 for _, n in atom[1]):
             root = Term({tuple((inner, n // 2) for inner, n in atom[1]): Fraction(1)})
-            yield kernel.definite(root, kernel.combine(sum_of(root * root), [(1 / c, None, fact)]))
+            yield rules.definite(root, rules.combine(sum_of(root * root), [(1 / c, None, fact)]))
 
 
 def _quotient(t: Term, q: Term) -> Term | None:
@@ -274,17 +273,17 @@ def _of_a_vector(fact: Proved) -> Iterator[Proved]:
     outer = sorted({atom for monomial, _ in e for atom, _ in monomial if atom[0] == "v"})
     if outer and len(e) <= 6:
         for x in [ONE, *(vector(atom[1]) for atom in outer)]:
-            yield kernel.combine(sum_of(x * e), [(1, x, fact)])
+            yield rules.combine(sum_of(x * e), [(1, x, fact)])
 
 
 def _single(one: Proved, x: Term) -> Proved:
     """From d = 1: x = S(x)."""
     w = sum_of(x) - x
-    rest = kernel.total(kernel.others(x, w))
+    rest = rules.total(rules.others(x, w))
     goal = -sum_of(w * w)
-    half = kernel.multiply(kernel.constant(Fraction(1, 2), ">"), rest)
+    half = rules.multiply(rules.constant(Fraction(1, 2), ">"), rest)
     below = transport(goal, rewrite(goal - half.conclusion.term, [(one, None)], []), half)
-    return kernel.definite(w, both_signs(kernel.total(kernel.square(w)), below))
+    return rules.definite(w, both_signs(rules.total(rules.square(w)), below))
 
 
 # -------------------------------------------------------------------------------------------------------------- goals
@@ -305,7 +304,7 @@ def _direct(goal: Formula, known: list[Proved]) -> Proved:
         pass
     t = goal.term
     if not t.is_scalar:
-        return kernel.definite(t, _direct(Formula(sum_of(t * t), "="), known))
+        return rules.definite(t, _direct(Formula(sum_of(t * t), "="), known))
     return both_signs(*(prove(Formula(p, ">="), *known, further=_completed) for p in (t, -t)))
 
 
@@ -318,7 +317,7 @@ def _exchanged(goal: Formula, known: Sequence[Proved]) -> Proved | None:
             k = summands.get(monomial, 0) / c
             rest = goal.term - k * equation.conclusion.term
             if k and (sign := search.find(rest, goal.relation)):
-                return transport(goal.term, kernel.combine(goal.term - rest, [(k, None, equation)]), sign)
+                return transport(goal.term, rules.combine(goal.term - rest, [(k, None, equation)]), sign)
     return None
 
 
@@ -334,10 +333,10 @@ def _of_components(t: Term, known: Sequence[Proved]) -> Iterator[Proved]:
     """What is known of the components of the vectors that stand outside sums."""
     equations, signs = _sorted(known)
     vectors = [vector(name) for name in sorted({a[1] for monomial, _ in t for a, _ in monomial if a[0] == "v"})]
-    facts = [fact for x in vectors for fact in (kernel.others(x, 0), largest_deviation(x))]
+    facts = [fact for x in vectors for fact in (rules.others(x, 0), largest_deviation(x))]
     for sign in signs if vectors else ():
         if sign.conclusion.relation != "!=" and not sign.conclusion.term.is_scalar:
-            facts.append(kernel.others(sqrt(sign.conclusion.term), 0))
+            facts.append(rules.others(sqrt(sign.conclusion.term), 0))
     for fact in facts:
         yield _shortened(fact, equations, signs)
 
@@ -352,12 +351,12 @@ def largest_deviation(x: object) -> Proved:
     x = term(x)
     c, n = x - sum_of(x) / d, d - 1
     goal = n * sum_of(c * c) - d * c * c
-    one = kernel.assume(Formula(n, "="))
+    one = rules.assume(Formula(n, "="))
     single = prove(Formula(goal, ">="), one, _single(one, x))
-    above = kernel.strengthen(kernel.dimension(), kernel.assume(Formula(n, "!=")))
-    product = kernel.multiply(kernel.inverse_sign(above), kernel.others(n * c, -c))
-    same = kernel.combine(goal - product.conclusion.term, [(-goal, None, kernel.inverse(above))])
-    return kernel.cases_zero(n, single, transport(goal, same, product))
+    above = rules.strengthen(rules.dimension(), rules.assume(Formula(n, "!=")))
+    product = rules.multiply(rules.inverse_sign(above), rules.others(n * c, -c))
+    same = rules.combine(goal - product.conclusion.term, [(-goal, None, rules.inverse(above))])
+    return rules.cases_zero(n, single, transport(goal, same, product))
 
 
 def _completed(t: Term, relation: str, search: Signs, equations: Equations, depth: int = 3) -> Proved | None:
@@ -376,13 +375,13 @@ def _squares(t: Term, relation: str, search: Signs, depth: int) -> Proved | None
     if found or not depth or len(t) > PARTS or (relation == ">" and not t):
         return found
     for factor, square in _candidates(t, search.find):
-        head = kernel.multiply(factor, square)
+        head = rules.multiply(factor, square)
         rest = t - head.conclusion.term
         tail = _squares(rest, relation, search, depth - 1) if rest or relation == ">" else None
         if not rest and relation == ">=":
             return head
         if tail:
-            return kernel.add(head, tail)
+            return rules.add(head, tail)
     return None
 
 
@@ -415,8 +414,8 @@ def _candidates(t: Term, find: Find) -> Iterator[tuple[Proved, Proved]]:
                 if rest is not None:
                     f.append(Term({rest: a / (2 * c)}))
             for chosen in ([f] if f else []) + ([[part] for part in f] if len(f) > 1 else []):
-                square = kernel.square(h + sum(chosen, term(0)))
-                yield sign, kernel.total(square) if inner else square
+                square = rules.square(h + sum(chosen, term(0)))
+                yield sign, rules.total(square) if inner else square
 
 
 def _times(a: tuple, b: tuple) -> tuple:
@@ -476,13 +475,13 @@ def compare(above: Proved, q: object, squares: Proved) -> Proved:
     """
     p, q = above.conclusion.term, term(q)
     n = 1 - p * inv(p)
-    law = kernel.inverse_total(p)  # −n·p
-    both = kernel.multiply(kernel.inverse_sign(above), kernel.add(squares, kernel.square(p - q)))
-    half = kernel.multiply(kernel.constant(Fraction(1, 2), ">"), both)
-    weak = squares if squares.conclusion.relation == ">=" else kernel.weaken(squares, ">=")
-    below = kernel.multiply(kernel.square(n), weak)
-    below = transport(-(n * n * q * q), kernel.combine(-n * n * p * p, [(n * p, None, law)]), below)
-    nought = kernel.definite(
-        n * q, kernel.combine(sum_of(n * n * q * q), [(1, ONE, both_signs(kernel.square(n * q), below))])
+    law = rules.inverse_total(p)  # −n·p
+    both = rules.multiply(rules.inverse_sign(above), rules.add(squares, rules.square(p - q)))
+    half = rules.multiply(rules.constant(Fraction(1, 2), ">"), both)
+    weak = squares if squares.conclusion.relation == ">=" else rules.weaken(squares, ">=")
+    below = rules.multiply(rules.square(n), weak)
+    below = transport(-(n * n * q * q), rules.combine(-n * n * p * p, [(n * p, None, law)]), below)
+    nought = rules.definite(
+        n * q, rules.combine(sum_of(n * n * q * q), [(1, ONE, both_signs(rules.square(n * q), below))])
     )
-    return transport(p - q, kernel.combine(p - q - half.conclusion.term, [(-1, None, law), (-1, None, nought)]), half)
+    return transport(p - q, rules.combine(p - q - half.conclusion.term, [(-1, None, law), (-1, None, nought)]), half)

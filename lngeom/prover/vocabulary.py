@@ -1,7 +1,7 @@
 """The words of the theorems, for every carrier: sums, inner products, norms, and statements about them.
 
 Statements are built with these functions and with those of :mod:`lngeom`. On terms they are formulas for the
-kernel, on arrays the same statements can be measured, and on enclosures they can be decided.
+prover, on arrays the same statements can be measured, and on enclosures they can be decided.
 
 >>> import numpy as np
 >>> from lngeom.prover import dim, dot, equal, formula, norm, vector

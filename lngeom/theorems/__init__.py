@@ -13,9 +13,9 @@
         wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
 
 A parameter is a :class:`Vector`, a :class:`Scalar`, or an :class:`Epsilon`, of which no example is below 0. The body
-runs on terms of the proof kernel, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch,
+runs on terms of the prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch,
 and on a carrier that records what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for
-its truth asks the run: on terms the answer is True only with a kernel proof from what was assumed before, and there is
+its truth asks the run: on terms the answer is True only with a proof from what was assumed before, and there is
 no other answer. So whatever branch a body takes on terms, each vector takes it too. What could be true in silence is an
 error: a comparison that nobody asks, a body without an assert, a failure that is swallowed, a loop over components.
 
@@ -28,7 +28,7 @@ them. Several asserts are proved in turn, the earlier ones being lemmas of the l
 The docstring is title, statement, and any of the paragraphs ``Last step:``, ``Cites:`` (separated by ``;``) and
 ``Remark:``. The id is file.function, ``standardization.norm``. Options of the decorator help the search:
 
-- ``lemmas``, ``remainder``: for the prover, functions of kernel terms; ``@test_norm.proof`` gives a proof of one's own,
+- ``lemmas``, ``remainder``: for the prover, functions of its terms; ``@test_norm.proof`` gives a proof of one's own,
   of ``goal``, ``given`` (the assumed hypotheses, in order) and the parameters, chosen by name.
 - ``models``: a function of d to values or strategies by name, or to one strategy of such a dict.
 - ``without``: for a hypothesis the models at which the rest holds but not the claim.

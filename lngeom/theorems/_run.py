@@ -97,7 +97,7 @@ class Wrong:
 
 
 class Listing(Run):
-    """The hypotheses and assertions of a body, on any carrier; what was recorded has formulas on the kernel's terms.
+    """The hypotheses and assertions of a body, on any carrier; what was recorded has formulas on the prover's terms.
 
     `labels` are those of the hypotheses, in order, where the carriers are numbers, from which none can be read.
     """
@@ -167,7 +167,7 @@ class Listing(Run):
 
 
 def stated_term(value: Array) -> Array:
-    """The kernel's term of a side."""
+    """The prover's term of a side."""
     return value.term if isinstance(value, Recorded) else value
 
 
@@ -200,7 +200,7 @@ class Exact(Run):
         self.count = 0
 
     def decide(self, statement: Statement) -> bool:
-        """Whether a statement is not certainly false; the library is to compute what the kernel's term says."""
+        """Whether a statement is not certainly false; the library is to compute what the prover's term says."""
         difference = statement.difference()
         numbers = list(difference) if isinstance(difference, Enclosure) else [Fraction(difference)]
         if self.goals is not None and self.count < len(self.goals):

@@ -161,7 +161,7 @@ def check_without(theorem: Theorem, label: str) -> Refutation | str:
         return dropped.redundant
     if refutation is None:
         raise CheckError(
-            f"{theorem.id}: no counterexample without {label!r} (1/0 is 0 in the kernel); give models of one, "
+            f"{theorem.id}: no counterexample without {label!r} (1/0 is 0 for the prover); give models of one, "
             "`without`, or say why it may stay: assume(..., redundant='reason')"
         )
     return refutation

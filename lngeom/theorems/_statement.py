@@ -70,7 +70,7 @@ class Statement:
 
     @property
     def sign(self) -> str:
-        """The relation of the difference to 0, as the kernel has it."""
+        """The relation of the difference to 0, as the prover has it."""
         return _SIGNS[self.relation]
 
 

@@ -51,7 +51,7 @@ class Theorem:
         body: function. States the theorem on any carrier.
         source: Source
         lemmas, remainder: Theorems that the prover may use; for an inequality an equal term of evident sign.
-        own_proof: Returns a kernel theorem of ``goal`` from ``given``.
+        own_proof: Returns a proof of ``goal`` from ``given``.
         models, without: Where to look for examples, and for counterexamples without a hypothesis.
         kind: ``"theorem"``; ``"lemma"`` for school algebra; ``"definition"`` where the library's own is written out.
     """
@@ -161,7 +161,7 @@ class Theorem:
     # ------------------------------------------------------------------------------------------------- its proof
 
     def prove(self, *, searched: bool = True) -> list[Proved]:
-        """The kernel's theorem of each assert, from exactly the hypotheses; unless `searched`, by the short search.
+        """The proof of each assert, from exactly the hypotheses; unless `searched`, by the short search.
 
         Raises:
             ProofError: If one is not proved.
@@ -283,7 +283,7 @@ def theorem(
 
     Args:
         work, place, says (str): The source.
-        lemmas, remainder (function): Help for the prover, on kernel terms.
+        lemmas, remainder (function): Help for the prover, on its terms.
         models, without, kind: See :class:`Theorem`.
 
     Raises:

@@ -35,7 +35,7 @@ TERMS = 3_000_000
 """Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for."""
 
 _COMPARED = 5
-"""Models at which what the library computes is compared with the kernel's term."""
+"""Models at which what the library computes is compared with the prover's term."""
 
 
 @dataclass
@@ -203,7 +203,7 @@ def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> N
     except AssertionError as error:
         error.add_note(f"there {run.failed}")
         raise
-    except UndecidedError:  # an inverse of 0: total in the kernel, no number for the library
+    except UndecidedError:  # an inverse of 0: total for the prover, no number for the library
         counts.undefined += 1
     for claim in theorem.listing.claims:
         if holds(claim.formula, values, d) is False:

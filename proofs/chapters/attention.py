@@ -20,7 +20,7 @@ def test_selectable(x: Vector, z: Vector, g: Vector, b: Vector):
     y = lg.rms_norm(x, eps=0)
     assume(square_norm(y - lg.rms_norm(z, eps=0)) > 0, "the outputs differ")
     assume(square_norm(x) > 0, "x ≠ 0")
-    assume(square_norm(z) > 0, "x′ ≠ 0", redundant="for x′ = 0 the kernel, which reads 1/0 as 0, has k′ = b")
+    assume(square_norm(z) > 0, "x′ ≠ 0", redundant="for x′ = 0 the prover, which reads 1/0 as 0, has k′ = b")
     assume(nonzero(g))
     assert dot(y / g, lg.rms_norm(x, g, b, eps=0)) > dot(y / g, lg.rms_norm(z, g, b, eps=0))
     q = lg.rms_norm(x, eps=1) / g

@@ -24,7 +24,7 @@ def test_norm(x: Vector, eps: Epsilon):
 
     ‖y_ε‖² = d‖Πx‖²/(‖Πx‖² + dε)
     """
-    assume(eps > 0, redundant="at ε = 0 both sides are d, or 0 for a constant vector, where the kernel reads 0/0 as 0")
+    assume(eps > 0, redundant="at ε = 0 both sides are d, or 0 for a constant vector, where the prover reads 0/0 as 0")
     d, square = dim(x), square_norm(lg.project(x))
     assert length(x, eps) == d * square / (square + d * eps)
     wrong("ε in place of dε", lambda: length(x, eps) == d * square / (square + eps))
@@ -50,7 +50,7 @@ def test_gauge(x: Vector, eps: Epsilon):
 
     ‖y_ε‖ = √d r, with r = σ/√(σ² + ε)
     """
-    assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for a constant vector, where the kernel reads 0/0 as 0")
+    assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for a constant vector, where the prover reads 0/0 as 0")
     y = lg.standardize(x, eps=eps)
     assert norm(y) == root(dim(x)) * relative_radius(x, eps=eps)
     wrong("the relative radius squared", lambda: norm(y) == root(dim(x)) * relative_radius(x, eps=eps) ** 2)
@@ -75,7 +75,7 @@ def test_constant(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
 
     LN_ε(c1; g, b) = b for ε > 0
     """
-    assume(eps > 0, redundant="at ε = 0 the kernel reads 0/0 as 0; the library returns NaN")
+    assume(eps > 0, redundant="at ε = 0 the prover reads 0/0 as 0; the library returns NaN")
     y = lg.layer_norm(c * ones(x), g, b, eps=eps)
     assert y == b
     wrong(
@@ -115,7 +115,7 @@ def test_no_conversion(x: Vector, x2: Vector, eps: Epsilon, c: Scalar):
     assume(
         c >= 0,
         "ε′ ≥ 0",
-        redundant="for ε′ < 0 the root inside is not real and PyTorch returns NaN; the kernel reads it as 0",
+        redundant="for ε′ < 0 the root inside is not real and PyTorch returns NaN; the prover reads it as 0",
     )
     assume(deviation(x) != deviation(x2), "σ(x) ≠ σ(x′)")
     assert mismatch(x, eps, c) != mismatch(x2, eps, c)

@@ -91,7 +91,7 @@ def test_gram(h: Vector, w: Vector):
     Remark: With h = (u + v)/2 and w = (u − v)/2, H takes u to v, of one length, and keeps z if z·u = z·v.
     """
     assume(dot(h, w) == 0, "h·w = 0")
-    assume(square_norm(w) > 0, "w ≠ 0", redundant="for w = 0 the kernel, which reads 1/0 as 0, has Hx = x")
+    assume(square_norm(w) > 0, "w ≠ 0", redundant="for w = 0 the prover, which reads 1/0 as 0, has Hx = x")
     assert mirrored(w, h + w) == h - w
     wrong("a projection in place of the reflection", lambda: lg.project(h + w, w) == h - w)
     wrong("all is turned round", lambda: mirrored(w, h + w) == -h - w)
@@ -118,7 +118,7 @@ def test_rotation(w: Vector, x: Vector, eps: Epsilon):
 
     H RMS_ε(Hx) = RMS_ε(x), H the reflection along w
     """
-    assume(square_norm(w) > 0, "w ≠ 0", redundant="for w = 0 the kernel, which reads 1/0 as 0, has Hx = x")
+    assume(square_norm(w) > 0, "w ≠ 0", redundant="for w = 0 the prover, which reads 1/0 as 0, has Hx = x")
     hx = mirrored(w, x)
     assert mirrored(w, lg.rms_norm(hx, eps=eps)) == lg.rms_norm(x, eps=eps)
     wrong("for LayerNorm", lambda: mirrored(w, lg.layer_norm(hx, eps=eps)) == lg.layer_norm(x, eps=eps))

@@ -100,7 +100,7 @@ def test_half_planes(x: Vector, x2: Vector):
     assume(
         varies(x2),
         "x′ is not constant",
-        redundant="a constant x′ has output 0 in the kernel, so that x is constant too, and a = 0",
+        redundant="a constant x′ has output 0 in the prover, so that x is constant too, and a = 0",
     )
     assume(lg.standardize(x2, eps=0) == lg.standardize(x, eps=0), "LN(x′) = LN(x)")
     a = deviation(x2) / deviation(x)

@@ -87,7 +87,7 @@ def test_tangential(x: Vector, v: Vector, eps: Epsilon):
     wrong("v·√d/‖x‖ at every ε", lambda: moved == v * root(dim(x)) / norm(x))
 
 
-@theorem(XIONG, "proof of Lemma 3", "takes ε = 0, where the radial direction is in the kernel")
+@theorem(XIONG, "proof of Lemma 3", "takes ε = 0, where the radial direction is in the null space")
 def test_radial(x: Vector, g: Vector, eps: Epsilon):
     """The radial direction is shrunk by ε/(σ² + ε) more.
 

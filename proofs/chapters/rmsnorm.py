@@ -138,7 +138,7 @@ def test_length(x: Vector, eps: Epsilon):
 
     ‖RMS_ε(x)‖ = √d r, with r = √(m/(m + ε)) and m = ‖x‖²/d
     """
-    assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for the zero vector, where the kernel reads 0/0 as 0")
+    assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for the zero vector, where the prover reads 0/0 as 0")
     length, radius = norm(lg.rms_norm(x, eps=eps)), root(dim(x))
     r = relative_radius_from_mean_square(mean_square(x), eps=eps)
     assert length == radius * r

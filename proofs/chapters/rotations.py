@@ -42,7 +42,7 @@ def test_u_norm(u: Vector, x: Vector, eps: Epsilon):
     assume(
         square_norm(u - ones(u)) > 0,
         "u ≠ 1",
-        redundant="for u = 1 the kernel, which reads 1/0 as 0, has Hx = x, and both sides are LN_ε(x)",
+        redundant="for u = 1 the prover, which reads 1/0 as 0, has Hx = x, and both sides are LN_ε(x)",
     )
     y, hx = lg.rms_norm(lg.project(x, u), eps=eps), reflected(u, x)
     z, stretched = lg.layer_norm(hx, eps=eps), lg.layer_norm(hx, u, eps=eps)
@@ -104,7 +104,7 @@ def same_size(goal: sy.Formula, given: list[sy.Proved], p: Vector, a: Scalar, b:
     return sy.combine(goal.term, [(dim(p), None, same)])
 
 
-NO_NEGATIVE = "the library takes no ε < 0, where the kernel reads a root of a negative number as 0"
+NO_NEGATIVE = "the library takes no ε < 0, where the prover reads a root of a negative number as 0"
 
 
 @theorem(*FOLDED_GAIN, models=images)

@@ -7,7 +7,7 @@ from lngeom.theorems import Epsilon, Vector, assume, nonzero, theorem, varies, w
 from .._shared import deviation, mean, variance
 from ..works import BA, GUPTA, OWN
 
-AT_CONSTANT = "for a constant vector both sides are 0 in the kernel, which reads 1/0 as 0; the library returns NaN"
+AT_CONSTANT = "for a constant vector both sides are 0 in the prover, which reads 1/0 as 0; the library returns NaN"
 
 
 def moved(x: Vector) -> Vector:

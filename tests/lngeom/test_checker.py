@@ -17,13 +17,13 @@ from lngeom.checker import Refused, digest, recheck
 from lngeom.proofs import find
 from lngeom.prover import Table, rules as _rules, steps, terms as _terms
 
-from .kernel.attempts import KEPT, MISUSED
+from .prover.attempts import KEPT, MISUSED
 
 Data = dict[str, Any]
 
 
 def of(theorem: Any) -> dict[str, Any]:
-    """The certificate of a theorem of a kernel that refuses nothing."""
+    """The certificate of a theorem whose rules refused nothing."""
     table = Table()
     done = steps(theorem, table)
     statement = {key: done[-1][key] for key in ("hypotheses", "conclusion")}
@@ -36,7 +36,7 @@ def signed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def misused() -> dict[str, Any]:
-    """Each misuse of a rule, in a kernel that refuses nothing."""
+    """Each misuse of a rule, where rules refuse nothing."""
     made = {}
     with pytest.MonkeyPatch.context() as patch:
         for module in (_rules, _terms):

@@ -1,4 +1,4 @@
-"""Attempts at the rules of the kernel: rules misused, which must conclude nothing, and rules well used."""
+"""Attempts at the prover's rules: rules misused, which must conclude nothing, and rules well used."""
 
 # pyright: reportArgumentType=false, reportOptionalMemberAccess=false
 

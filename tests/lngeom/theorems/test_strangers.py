@@ -108,8 +108,8 @@ def squashed_bound(x: Vector, a: Scalar):
 @theorem(lemmas=lambda x, y: [cauchy_schwarz(x - summed(x) / dim(x), y - summed(y) / dim(y))])
 def cosine_bound(x: Vector, y: Vector):
     """A correlation is at most 1."""
-    assume(varies(x), "x is not constant", redundant="the kernel reads 1/0 as 0")
-    assume(varies(y), "y is not constant", redundant="the kernel reads 1/0 as 0")
+    assume(varies(x), "x is not constant", redundant="the prover reads 1/0 as 0")
+    assume(varies(y), "y is not constant", redundant="the prover reads 1/0 as 0")
     assert cosine(x, y) ** 2 <= 1
 
 
