@@ -11,6 +11,7 @@ import numpy as np
 from lngeom.cli import out_of_memory
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
+from lngeom.sentences import Way
 
 from .._calls.call_files import Filed
 from .._calls.fused import Fused
@@ -29,6 +30,7 @@ from .shrink import smallest_input
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4099, 601, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
+_ORDINARY = Way("ordinary")
 _HALVES = {
     "component 0 of each 2 zero": "x gets no gradient",
     "the last component of each 2 zero": "no gradient for the residual",
@@ -96,7 +98,7 @@ class GradientTrial(Outputs):
     @property
     def stands(self) -> bool:
         """Whether a sum of terms of one sign is too small: what comes after it has come to a stand is lost."""
-        return self.label.startswith(_ONE_SIGN) and abs(self.got[self.worst]) < abs(self.right[self.worst])
+        return self.label.kind == _ONE_SIGN and abs(self.got[self.worst]) < abs(self.right[self.worst])
 
     def kept(self, dtype: str, *, whole: bool) -> bool:
         """Whether it is a derivative of `dtype` from the mean and root of the work, `whole` or rounded to it."""
@@ -154,7 +156,7 @@ def _examined(named: Named) -> Named:
     verdict, cause, trials = _judged(inputs)
     if verdict == "rounding" and claim.kernel.framework.name == "torch":
         never = (text for text in claim.kernel.at(claim.kernel.d).still if text.endswith(UNREGISTERED))
-        if told := [*never, *further(claim, dict(inputs.groups[claim.kernel.d])["ordinary rows"])]:
+        if told := [*never, *further(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])]:
             verdict, cause, trials = "bug", f"backward pass wrong: {told[0]}", []
     if verdict == "rounding":
         verdict, cause, shown = named.verdict, named.cause, named.shown
@@ -203,7 +205,7 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     beyond = [trial for trial in odd if trial.name not in names] if usual else []
     names = [trial.name for trial in proved]
     wrong = [trial for trial in doubtful if trial.name in names]
-    telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == "ordinary rows"]
+    telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == _ORDINARY]
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
         return "bug", f"{cause}: as if summed over the rows in 16 bits", [*proved, *wrong]
@@ -220,7 +222,7 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     cause += f": {known}" if known else ""
     where = {trial.label for trial in wrong}
     if where <= _STRIDED and len(where) > 1:
-        cause += f": strides of the cotangent ignored, wrong only for {' and '.join(sorted(where))}"
+        cause += f": strides of the cotangent ignored, wrong only for {' and '.join(sorted(map(str, where)))}"
     else:
         cause += f", only for {where.pop()}" if len(where) == 1 else _by_position(inputs.claim, wrong)
     if beyond:
@@ -249,7 +251,7 @@ def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
 
 def _used(inputs: Inputs, trials: list[GradientTrial]) -> str | None:
     """What is summed with the cotangent for the derivative by the gain: cotangents of one row show it row by row."""
-    trial = next(trial for trial in trials if trial.name == "gain" and trial.label == "ordinary rows")
+    trial = next(trial for trial in trials if trial.name == "gain" and trial.label == _ORDINARY)
     if trial.d > _MAIN or inputs.claim.kernel.form.filed:
         return None
     rows = (np.eye(len(trial.x))[:, k : k + 1] + 0 * trial.x for k in range(len(trial.x)))
@@ -276,7 +278,7 @@ def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:
     """A note if derivatives show a mean and a root that a half format held, which the bounds excuse."""
     wheres = ("x", "the backward pass: one error for the whole row"), ("gain", "d/dgain")
     for name, where in wheres if FORMATS[dtype].bits < 24 else ():
-        told = [trial for trial in trials if trial.name == name and trial.label == "ordinary rows"]
+        told = [trial for trial in trials if trial.name == name and trial.label == _ORDINARY]
         rounded, plain = (all(trial.kept(dtype, whole=whole) for trial in told) for whole in (False, True))
         if rounded and not plain:
             return f"statistics kept in {dtype} for {where}"
@@ -292,14 +294,12 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
     return small if small is not None and small.outside() else worst
 
 
-_TRANSPOSED = "a transposed cotangent"
-_EXPANDED = "one cotangent expanded to all components"
+_TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
 _STRIDED = {_TRANSPOSED, _EXPANDED}
-_ONE_SIGN = _OF_GAIN, _OF_BIAS = "gain terms", "bias terms"
 
 
 def _gradient_at(
-    claim: Claim, x: np.ndarray, label: str, lead: tuple[int, ...] = (-1,), only: str | None = None
+    claim: Claim, x: np.ndarray, label: Way, lead: tuple[int, ...] = (-1,), only: str | None = None
 ) -> list[GradientTrial]:
     """The derivatives at the rows `x`, with cotangents of order 1, of batches with the leading axes `lead`.
 
@@ -308,8 +308,10 @@ def _gradient_at(
     x = claim.stored(x)
     random = claim.stored(np.random.default_rng(7).normal(size=x.shape))
     cotangent = random if lead else np.ones_like(x)
-    if label.startswith(_ONE_SIGN):
-        cotangent = abs(random) * (np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if _OF_GAIN in label else 1)
+    if label.kind == _ONE_SIGN:
+        cotangent = abs(random) * (
+            np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
+        )
     base = claim.base(x.shape[-1])
     passed = Gradients.of(x, base, claim.arithmetic)
     return [
@@ -325,22 +327,22 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     groups = dict(listed)
     for label, rows in groups.items():
         yield from _gradient_at(claim, rows, label)
-    ordinary = groups["ordinary rows"]
+    ordinary = groups[_ORDINARY]
     yield from _gradient_at(claim, ordinary, _EXPANDED, ())
-    others = [("batches of shape (2, n, d)", ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
-    others += [("a batch of one row", ordinary[:1], (-1,))]
+    others = [(Way("three axes"), ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
+    others += [(Way("batch of one"), ordinary[:1], (-1,))]
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
         rows = _ROWS_INTERPRETED if kernel.form.interpreted else _ROWS
         many = np.random.default_rng(main).normal(size=(rows, summed))
-        others += [(f"{terms} of {rows} rows of one sign", many, (-1,)) for terms in (_OF_GAIN, _OF_BIAS)]
+        others += [(Way(_ONE_SIGN, name, rows), many, (-1,)) for name in ("gain", "bias")]
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
     for name in ("x", "gain", "bias"):
         with contextlib.suppress(KeyError):
-            yield from _gradient_at(claim, ordinary, f"the derivative by {name} alone", only=name)
+            yield from _gradient_at(claim, ordinary, Way("alone", name), only=name)
     others += [(label, rows, (-1,)) for _, few in elsewhere for label, rows in few[:2]]
     for label, rows, lead in others:
         # A kernel may refuse a shape in any way its framework has; the forward pass has noted which.

@@ -9,34 +9,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lngeom.rounding import FORMATS, Sample, candidates, diagnose, indistinct, rounded
+from lngeom.sentences import Way
 
 from .._calls.fused import Fused
 from .._calls.kernel import UNREGISTERED
 from .._trials.claim import Claim
 from .._trials.inputs import HUGE
 from .._trials.trial import Shown, Trial
-from .._trials.trials import MANNERS, OTHER, UNSTEADY, Tried, steady
+from .._trials.trials import BATCHES, MANNERS, OTHER, UNSTEADY, Tried, steady
 from .._trials.unexamined import WITHOUT
 from .casts import held_to_cast
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned, places
 
-BEGINNINGS = (
-    "memory that begins one element later",
-    "the last components of a wider array",
-    "the last rows of an array",
-)
-STRIDES = (
-    "a transposed array",
-    "every other component of a wider array",
-    "every other row of an array",
-    "the first components of a wider array",
-    "the heads of a wider array",
-    "three axes, two exchanged",
-    "four axes, two exchanged",
-)
-"""Ways to lie in memory, of which contiguous rows that begin where their memory begins tell nothing."""
-_CUBES = {"batches of shape (2, n, d)": (2,), "batches of shape (2, 2, n, d)": (2, 2)}
-_MORE_AXES = {*_CUBES, "batches of shape (n, 1, d)", *STRIDES[-3:]}
+BEGINNINGS = {"one later", "last components", "last rows"}
+_EXCHANGED = {"heads", "three exchanged", "four exchanged"}
+STRIDES = {"transposed", "every other component", "every other row", "first components", *_EXCHANGED}
+"""Memory layouts that contiguous rows at offset 0 do not exercise."""
+_CUBES = {"three axes": (2,), "four axes": (2, 2)}
+_MORE_AXES = {*_CUBES, "tokens", *_EXCHANGED}
 VAGUE = "scale wrong", "approximate", "intermediate results", "one-pass variance in"
 """Beginnings of causes that fit much: what is measured is told before them."""
 _CLEAR = 2.0**-6
@@ -147,7 +137,7 @@ def _left_out(tried: Tried) -> str | None:
             some = np.concatenate([trial.x for trial in rows])[wrong][: min(begin, 8)]
             alone = False
             with contextlib.suppress(Exception):  # a smaller batch may be refused
-                alone = begin > 0 and not claim.trial("some", some).wrong.any()
+                alone = begin > 0 and not claim.trial(Way("ordinary"), some).wrong.any()
             if not alone:
                 return None
     if not first or (zero and len(first) > 1):
@@ -167,17 +157,17 @@ def _explained(tried: Tried) -> tuple[str, str]:
     # The failing ones first, so that a wrong explanation is given up early.
     whole = sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
     # A gain of a wider dtype is not rounded as one of the kernel's own.
-    own = [trial for trial in whole if not trial.label.startswith(OTHER)]
+    own = [trial for trial in whole if trial.label.kind != OTHER]
     whole = own if any(trial.wrong.any() for trial in own) else whole
     # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
     several = [trial for trial in whole if trial.d > 1]
     chosen = several if any(trial.wrong.any() for trial in several) else whole
     failing = [trial for trial in whole if trial.wrong.any()]
-    labels = {trial.label for trial in failing}  # a mistake of the formula would show everywhere
-    if labels <= set(WITHOUT):
+    kinds = {trial.label.kind for trial in failing}  # a mistake of the formula would show everywhere
+    if kinds <= set(WITHOUT):
         verdict, cause = diagnose([trial.case() for trial in failing], dtype, eps=measured)
         return "bug", f"{cause or _symptom(failing, trials)}; {_groups(trials)}"
-    if labels <= set(MANNERS) or labels <= _MORE_AXES:
+    if kinds <= MANNERS or kinds <= _MORE_AXES:
         with np.errstate(all="ignore"):
             axes = of_other_axes(failing, _CUBES)
         return "bug", axes or f"{_symptom(failing, trials)}; {_groups(trials)}"
@@ -265,7 +255,7 @@ def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, 
         made = makers[id(trial.base)]
         # A divisor d − 1 is none at d = 1; a gain of another dtype may not be rounded.
         wide = re.sub(r", rounded to \w+ \(as Nemotron\)", " (as Gemma)", cause)
-        names = {cause, wide} if trial.label.startswith(OTHER) else {cause}
+        names = {cause, wide} if trial.label.kind == OTHER else {cause}
         if held := [trial.against(made[name]()) for name in names & made.keys()]:
             again.append(min(held, key=lambda each: each.wrong.sum()))
     return again if any(trial.wrong.any() for trial in again) else []
@@ -273,11 +263,13 @@ def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, 
 
 def _memory(trials: list[Trial]) -> str | None:
     """Whether it fails only where rows lie in memory in another way than one after the other from the beginning."""
-    failing = {trial.label for trial in trials if trial.wrong.any()}
-    if (failing & set(BEGINNINGS)) and failing <= {*BEGINNINGS, STRIDES[-3]}:
-        return f"storage offset ignored: wrong for {' and '.join(sorted(failing))}"
-    if failing and failing <= {*STRIDES, *BEGINNINGS}:
-        return f"strides ignored, rows read as if they were contiguous: wrong for {' and '.join(sorted(failing))}"
+    failing = frozenset(trial.label for trial in trials if trial.wrong.any())
+    kinds = {way.kind for way in failing}
+    if kinds & BEGINNINGS and kinds <= BEGINNINGS | {"heads"}:
+        return f"storage offset ignored: wrong for {' and '.join(sorted(map(str, failing)))}"
+    if kinds and kinds <= STRIDES | BEGINNINGS:
+        where = " and ".join(sorted(map(str, failing)))
+        return f"strides ignored, rows read as if they were contiguous: wrong for {where}"
     return None
 
 
@@ -333,9 +325,9 @@ def _groups(trials: list[Trial]) -> str | None:
     if wrong == labels or len(wrong) > len(labels) // 2:
         return None
     last = failing[-1]
-    if len(wrong) == 1 and last.label.startswith("batches of") and not last.wrong[0]:
+    if len(wrong) == 1 and last.label.kind in BATCHES and not last.wrong[0]:
         return f"only for row {int(np.flatnonzero(last.wrong)[0])} and later rows of {last.label}"
-    return f"only for {' and '.join(sorted(wrong))}"
+    return f"only for {' and '.join(sorted(map(str, wrong)))}"
 
 
 def _symptom(failing: list[Trial], trials: list[Trial]) -> str:

@@ -17,6 +17,8 @@ from .._trials.trial import Trial
 Reals = Any
 """Numbers, or arrays of them."""
 _RESIDUAL = {0: "not added", -1: "subtracted, not added,", 2: "added twice", 0.5: "halved when it is added"}
+_OWN_GAINS = {"odd gains", "other dtype", "no gain"}
+"""Ways that have another gain than the usual one."""
 _WIDEST = 1100
 """Components that are probed one by one."""
 
@@ -46,7 +48,7 @@ def places(wrong: np.ndarray) -> str:
 
 def patterned(claim: Claim, trials: list[Trial]) -> str | None:
     """The first fitted cause that gives the ordinary rows of every failing dimension that is not too wide."""
-    ordinary = [t for t in trials if t.label == "ordinary rows" and 2 < t.d <= _WIDEST and t.wrong.any()]
+    ordinary = [t for t in trials if t.label.kind == "ordinary" and 2 < t.d <= _WIDEST and t.wrong.any()]
     finite = [trial for trial in ordinary if np.isfinite(trial.got).all()]
     if not finite:
         return None
@@ -109,8 +111,8 @@ def _of_blocks(trial: Trial) -> str | None:
 
 def of_other_axes(trials: list[Trial], shapes: dict[str, tuple[int, ...]]) -> str | None:
     """Over which axes of a batch of more than two the statistics are, where it is not the last one."""
-    for trial in (trial for trial in trials if trial.label in shapes and trial.wrong.any()):
-        shape = shapes[trial.label]
+    for trial in (trial for trial in trials if trial.label.kind in shapes and trial.wrong.any()):
+        shape = shapes[trial.label.kind]
         x = trial.x.astype(REAL).reshape(*shape, -1, trial.d)
         axes = tuple(range(x.ndim))
         for some in (some for count in axes for some in itertools.combinations(axes, count + 1) if some != axes[-1:]):
@@ -186,7 +188,7 @@ def _of_affine(claim: Claim, trial: Trial, trials: list[Trial]) -> str | None:
     else:
         more, _ = _told("bias", wrong, shift, bias, 0.0, unit)
     base = replace(trial.base, gain=used.astype(REAL), bias=shift.astype(REAL))
-    if any(one.against(base).wrong.any() for one in trials if one.d == trial.d and "gain" not in one.label):
+    if any(one.against(base).wrong.any() for one in trials if one.d == trial.d and one.label.kind not in _OWN_GAINS):
         return None
     return "; ".join(filter(None, (told, more))) or None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, candidates, rounded
+from lngeom.sentences import Way
 
 from .._calls.kernel import Kernel, Manner
 from .._calls.limits import Endless, limited
@@ -69,12 +70,12 @@ class Claim:
         """`x` rounded to the dtype."""
         return rounded(x, self.kernel.dtype).astype(np.float64)
 
-    def judged(self, label: str, x: np.ndarray, got: np.ndarray) -> Trial:
+    def judged(self, label: Way, x: np.ndarray, got: np.ndarray) -> Trial:
         """Outputs `got` of the rows `x`, both of shape (n, d), as a trial; outputs of another shape are wrong."""
         got = got if got.shape == x.shape else np.full_like(x, np.nan)
         return Trial.of(label, x, got, self.base(x.shape[-1]), self.arithmetic)
 
-    def trial(self, label: str, x: np.ndarray) -> Trial:
+    def trial(self, label: Way, x: np.ndarray) -> Trial:
         """The kernel on the rows `x`."""
         x = self.stored(x)
         return self.judged(label, x, self.kernel.run(x))

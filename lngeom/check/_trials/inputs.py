@@ -9,6 +9,7 @@ import numpy as np
 from lngeom.carriers import Array
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS
+from lngeom.sentences import Way
 
 from .claim import Claim
 
@@ -20,7 +21,7 @@ MODELS = (256, 512, 768, 1024, 2048, 3072, 8192)
 _WIDE = 4096
 """Of more components three groups of rows are enough."""
 
-SMALL = "rows of small variance"
+SMALL = Way("small")
 HUGE = 1 << 17
 """Of more components two rows are enough, and neither shapes nor batches are tried."""
 
@@ -35,54 +36,54 @@ _SHIFTS = {
 _SUBNORMAL = {"float16": 3e-6, "bfloat16": 1e-39, "float32": 1e-39, "float64": 1e-309}
 
 
-def suite(d: int, dtype: str, *, rows: int = 8) -> Iterator[tuple[str, Array]]:
+def suite(d: int, dtype: str, *, rows: int = 8) -> Iterator[tuple[Way, Array]]:
     """Labelled groups of rows, each float64 of shape (n, d), to be rounded to the dtype."""
     rng = np.random.default_rng([0, d])
 
     def drawn(n: int) -> Array:
         return rng.normal(size=(n, d))
 
-    yield "ordinary rows", drawn(rows) * rng.uniform(0.3, 3, (rows, 1)) + rng.normal(size=(rows, 1))
+    yield Way("ordinary"), drawn(rows) * rng.uniform(0.3, 3, (rows, 1)) + rng.normal(size=(rows, 1))
     sizes = np.logspace(_SMALL[dtype], 1, rows + rows // 2)[:, None]
     yield SMALL, sizes * (drawn(len(sizes)) + rng.normal(size=(len(sizes), 1)))
     shifts = np.repeat(_SHIFTS[dtype], 3)[:, None] * np.where(rng.random((3 * len(_SHIFTS[dtype]), 1)) < 0.5, -1, 1)
-    yield "rows of large mean", drawn(len(shifts)) + shifts * rng.uniform(0.7, 1.4, shifts.shape)
+    yield Way("large mean"), drawn(len(shifts)) + shifts * rng.uniform(0.7, 1.4, shifts.shape)
     heights = [h for h in (20.0, 256.0, 300.0, 3e3, 3e4) if h < _TOP[dtype]]
     massive = drawn(len(heights) + 2)
     for row, height in zip(massive, [*heights, heights[-1], -heights[-1]], strict=True):
         row[rng.integers(d)] = height
     massive[-1, -1], massive[-2, 0] = heights[-1], heights[-1]
-    yield "rows with a massive entry", massive
-    yield "rows of large values", drawn(3) * np.array([[30.0], [1e3], [_TOP[dtype] / 8]])
-    yield "subnormal rows", drawn(2) * _SUBNORMAL[dtype]
-    yield "zero rows", np.zeros((2, d))
-    yield ("constant rows", np.ones((4, d)) * np.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]))
+    yield Way("massive"), massive
+    yield Way("large"), drawn(3) * np.array([[30.0], [1e3], [_TOP[dtype] / 8]])
+    yield Way("subnormal"), drawn(2) * _SUBNORMAL[dtype]
+    yield Way("zero"), np.zeros((2, d))
+    yield (Way("constant"), np.ones((4, d)) * np.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]))
     # Neighbouring numbers of the format: the largest mean over deviation that it holds.
     base = np.array([[1.7], [-237.0], [907.0]])
     steps = np.concatenate([np.eye(1, d, d // 3).repeat(3, 0), rng.integers(0, 2, (3, d))])
     nearly = np.resize(base, (6, 1)) * (1 + 1.5 * float(FORMATS[dtype].roundoff) * steps)
-    yield "nearly constant rows", nearly
+    yield Way("nearly constant"), nearly
     sparse = np.zeros((3, d))
     sparse[0, 0], sparse[1, -1], sparse[2, d // 2] = 1, -2, 100
-    yield "rows with one entry", sparse
+    yield Way("one entry"), sparse
     patterns = np.stack([np.resize([1.0, -1.0], d), np.arange(d) / d, -np.sort(-drawn(1)[0]) - 5])
-    yield "ordered rows", patterns
+    yield Way("ordered"), patterns
 
 
 class Inputs(NamedTuple):
     """The rows on which a claim is tried: labelled groups by dimension, the main one first."""
 
     claim: Claim
-    groups: dict[int, list[tuple[str, Array]]]
+    groups: dict[int, list[tuple[Way, Array]]]
 
     def awkward(self) -> Array:
         """A few rows of the main dimension, for the examination of shapes and batches."""
         groups = dict(self.groups[self.claim.kernel.d])
-        return np.concatenate([groups[label][:2] for label in ("ordinary rows", "rows with a massive entry")])
+        return np.concatenate([groups[label][:2] for label in (Way("ordinary"), Way("massive"))])
 
-    def layout(self, label: str) -> str:
+    def layout(self, label: Way) -> str:
         """The part of a label about shape and memory: empty if it is the label of a group."""
-        return "" if label in dict(self.groups[self.claim.kernel.d]) else label
+        return "" if label in dict(self.groups[self.claim.kernel.d]) else str(label)
 
 
 def inputs(claim: Claim) -> Inputs:

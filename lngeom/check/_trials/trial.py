@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
+from lngeom.sentences import Way
 
 from .contracts import Stated
 
@@ -22,7 +23,7 @@ class Shown(NamedTuple):
     input: list[float] | list[list[float]]
     component: int
     numbers: tuple[float, float, float]
-    label: str
+    label: Way
     cotangent: list[float] | None = None
 
 
@@ -33,7 +34,7 @@ class Outputs:
     `x`, `got` and `ratio` have shape (n, d); `base` is the definition, `arithmetic` that of the dtype.
     """
 
-    label: str
+    label: Way
     x: np.ndarray
     got: np.ndarray
     base: Definition
@@ -66,14 +67,14 @@ class Trial(Outputs):
     """Outputs of one group of rows, held against the family of correct ones."""
 
     @classmethod
-    def of(cls, label: str, x: np.ndarray, got: np.ndarray, base: Definition, arithmetic: Arithmetic) -> "Trial":
+    def of(cls, label: Way, x: np.ndarray, got: np.ndarray, base: Definition, arithmetic: Arithmetic) -> "Trial":
         """Outputs of rows with their distances from a correct result, as many at a time as a cache holds."""
         step = max(1, _AT_ONCE // x.shape[-1])
         some = (slice(k, k + step) for k in range(0, max(1, len(x)), step))
         ratios = [base.family(Sample(x[rows]), arithmetic).fit(got[rows]).ratio for rows in some]
         return cls(label, x, got, base, arithmetic, np.concatenate(ratios))
 
-    def part(self, label: str, begin: int, end: int) -> "Trial":
+    def part(self, label: Way, begin: int, end: int) -> "Trial":
         """Some of the rows."""
         some = slice(begin, end)
         return Trial(label, self.x[some], self.got[some], self.base, self.arithmetic, self.ratio[some])

@@ -11,6 +11,7 @@ import numpy as np
 
 from lngeom.cli import out_of_memory
 from lngeom.rounding import FORMATS, REAL, Sample, rounded
+from lngeom.sentences import Way
 
 from .._calls.call_files import Unwritten
 from .._calls.fused import Fused
@@ -23,11 +24,14 @@ from .inputs import HUGE, SMALL, Inputs
 from .trial import Trial
 from .unexamined import unexamined, without
 
-MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
-"""Labels of trials of the same kernel with other gains, and in another mode."""
-_ORDINARY = "ordinary rows"
-_TOKENS = "batches of shape (n, 1, d)"
-OTHER = "gain and bias of "
+ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
+MANNERS, OTHER, BATCHES = (
+    {"odd gains", "training"},
+    "other dtype",
+    {"single", "tokens", "three axes", "four axes", "many"},
+)
+"""Kinds of ways: the same kernel in another manner, gain and bias of another dtype, and batches."""
+_ORDINARY, _TOKENS = Way("ordinary"), Way("tokens")
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
 _GRID = 70_000
@@ -69,7 +73,7 @@ class Tried:
     refuted: Claim | None = None
 
     @contextmanager
-    def listing(self, refusals: list[str], what: str) -> Iterator[None]:
+    def listing(self, refusals: list[str], what: object) -> Iterator[None]:
         """Whatever a kernel raises in the block is listed; that it raises at some rows of many is a fault."""
         try:
             yield
@@ -140,16 +144,16 @@ class _Raised(Exception):
     """An error that a kernel raised at some rows of a dimension, though it takes others."""
 
 
-def _refusal(what: str, error: Exception) -> str:
+def _refusal(what: object, error: Exception) -> str:
     if isinstance(error, BeyondEnd):
         return f"{error.args[0]} at {what} ({error.args[1]})"
     return f"refuses {what}: {type(error).__name__}: {shorten(str(error), 80, placeholder=' ...')}"
 
 
-def _of_dimension(claim: Claim, groups: Sequence[tuple[str, np.ndarray]], where: str = "") -> Iterator[Trial]:
+def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]], where: str = "") -> Iterator[Trial]:
     """All groups of one dimension in one call; where that raises, group by group."""
     try:
-        whole = claim.trial("all", np.concatenate([x for _, x in groups]))
+        whole = claim.trial(_ORDINARY, np.concatenate([x for _, x in groups]))
     except Exception:
         taken, refused = 0, list[str]()
         for label, x in groups:
@@ -212,15 +216,15 @@ def _state(claim: Claim, x: np.ndarray) -> str | None:
         return "output buffer reused: the next call overwrites it"
     again = run(first)
     stale = "depends on earlier calls (stale state)"
-    right = not claim.judged("first call", first, before).wrong.any()
+    right = not claim.judged(_ORDINARY, first, before).wrong.any()
     changed = not np.array_equal(again, before, equal_nan=True)
-    if changed and not (right and not claim.judged("repeated call", first, again).wrong.any()):
+    if changed and not (right and not claim.judged(_ORDINARY, first, again).wrong.any()):
         # Behind the same call a state is the same, and noise is not.
         return stale if steady(claim, first) else UNSTEADY
-    if right and claim.judged("second call", second, other).wrong.any():
-        row = [claim.judged("second call", second, other).worst[0]]
+    if right and claim.judged(_ORDINARY, second, other).wrong.any():
+        row = [claim.judged(_ORDINARY, second, other).worst[0]]
         alike = np.allclose(other, before, equal_nan=True)
-        if alike or not claim.judged("second call", second[row], run(second[row])).wrong.any():
+        if alike or not claim.judged(_ORDINARY, second[row], run(second[row])).wrong.any():
             return stale if steady(claim, second) else UNSTEADY
     return _kept(claim, first, before)
 
@@ -280,11 +284,11 @@ def _leak(claim: Claim, x: np.ndarray) -> str | None:
     return None
 
 
-Way = tuple[str, np.ndarray, Callable[[], np.ndarray]]
-"""A label, the rows of shape (n, d), and a call that should give their outputs."""
+Given = tuple[Way, np.ndarray, Callable[[], np.ndarray]]
+"""A way, the rows of shape (n, d), and a call that should give their outputs."""
 
 
-def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Way]:
+def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Given]:
     """The rows in memory of every kind: parts of wider arrays, broken strides, other beginnings."""
     kernel = claim.kernel
     n, d = x.shape
@@ -296,25 +300,21 @@ def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Way]:
     def seen(values: np.ndarray, view: Callable[[FrameworkArray], FrameworkArray]) -> Callable[[], np.ndarray]:
         return lambda: kernel.framework.read(kernel.call(view(kernel.array(values))))
 
-    yield "every other component of a wider array", x, seen(np.repeat(x, 2, axis=-1), lambda a: a[..., ::2])
-    yield "the first components of a wider array", x, seen(np.hstack([x, other]), lambda a: a[:, :d])
-    yield "the last components of a wider array", x, seen(np.hstack([other, x]), lambda a: a[:, d:])
-    yield "the last rows of an array", x, seen(np.vstack([other, x]), lambda a: a[n:])
-    yield "every other row of an array", x, seen(np.repeat(x, 2, axis=0), lambda a: a[::2])
-    yield ("memory that begins one element later", x, seen(np.append(7.0, x), lambda a: a[1:].reshape(n, d)))
-    yield "a transposed array", x, seen(x.T.copy(), lambda a: a.T)
-    yield "three axes, two exchanged", cube.reshape(-1, d), seen(np.swapaxes(cube, 0, 1), lambda a: a.swapaxes(0, 1))
+    yield Way("every other component"), x, seen(np.repeat(x, 2, axis=-1), lambda a: a[..., ::2])
+    yield Way("first components"), x, seen(np.hstack([x, other]), lambda a: a[:, :d])
+    yield Way("last components"), x, seen(np.hstack([other, x]), lambda a: a[:, d:])
+    yield Way("last rows"), x, seen(np.vstack([other, x]), lambda a: a[n:])
+    yield Way("every other row"), x, seen(np.repeat(x, 2, axis=0), lambda a: a[::2])
+    yield (Way("one later"), x, seen(np.append(7.0, x), lambda a: a[1:].reshape(n, d)))
+    yield Way("transposed"), x, seen(x.T.copy(), lambda a: a.T)
+    yield Way("three exchanged"), cube.reshape(-1, d), seen(np.swapaxes(cube, 0, 1), lambda a: a.swapaxes(0, 1))
     between = np.hstack([np.full((2, m * d), 7.0), cube.reshape(2, -1), np.full((2, m * d), 7.0)])
     # As queries, keys and values of one product: no single step leads from every row to the next.
-    yield (
-        "the heads of a wider array",
-        cube.reshape(-1, d),
-        seen(between, lambda a: a[:, m * d : -m * d].reshape(2, m, d)),
-    )
-    yield "four axes, two exchanged", heads.reshape(-1, d), seen(np.swapaxes(heads, 0, 2), lambda a: a.swapaxes(0, 2))
+    yield (Way("heads"), cube.reshape(-1, d), seen(between, lambda a: a[:, m * d : -m * d].reshape(2, m, d)))
+    yield Way("four exchanged"), heads.reshape(-1, d), seen(np.swapaxes(heads, 0, 2), lambda a: a.swapaxes(0, 2))
 
 
-def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Way]:
+def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Given]:
     """Gain and bias of another dtype than the rows, which hold the same numbers in it."""
     kernel, d = claim.kernel, x.shape[-1]
     bound = kernel.at(d)
@@ -322,7 +322,7 @@ def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Way]:
     if given and not bound.holds:
         dtype = "float32" if kernel.dtype in ("float16", "bfloat16") else "float16"
         made = {name: kernel.framework.make(value, dtype, kernel.asked.device) for name, value in given.items()}
-        yield f"{OTHER}{dtype}", x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
+        yield Way(OTHER, dtype), x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
 
 
 def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
@@ -374,17 +374,17 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
     def alone(count: int) -> np.ndarray:
         return np.concatenate([kernel.run(row) for row in x[:count, None]])
 
-    ways: tuple[Way, ...] = (
-        ("single vectors of shape (d,)", x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
-        ("batches of one row", x[:3], lambda: alone(3)),
-        ("a batch of zeros", 0 * x[:1], lambda: kernel.run(0 * x[:1])),
+    ways: tuple[Given, ...] = (
+        (Way("vectors"), x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
+        (Way("single"), x[:3], lambda: alone(3)),
+        (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
         (_TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
-        ("batches of shape (2, n, d)", cube.reshape(-1, d), lambda: kernel.run(cube)),
-        ("batches of shape (2, 2, n, d)", heads.reshape(-1, d), lambda: kernel.run(heads)),
+        (Way("three axes"), cube.reshape(-1, d), lambda: kernel.run(cube)),
+        (Way("four axes"), heads.reshape(-1, d), lambda: kernel.run(heads)),
         *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),
-        ("no rows", x[:0], lambda: kernel.run(x[:0])),
-        (f"batches of {len(many)} rows", many, lambda: kernel.run(many)),
-        (f"rows of a batch of {len(grid)}", grid[told], lambda: kernel.run(grid)[told]),
+        (Way("no rows"), x[:0], lambda: kernel.run(x[:0])),
+        (Way("many", len(many)), many, lambda: kernel.run(many)),
+        (Way("grid", len(grid)), grid[told], lambda: kernel.run(grid)[told]),
     )
     for label, rows, run in ways:
         got = None
@@ -400,20 +400,20 @@ def _try_shapes(result: Tried, x: np.ndarray) -> None:
         if not len(rows):
             continue
         trial = claim.judged(label, rows, got)
-        if label.startswith(OTHER) and trial.wrong.any() and _reread(claim, trial, label.removeprefix(OTHER)):
+        if label.kind == OTHER and trial.wrong.any() and _reread(claim, trial, str(label.values[0])):
             result.notes.append(f"reads {label} as if they were of {kernel.dtype}")
             continue
         result.trials.append(trial)
-        if label.startswith(f"batches of {len(many)}"):
+        if label.kind == "many":
             result.notes += _batch_variance(claim, many, got)
-        if label.startswith("batches of") and trial.wrong[1:].any() and not trial.wrong[0]:
+        if label.kind in BATCHES and trial.wrong[1:].any() and not trial.wrong[0]:
             break  # a smaller batch shows it
 
 
 def _alone(claim: Claim, x: np.ndarray) -> np.ndarray | None:
     """Outputs of rows that are each a batch of its own; None where it refuses such a batch."""
     try:
-        return np.concatenate([claim.trial("", row).got for row in x[:, None]])
+        return np.concatenate([claim.trial(_ORDINARY, row).got for row in x[:, None]])
     except Exception:  # in any way that its framework has
         return None
 

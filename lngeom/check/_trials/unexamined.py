@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from lngeom.rounding import REAL, Sample
+from lngeom.sentences import Way
 
 from .._calls.fused import left
 from .._tracing.roles import REQUIRED, parameters, role
 from .claim import Claim
 from .trial import Trial
 
-WITHOUT = "no gain given", "no bias given"
+WITHOUT = "no gain", "no bias"
 ALWAYS = (
     "more than four axes",
     "rows, sizes, eps, parameters and buffers other than those tried",
@@ -30,13 +31,13 @@ def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     bound, x = kernel.at(d), claim.stored(x)
     taken = parameters(kernel.form.target).items() if not bound.holds else ()
     none = {role(name) for name, parameter in taken if parameter.default is None} & bound.roles.keys()
-    for purpose, label in zip(("gain", "bias"), WITHOUT, strict=True):
+    for purpose, kind in zip(("gain", "bias"), WITHOUT, strict=True):
         if purpose not in none:
             continue
         arrays = {name: values for name, values in kernel.arrays(d).items() if name != purpose}
         base = replace(claim.base(d), **{purpose: None})
         got = kernel.framework.read(kernel.call(kernel.array(x), arrays))
-        yield Trial.of(label, x, got, base, claim.arithmetic)
+        yield Trial.of(Way(kind), x, got, base, claim.arithmetic)
 
 
 def unexamined(claim: Claim, x: np.ndarray) -> str:

@@ -22,7 +22,7 @@ def verdict(named: Named) -> Finding:
     by_outputs = named.shown is not None and tried.wrong is not None and not of_derivative
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
-    contiguous = shown.label not in (*STRIDES, *BEGINNINGS)
+    contiguous = shown.label.kind not in STRIDES | BEGINNINGS
     known = claim.meant.stated is None
     usual = known and contiguous and not claim.kernel.form.axes
     script = reproducer(refuted.kernel, refuted.base(d), shown.input, off) if by_outputs and usual else ""
