@@ -14,7 +14,7 @@ import pytest
 from lngeom.cli import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = {"lngeom": ROOT / "lngeom", "lngeom.proofs": ROOT / "proofs", "lngeom.empirical": ROOT / "empirical"}
+FOLDERS = {name: ROOT.joinpath(*name.split(".")) for name in ("lngeom", "lngeom.proofs", "lngeom.empirical")}
 OUTER = {"torch", "transformers", "matplotlib", "sympy", "lngeom.proofs", "lngeom.empirical"}
 FORBIDDEN = {
     "lngeom": OUTER | {"lngeom.check"},
