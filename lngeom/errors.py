@@ -4,7 +4,7 @@ __all__ = ["InputError", "LngeomError"]
 
 
 class LngeomError(Exception):
-    """Root of all errors raised by lngeom, proofs and empirical.
+    """Root of all errors raised by lngeom.
 
     Every message states the value seen, the rule it breaks and what to do next.
 

@@ -13,7 +13,7 @@ __all__ = ["CHAPTERS", "Evidence", "find", "gather", "theorems"]
 def __getattr__(name: str) -> Any:
     # The checks load Hypothesis, which whoever looks a theorem up does not need.
     if name not in ("Evidence", "gather"):
-        raise AttributeError(f"module 'proofs' has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import _evidence
 
     return getattr(_evidence, name)

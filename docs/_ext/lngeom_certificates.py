@@ -23,7 +23,7 @@ class TeX(Printer):
     brackets, fraction, minus = r"\left({}\right)", r"\tfrac{{{}}}{{{}}}", "-"
 
     def name(self, kind: str, name: str) -> str:
-        """A letter: digits at the end are an index, ``_`` at the end is a prime, as in the texts of the kernel."""
+        """A letter: digits at the end are an index, ``_`` at the end is a prime, as in the prover's texts."""
         stem = name.rstrip("0123456789")
         bare = stem.rstrip("_")
         escaped, index = bare.replace("_", r"\_"), name[len(stem) :]

@@ -100,7 +100,7 @@ class Evidence(SphinxDirective):
         ]
         if theorem["hypotheses"]:
             without = ((name, theorem["necessary"].get(name, "")) for name in theorem["hypotheses"])
-            lines.append(_pairs("hypothesis, as the kernel uses it", "without it", without))
+            lines.append(_pairs("hypothesis, as the prover uses it", "without it", without))
         else:
             lines += ["**Hypotheses** none.", ""]
         if theorem["mutants"]:
@@ -126,7 +126,7 @@ class Evidence(SphinxDirective):
             coq = "replayed in an earlier form, not as it is now" * (theorem["id"] in record["certificates"])
             coq = (coq or "not replayed") + "; `make verify` does it"
         return [
-            ("kernel", f"proved from exactly these hypotheses in {theorem['proof_ms']} ms"),
+            ("prover", f"proved from exactly these hypotheses in {theorem['proof_ms']} ms"),
             ("checker", f"{steps} derived again from the certificate alone"),
             (f"Coq {record['coq']}", coq),
             ("exact models", f"true at {theorem['models']}"),

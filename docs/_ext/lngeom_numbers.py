@@ -12,7 +12,7 @@ from typing import Any
 
 from lngeom_study import report
 
-from lngeom.check._proving.proof import NEVER
+from lngeom.check import NEVER
 from lngeom.empirical.support import Row
 from lngeom.proofs import theorems
 from lngeom.proofs.claims import claims

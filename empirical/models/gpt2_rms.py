@@ -28,7 +28,7 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Normalize the vectors along the last axis of `x`."""
         if torch.compiler.is_compiling():
-            # The same formula in PyTorch's own words, which compile to one kernel.
+            # The same formula in PyTorch's own words, which compile to one loop.
             z = nn.functional.rms_norm(x, (self.width,), self.weight, self.eps)
             return z if self.bias is None else z + self.bias
         return lngeom.rms_norm(x, self.weight, self.bias, eps=self.eps)

@@ -33,7 +33,7 @@ _FIRST = threading.Lock()
 """Held while a first pass names its thread: two that begin at once would both be the first."""
 
 
-def _kernel_by_default(device: torch.device) -> bool:
+def _fused_by_default(device: torch.device) -> bool:
     """On a CPU only long runs gain more time than a compiler takes."""
     return device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
@@ -64,7 +64,7 @@ class Observer:
             16 bits they are rounded to these, so that products are exact in float32.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
-        compiled: Whether PyTorch compiles the formulas of hidden states and of their features to a kernel each, which
+        compiled: Whether PyTorch fuses the formulas of hidden states and of their features into one loop each, which
             takes some ten seconds, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
 
     >>> import torch
@@ -253,7 +253,7 @@ class Observer:
             return
         self._one_thread()  # a part of the model may be called by itself
         if self._compiled is None:
-            self._compiled = _kernel_by_default(leaving.device)
+            self._compiled = _fused_by_default(leaving.device)
         if entering.device != leaving.device:  # over several devices, what enters may still be where it came from
             entering = entering.to(leaving.device)
         x, z = (arranged(each, site, self._batch, self._batch_dim) for each in (entering, leaving))
@@ -268,15 +268,15 @@ class Observer:
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
         x = x.reshape(-1, d)
-        before, *_ = self._by_kernel_if_any(sketch, x, z.reshape(-1, d), columns, out=out)
+        before, *_ = self._fused_if_any(sketch, x, z.reshape(-1, d), columns, out=out)
         assert out.units is not None
         centred, members = site.kind == "layernorm", buckets.flatten(1)
-        out.units.copy_(self._by_kernel_if_any(sum_units, x, before, members, centred=centred))
+        out.units.copy_(self._fused_if_any(sum_units, x, before, members, centred=centred))
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)
 
-    def _by_kernel_if_any(self, function: Callable[..., T], *arguments, **options) -> T:
+    def _fused_if_any(self, function: Callable[..., T], *arguments, **options) -> T:
         """Compiled where that is asked for, and where it is the default if it works."""
         try:
             return function(*arguments, **options, compiled=self._compiled)
@@ -298,7 +298,7 @@ class Observer:
             return
         paths, columns = tuple(queue.paths), queue.columns[: len(queue.paths)]
         queue.paths = []
-        values = self._by_kernel_if_any(features, columns, kind=queue.site.kind, eps=queue.site.eps)
+        values = self._fused_if_any(features, columns, kind=queue.site.kind, eps=queue.site.eps)
         named = None if self._documents is None else self._documents.to(columns.numbers.device)
         entering = None
         for side, vectors in zip(SIDES, (columns.before, columns.after), strict=True):

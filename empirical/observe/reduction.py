@@ -10,7 +10,7 @@ from lngeom.epsilon import relative_radius_from_mean_square
 from lngeom.norms import layer_rms_distance_from_moments
 from lngeom.projection import centered_inner_product
 
-from .compiled import by_kernel, free
+from .compiled import free, fused
 from .sketches import Sketch, Sketches
 from .state import (
     ANGLE_BINS,
@@ -105,14 +105,14 @@ def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False
         columns: What is kept of the N pairs of each of some layers.
         kind: {"layernorm", "rmsnorm"}. What the layers compute.
         eps: ε of the layers.
-        compiled: By one kernel, the same formulas through ``torch.compile``; up to rounding equal.
+        compiled: Fused by ``torch.compile``: the same formulas, equal up to rounding.
 
     Returns:
         dict: By side, float64, (layers, features, N).
     """
     first = _whole(columns)
     if compiled:
-        both = by_kernel(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
+        both = fused(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
     else:
         both = _features(columns.numbers, first, columns.d, kind, eps)
     return dict(zip(SIDES, both, strict=True))

@@ -1,6 +1,6 @@
 """A few numbers per hidden state: all that the statistics read of the hidden states themselves.
 
-The hidden states are read once, in chunks that bound the memory taken and stay in the cache, or by one compiled kernel
+The hidden states are read once, in chunks that bound the memory taken and stay in the cache, or by one compiled loop
 for both sides of a norm layer. What is left is a few numbers per token.
 """
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from lngeom import moments
 from lngeom.angles import angle_from_moments
 
-from .compiled import by_kernel, free
+from .compiled import free, fused
 
 # On a CPU so large that operators take longer to compute than to call, and so small that the allocator reuses what it
 # has: the temporaries of larger chunks are given back to the system and cost a page fault for each 4 KB when they come
@@ -156,7 +156,7 @@ def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, compil
     """The sum by bucket (B, N) of x/‖x‖, or `centred` of Πx/‖Πx‖, and last their number: float64, (B, d + 1).
 
     A vector without a finite direction is not among them; constants have none if centred, up to rounding.
-    By one kernel if `compiled`, which reads x once and adds in float64.
+    Fused into one loop if `compiled`, which reads x once and adds in float64.
     """
     dtype, d = kept.projections.dtype, kept.d
     square = kept.variance if centred else kept.mean_square
@@ -165,7 +165,7 @@ def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, compil
     there = (kept.mean_square >= unit.tiny) & torch.isfinite(kept.norm) & (square > least)
     weights = torch.where(there, (d * square) ** -0.5, 0.0) * buckets
     if compiled:
-        total = by_kernel(_weighted_sum, free(x, 0), free(weights, 1), free(there, 0))
+        total = fused(_weighted_sum, free(x, 0), free(weights, 1), free(there, 0))
     else:
         whole = x.device.type == "cpu" and bool(there.all())  # a GPU would have to be waited for
         total = weights.new_zeros(len(buckets), d)
@@ -207,7 +207,7 @@ def sketch(
         x, z: (N, d). Hidden states, on one device.
         directions: (d, K). Random directions as columns. Everything is computed in their dtype, in float32 for those of
             16 bits; only then may they have another length than 1.
-        compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
+        compiled: Fused by ``torch.compile`` for both sides: the same formulas, equal up to rounding.
         out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
 
     >>> import torch
@@ -223,7 +223,7 @@ def sketch(
     kept = Sketches.empty(1, count, directions)[0] if out is None else out
     numbers, dtype = kept.numbers, kept.projections.dtype
     if compiled:
-        numbers.copy_(by_kernel(_row_numbers, free(x, 0), free(z, 0), dtype))
+        numbers.copy_(fused(_row_numbers, free(x, 0), free(z, 0), dtype))
     else:
         for part in _chunks(count, d, z.device):
             numbers[:, part] = _row_numbers(x[part], z[part], dtype)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ._calls.arguments import called
     from ._calls.onnx_nodes import OnnxNorm, onnx_network as onnx_network, onnx_norms, read_onnx as read_onnx
     from ._calls.options import CheckOptions
-    from ._proving.proof import NEVER as NEVER, write_certificates as write_certificates
+    from ._proving.proof import NEVER as NEVER, Proof, write_certificates as write_certificates
     from ._proving.verdict import prove, prove_target
     from ._tracing.frameworks import likely_frameworks as likely_frameworks
     from ._trials.behaviours import Behaviour, behaviour, probes

@@ -80,7 +80,7 @@ class Proved:
     rule: str
     arguments: tuple
     premises: tuple[Proved, ...]
-    shown: ClassVar[Callable[[Proved], str]] = object.__repr__  # _text.py has a better one
+    shown: ClassVar[Callable[[Proved], str]] = object.__repr__  # writing.py has a better one
 
     def __repr__(self) -> str:
         return Proved.shown(self)

@@ -135,7 +135,7 @@ class Term:
 
     __slots__ = ("is_scalar", "pairs")
     __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
-    shown: ClassVar[Callable[[Term], str]] = staticmethod(lambda t: repr(t.pairs))  # _text.py has a better one
+    shown: ClassVar[Callable[[Term], str]] = staticmethod(lambda t: repr(t.pairs))  # writing.py has a better one
 
     def __init__(self, polynomial: Mapping[tuple, object] | tuple, vector: bool | None = None) -> None:
         if not isinstance(polynomial, tuple):

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lngeom.check._proving.proof import NEVER
+from lngeom.check import NEVER
 from lngeom.empirical.models import KNOWN_MODELS
 from lngeom.proofs.claims import find
 

@@ -1,6 +1,6 @@
-"""The reductions of hidden states as one kernel that PyTorch compiles, in C++ and in Triton, beside the plain ones.
+"""The fused reductions of hidden states, which PyTorch compiles to C++ and to Triton, beside the plain ones.
 
-Triton needs no GPU here: its interpreter runs the very kernel that PyTorch writes, which is told that the CPU is what
+Triton needs no GPU here: its interpreter runs the very code that PyTorch writes, which is told that the CPU is what
 it writes Triton for. That takes a process of its own.
 """
 
@@ -25,7 +25,7 @@ from ..conftest import WIDTH, tiny_model
 from ..oracle import IDS, disagreements, measured_and_stored
 from .sketches import excess
 
-D = WIDTH  # of the tiny models, whose kernels are these
+D = WIDTH  # of the tiny models, for which these are compiled
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
 COMPILER = pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "clang++", "c++"))), reason="needs a C++ compiler on the path"
@@ -54,7 +54,7 @@ def through_triton() -> None:
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", 90, 32)
 
     class Driver:
-        """The driver that PyTorch asks when it names a kernel; nothing is launched."""
+        """The driver that PyTorch asks when it names compiled code; nothing is launched."""
 
         get_current_target = staticmethod(lambda: target)
         get_current_device = staticmethod(lambda: 0)
@@ -66,18 +66,18 @@ def through_triton() -> None:
 
     dtype = getattr(torch, sys.argv[1])
     worst, (code, *_) = run_and_get_code(apart, 7, dtype)
-    assert code.count("@triton.jit") == 1, "both sides and all numbers in one kernel"
+    assert code.count("@triton.jit") == 1, "both sides and all numbers in one loop"
     # Arc tangents are functions of NVIDIA's library: the interpreter, which has none, takes NumPy's.
     helpers: Any = importlib.import_module("torch._inductor.runtime.triton_helpers")
     helpers.libdevice = Functions()
     wrong, codes = run_and_get_code(wrong_cells, dtype)
-    assert [code.count("@triton.jit") for code in codes] == [1, 1, 1], "one kernel each for unit vectors and features"
+    assert [code.count("@triton.jit") for code in codes] == [1, 1, 1], "one loop each for unit vectors and features"
     assert wrong == []
     print(worst)
 
 
 class Functions:
-    """The functions of a library of kernels, by NumPy."""
+    """The functions of a library of Triton, by NumPy."""
 
     def __getattr__(self, name: str) -> Any:
         function = {"atan2": np.arctan2, "hypot": np.hypot, "sqrt": np.sqrt}[name]
@@ -93,13 +93,13 @@ class Functions:
 
 
 def wrong_cells(dtype: torch.dtype) -> list[str]:
-    """The cells of the table of a tiny model, measured by compiled kernels, that are not what the oracle says."""
+    """The cells of the table of a tiny model, measured by the compiled observer, that are not what the oracle says."""
     return disagreements(*measured_and_stored(tiny_model("llama").to(dtype), IDS, 16, 3, compiled=True))
 
 
 @COMPILER
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_kernels_in_c_give_the_same_numbers(dtype: torch.dtype) -> None:
+def test_loops_in_c_give_the_same_numbers(dtype: torch.dtype) -> None:
     assert max(apart(rows, dtype) for rows in (7, 40)) <= 2
     if dtype == torch.bfloat16:  # what is summed and reduced after that is the same
         assert wrong_cells(dtype) == []
@@ -107,7 +107,7 @@ def test_kernels_in_c_give_the_same_numbers(dtype: torch.dtype) -> None:
 
 @TRITON
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_kernel_in_triton_gives_the_same_numbers(dtype: str) -> None:
+def test_a_loop_in_triton_gives_the_same_numbers(dtype: str) -> None:
     program = f"from {__name__} import through_triton; through_triton()"
     done = subprocess.run(
         [sys.executable, "-c", program, dtype], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True,
@@ -130,7 +130,7 @@ def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
         failure = RuntimeError("no working C++ compiler")
         raise BackendCompilerFailed(print, failure, None)
 
-    monkeypatch.setattr("lngeom.empirical.observe.compiled._kernel", lambda _: refuse)
+    monkeypatch.setattr("lngeom.empirical.observe.compiled._compiled", lambda _: refuse)
 
 
 @pytest.mark.usefixtures("nothing_compiles")
@@ -139,14 +139,14 @@ def test_without_a_compiler_measuring_goes_on_and_what_was_asked_for_is_an_error
 ) -> None:
     with pytest.raises(InputError, match=r"no kernel could be compiled \(.*\): install a compiler"):
         observed(True)
-    monkeypatch.setattr(_observer, "_kernel_by_default", lambda _: True)
+    monkeypatch.setattr(_observer, "_fused_by_default", lambda _: True)
     with pytest.warns(UserWarning, match="measuring goes on without it"):
         found = observed(None)
     assert np.array_equal(found.mean, observed(False).mean)
 
 
 def test_only_a_gpu_with_triton_compiles_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = _observer._kernel_by_default
+    chosen = _observer._fused_by_default
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
     assert [chosen(torch.device(name)) for name in ("cpu", "cuda")] == [False, True]
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
