@@ -1,6 +1,7 @@
 """Reduce the sketches of one forward pass to a state, in float64, on their device and without waiting for it."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,7 +26,7 @@ from .state import (
     Side,
     SiteState,
     counts_of_features,
-    joined,
+    merge_sites,
 )
 
 
@@ -167,62 +168,86 @@ def reduce(
     """
     norm, angle = (values[..., FEATURES[side].index(name), :] for name in ("norm", "angle"))
     left_out = _left_out(vectors, values, norm, entering)
-    valid = ~torch.stack(left_out).any(0)
-    member = buckets.flatten(1)
-    counted = member & valid[..., None, :]
-    whole = valid.device.type == "cpu" and bool(valid.all())  # a GPU would have to be waited for
-    square, mean_square_along = vectors.d * vectors.mean_square, vectors.mean * vectors.mean
-    if not whole:
-        values, mean_square_along = (
-            torch.where(each, some, 0.0) for each, some in ((valid[..., None, :], values), (valid, mean_square_along))
-        )
-        square = torch.where(valid, square, 1.0)
-    weights = counted.to(torch.float64)
-    sizes = weights.unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
-    tokens = sizes.sum(-1)
-    inverse = weights / square[..., None, :]
-    along = inverse * (vectors.d * mean_square_along)[..., None, :]
-    cos2 = along.unflatten(-1, buckets.shape[1:]).sum(-1)
-    null_sizes, null_cos2, inside = sizes, cos2, None
-    if vectors.null is not None:
-        inside = weights.new_zeros(member.shape[-1]).index_fill_(0, vectors.null, 1.0)
-        null_sizes = (weights * inside).unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
-        null_cos2 = (along * inside).unflatten(-1, buckets.shape[1:]).sum(-1)
-        inverse = inverse[..., vectors.null]
-    random = vectors.projections.shape[-1] - vectors.signs
-    energies, signs = (
-        _along_directions(vectors.projections[..., part], inverse, whole=whole)
-        for part in (slice(random), slice(random, None))
-    )
-    energies = torch.cat([null_cos2.sum(-1, keepdim=True), energies], -1)
+    tokens = _counted(buckets, ~torch.stack(left_out).any(0))
+    if not tokens.whole:
+        values = torch.where(tokens.valid[..., None, :], values, 0.0)
+    sizes = tokens.by_sequence(tokens.weights).to(torch.int64)
+    null = None if vectors.null is None else values.new_zeros(values.shape[-1]).index_fill_(0, vectors.null, 1.0)
+    null_sizes = sizes if null is None else tokens.by_sequence(tokens.weights * null).to(torch.int64)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
-    nonfinite, underflow, zero = ((member & each[..., None, :]).sum(-1) for each in left_out)
+    nonfinite, underflow, zero = ((tokens.member & each[..., None, :]).sum(-1) for each in left_out)
     batch = SiteState(
-        tokens=tokens,
+        tokens=sizes.sum(-1),
         nonfinite=nonfinite,
         underflow=underflow,
         zero=zero,
-        **_moments(values, weights, counts_of_features(tokens, null_sizes, values.shape[-2]), inside),
-        angles=_empty(ANGLE_BINS, counted) if onto is None else onto.angles,
-        norms=_empty(NORM_BINS, counted) if onto is None else onto.norms,
+        **_moments(values, tokens.weights, counts_of_features(sizes.sum(-1), null_sizes, values.shape[-2]), null),
+        angles=_empty(ANGLE_BINS, tokens.weights) if onto is None else onto.angles,
+        norms=_empty(NORM_BINS, tokens.weights) if onto is None else onto.norms,
         sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),
-        cos2=torch.cat([energies, energies.sum(-2, keepdim=True)], -2),
         documents=documents.expand(*sizes.shape[:-2], -1),
         document_tokens=sizes,
-        document_cos2=cos2,
         document_null_tokens=null_sizes,
-        document_null_cos2=null_cos2,
-        sign_cos2=torch.cat([signs, signs.sum(-2, keepdim=True)], -2),
-        units=weights.new_empty(*weights.shape[:-1], 0) if vectors.units is None else vectors.units.clone(),
+        **_energies(vectors, tokens, null),
+        units=torch.empty_like(tokens.weights[..., :0]) if vectors.units is None else vectors.units.clone(),
     )
-    state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
+    state = batch if onto is None else merge_sites(onto, batch, angles=batch.angles, norms=batch.norms)
     # At the very end: what fails before has changed nothing.
-    angle = torch.where(valid, angle, 0.0)
-    octaves = torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES
+    angle = torch.where(tokens.valid, angle, 0.0)
+    octaves = torch.log2(torch.where(tokens.valid, norm, 1.0)) + NORM_OCTAVES
     for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
-        _count(histogram, positions, member, counted)
+        _count(histogram, positions, tokens)
     return state
+
+
+class _Tokens(NamedTuple):
+    """The N vectors by whether they count.
+
+    Attributes:
+        member: bool, (B, N). Membership in the buckets.
+        valid: bool, (..., N). Not left out.
+        whole: All are known to be valid.
+        weights: float64, (..., B, N). 1 for a member that is valid, else 0.
+        shape: Sequences and positions.
+    """
+
+    member: Tensor
+    valid: Tensor
+    whole: bool
+    weights: Tensor
+    shape: torch.Size
+
+    def by_sequence(self, values: Tensor) -> Tensor:
+        """The sums (..., sequences) of numbers (..., N)."""
+        return values.unflatten(-1, self.shape).sum(-1)
+
+
+def _counted(buckets: Tensor, valid: Tensor) -> _Tokens:
+    member = buckets.flatten(1)
+    whole = valid.device.type == "cpu" and bool(valid.all())  # a GPU would have to be waited for
+    return _Tokens(member, valid, whole, (member & valid[..., None, :]).to(torch.float64), buckets.shape[1:])
+
+
+def _energies(vectors: Sketch, tokens: _Tokens, null: Tensor | None) -> dict[str, Tensor]:
+    """Sums of cos²θ: for 1 over all tokens by sequence, and for it and the random directions over the null (N,)."""
+    square, along = vectors.d * vectors.mean_square, vectors.mean * vectors.mean
+    if not tokens.whole:
+        square, along = torch.where(tokens.valid, square, 1.0), torch.where(tokens.valid, along, 0.0)
+    inverse = tokens.weights / square[..., None, :]
+    cos2 = inverse * (vectors.d * along)[..., None, :]
+    all_cos2 = null_cos2 = tokens.by_sequence(cos2)
+    if null is not None:
+        null_cos2 = tokens.by_sequence(cos2 * null)
+        inverse = inverse[..., vectors.null]
+    random, signs = (
+        _along_directions(each, inverse, whole=tokens.whole)
+        for each in vectors.projections.tensor_split([vectors.projections.shape[-1] - vectors.signs], -1)
+    )
+    uniform = torch.cat([null_cos2.sum(-1, keepdim=True), random], -1)
+    both = {"cos2": uniform, "sign_cos2": signs}
+    both = {name: torch.cat([sums, sums.sum(-2, keepdim=True)], -2) for name, sums in both.items()}
+    return {**both, "document_cos2": all_cos2, "document_null_cos2": null_cos2}
 
 
 def _moments(values: Tensor, weights: Tensor, counts: Tensor, null: Tensor | None) -> dict[str, Tensor]:
@@ -270,15 +295,15 @@ def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> T
     return energies
 
 
-def _empty(bins: int, counted: Tensor) -> Tensor:
+def _empty(bins: int, weights: Tensor) -> Tensor:
     with torch.inference_mode(False):  # what is made under it can only be counted on under it
-        return torch.zeros(*counted.shape[:-1], bins, dtype=torch.int64, device=counted.device)
+        return weights.new_zeros(*weights.shape[:-1], bins, dtype=torch.int64)
 
 
-def _count(histogram: Tensor, positions: Tensor, member: Tensor, counted: Tensor) -> None:
+def _count(histogram: Tensor, positions: Tensor, tokens: _Tokens) -> None:
     """Count by bucket and bin, in place; integers, so that the order of the tokens does not matter."""
     bins = histogram.shape[-1]
     index = positions.to(torch.int64).clamp_(0, bins - 1)
-    for bucket, some in enumerate(member[1:], start=1):
+    for bucket, some in enumerate(tokens.member[1:], start=1):
         index += some * (bucket * bins)
-    histogram.view(*histogram.shape[:-2], -1).scatter_add_(-1, index, counted.any(-2).to(torch.int64))
+    histogram.view(*histogram.shape[:-2], -1).scatter_add_(-1, index, tokens.weights.sum(-2).to(torch.int64))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Annotated, Literal, get_type_hints
 
 import array_api_compat
 import numpy as np
@@ -44,7 +46,9 @@ apart the two are (:func:`lngeom.norms.layer_rms_distance`); ``gauge`` r of the 
 RANDOM = slice(1, 3)
 """Which of the features are angles to random directions."""
 
-_BY_DOCUMENT = ("document_tokens", "document_cos2", "document_null_tokens", "document_null_cos2")
+Sum = Annotated[Array, "sum"]
+"""An array, and the rule by which :func:`merge_sites` merges it."""
+Columns = Annotated[Array, "columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,24 +81,24 @@ class SiteState:
             and their number; (B, 0) of what leaves.
     """
 
-    tokens: Array
-    nonfinite: Array
-    underflow: Array
-    zero: Array
-    mean: Array
-    m2: Array
-    maximum: Array
-    angles: Array
-    norms: Array
-    sequences: Array
-    cos2: Array
-    documents: Array
-    document_tokens: Array
-    document_cos2: Array
-    document_null_tokens: Array
-    document_null_cos2: Array
-    sign_cos2: Array
-    units: Array
+    tokens: Sum
+    nonfinite: Sum
+    underflow: Sum
+    zero: Sum
+    mean: Annotated[Array, "mean"]
+    m2: Annotated[Array, "m2"]
+    maximum: Annotated[Array, "maximum"]
+    angles: Sum
+    norms: Sum
+    sequences: Sum
+    cos2: Sum
+    documents: Annotated[Array, "documents"]
+    document_tokens: Columns
+    document_cos2: Columns
+    document_null_tokens: Columns
+    document_null_cos2: Columns
+    sign_cos2: Sum
+    units: Sum
 
     @property
     def directions(self) -> int:
@@ -121,7 +125,7 @@ class SiteState:
         return replace(
             state,
             documents=np.concatenate([names, state.documents[alone]]),
-            **{name: summed(getattr(state, name)) for name in _BY_DOCUMENT},
+            **{name: summed(getattr(state, name)) for name, rule in RULES.items() if rule == "columns"},
         )
 
     def layers(self) -> list[SiteState]:
@@ -137,6 +141,9 @@ def counts_of_features(tokens: Array, null_tokens: Array, features: int) -> Arra
     return xp.stack([null if row in rows[RANDOM] else tokens for row in rows], axis=-2)
 
 
+RULES = {name: hint.__metadata__[0] for name, hint in get_type_hints(SiteState, include_extras=True).items()}
+"""How each field of a state merges."""
+
 States = dict[tuple[str, Side], SiteState]
 """States by site path and side."""
 
@@ -146,41 +153,29 @@ def _host(array: Array) -> np.ndarray:
     return array.cpu().numpy().copy() if array_api_compat.is_torch_array(array) else np.asarray(array)
 
 
-def merge_sites(a: SiteState, b: SiteState) -> SiteState:
+def merge_sites(a: SiteState, b: SiteState, **kept: Array) -> SiteState:
     """The state of the tokens of `a` and `b` together: counts exactly, means and deviations by Chan's formula.
 
     Args:
         a, b: States of one side of one layer, arrays of one library, with as many random directions.
+        kept: Fields that are not merged but given.
 
     References:
         Chan, Golub and LeVeque, The American Statistician 37 (1983), 242-247.
     """
-    return joined(a, b, a.angles + b.angles, a.norms + b.norms)
-
-
-def joined(a: SiteState, b: SiteState, angles: Array, norms: Array) -> SiteState:
-    """The result of :func:`merge_sites`, with these histograms."""
     xp = array_api_compat.array_namespace(a.mean, b.mean)
     left, right = (xp.astype(state.counts, xp.float64) for state in (a, b))
     both = xp.where(left + right > 0, left + right, xp.ones_like(left))
     distance = b.mean - a.mean
-    return SiteState(
-        tokens=a.tokens + b.tokens,
-        nonfinite=a.nonfinite + b.nonfinite,
-        underflow=a.underflow + b.underflow,
-        zero=a.zero + b.zero,
-        mean=a.mean + distance * (right / both),
-        m2=a.m2 + b.m2 + distance * distance * (left * right / both),
-        maximum=xp.maximum(a.maximum, b.maximum),
-        angles=angles,
-        norms=norms,
-        sequences=a.sequences + b.sequences,
-        cos2=a.cos2 + b.cos2,
-        documents=xp.concat([a.documents, b.documents], axis=-1),
-        **{name: xp.concat([getattr(a, name), getattr(b, name)], axis=-1) for name in _BY_DOCUMENT},
-        sign_cos2=a.sign_cos2 + b.sign_cos2,
-        units=a.units + b.units,
-    )
+    rules: dict[str, Callable[[Array, Array], Array]] = {
+        "sum": operator.add,
+        **dict.fromkeys(("documents", "columns"), lambda x, y: xp.concat([x, y], axis=-1)),
+        "mean": lambda x, _: x + distance * (right / both),
+        "m2": lambda x, y: x + y + distance * distance * (left * right / both),
+        "maximum": xp.maximum,
+    }
+    merged = {name: rules[RULES[name]](getattr(a, name), getattr(b, name)) for name in RULES.keys() - kept}
+    return SiteState(**merged, **kept)
 
 
 def merge(a: States, b: States) -> States:

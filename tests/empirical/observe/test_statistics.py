@@ -29,7 +29,7 @@ from lngeom.empirical.observe import (
 from lngeom.empirical.support import write_table
 from lngeom.errors import InputError, RunError
 from lngeom.proofs import find
-from tests.support import CONDITION, EXACT, assert_close
+from tests.support import CONDITION, assert_close
 
 SEQUENCES, POSITIONS, D = 6, 10, 8
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
@@ -122,12 +122,11 @@ def test_ranks_take_the_tokens_that_are_projected_and_all_else_takes_all() -> No
             assert some["rank_among_random"] < every["rank_among_random"] == 4
 
 
-def test_a_lost_part_is_noticed() -> None:
-    x = hidden_states()
-    with pytest.raises(AssertionError):
-        assert_close(states(x[:5]), states(x), 60)
-    whole = states(x)
-    other = {key: replace(state, m2=state.m2 * (1 + 1e-9)) for key, state in whole.items()}
+@pytest.mark.parametrize("name", [field.name for field in fields(SiteState)])
+def test_a_change_of_any_field_is_noticed(name: str) -> None:
+    whole = states(hidden_states())
+    change = {key: 1 if (x := getattr(state, name)).dtype == np.int64 else 1e-9 * x for key, state in whole.items()}
+    other = {key: replace(state, **{name: getattr(state, name) + change[key]}) for key, state in whole.items()}
     with pytest.raises(AssertionError):
         assert_close(other, whole, 60)
 
@@ -187,13 +186,15 @@ def test_a_nonfinite_activation_is_counted_and_does_not_poison_the_rest(value: f
     assert_close(counted, without, 60)
 
 
+FLOATS = {*("mean", "m2", "maximum", "cos2", "document_cos2", "document_null_cos2", "sign_cos2", "units")}
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
     for (_, side), state in states(hidden_states().to(dtype)).items():
         for field in fields(SiteState):
             array = getattr(state, field.name)
-            exact = field.name in EXACT
-            assert array.dtype == (np.int64 if exact else np.float64), field.name
+            assert array.dtype == (np.float64 if field.name in FLOATS else np.int64), field.name
         assert state.mean.shape == (len(FEATURES[side]), 2)
         assert state.angles.shape == (2, 180 * 100)  # of 0.01° each
         assert state.angles.sum() == state.norms.sum() == state.tokens.sum() == 60
