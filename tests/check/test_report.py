@@ -35,15 +35,29 @@ RUNS: list[tuple[list[str], str, int, list[str]]] = [
 """Kernels, the file of expected failures, the exit code, and what is told."""
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_kernels_are_judged_together(
-    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    targets, expected, code, told = run
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels in the current directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "norms_of_ci", raising=False)
     Path("norms_of_ci.py").write_text(KERNELS)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_an_expected_failure_that_is_allowed_fails_since_the_expectation_is_stale(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("expected").write_text(f"{GEMMA} as Gemma")
+    assert main(["check", GEMMA, *ASKED, "--allow", "Gemma", "--expected", "expected"]) == 1
+    assert f"FAIL  {GEMMA}" in capsys.readouterr().out
+    assert main(["check", GEMMA, *ASKED, "--allow", "Gemma"]) == 0
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("run", RUNS)
+def test_kernels_are_judged_together(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    targets, expected, code, told = run
     Path("expected").write_text(expected)
     files = ["--expected", "expected", "--json", "found.json", "--junit", "found.xml", "--github"]
     assert main(["check", *targets, *ASKED, *files]) == code

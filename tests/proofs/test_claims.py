@@ -166,6 +166,8 @@ def test_what_is_not_certain_is_refused() -> None:
             getattr(WorkedExample(), kind)("said", *statement)
     WorkedExample().true("equal irrational numbers", root * root, "=", 2)
     assert not agree(Interval(0, 1), Interval(0, 1))
+    for size, digits in ((1, 29), (10**6, 29), (1, 31), (10**6, 31)):
+        assert agree(Interval(size, size * (1 + Fraction(1, 10**digits))), size) == (digits > 30)
     with pytest.raises(CheckError, match="has a value"):
         WorkedExample().undefined("1/2", lambda: Fraction(1, 2))
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from lngeom.empirical.judge import ISOTROPY
@@ -22,9 +24,11 @@ from lngeom.empirical.observe import (
     compute,
     load_states,
     merge,
+    ratio_interval,
     read_sites,
     rows,
     save_states,
+    student,
 )
 from lngeom.empirical.support import write_table
 from lngeom.errors import InputError, RunError
@@ -213,6 +217,26 @@ def test_states_survive_the_disk(tmp_path: Path) -> None:
             mine, theirs = getattr(state, field.name), getattr(whole[key], field.name)
             assert mine.dtype == theirs.dtype
             assert np.array_equal(mine, theirs), (key, field.name)
+
+
+def test_a_state_whose_numbers_or_metadata_changed_is_refused(tmp_path: Path) -> None:
+    save_states(tmp_path / "a", states(hidden_states()), {"seconds": "1"})
+    tensors, (stored,) = load_file(tmp_path / "a"), safe_open(tmp_path / "a", "numpy").metadata().values()
+    for other, about in (
+        (tensors | {"0/input/tokens": tensors["0/input/tokens"] + 1}, stored),
+        (tensors, stored.replace('"seconds": "1"', '"seconds": "2"')),
+    ):
+        save_file(other, tmp_path / "b", {"lngeom": about})
+        with pytest.raises(RunError, match="is damaged"):
+            load_states(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("floor", "low"), [(0.0, 0.0), (-np.inf, 1 / 3 - student(2) / 3)])
+def test_an_interval_ends_at_the_least_value_of_the_mean(floor: float, low: float) -> None:
+    sums, tokens = np.array([0.0, 0.0, 1.0]), np.array([1, 1, 1])
+    mean, found, high = ratio_interval(sums, tokens, floor=floor)
+    assert (mean, found, high) == pytest.approx((1 / 3, low, 1 / 3 + student(2) / 3))
+    assert ratio_interval(sums[2:], tokens[2:], floor=floor) == (1, floor, np.inf)
 
 
 def test_a_state_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -53,6 +53,32 @@ def test_status_follows_what_is_there(tmp_path: Path) -> None:
     assert run.manifest()["command"] == "lngeom sweep"
 
 
+def test_a_finished_run_that_is_damaged_is_not_done(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    run.begin(MEASURED, {})
+    for name in ("sites.csv", "predictions.csv"):
+        (tmp_path / name).write_text("a\n")
+    run.finish()
+    assert run.begin(MEASURED, {}) == "done"
+    (tmp_path / "sites.csv").write_text("b\n")
+    damaged = f"{tmp_path / 'sites.csv'}: is damaged (another SHA-256 is recorded); measure again in another directory"
+    assert message(lambda: run.begin(MEASURED, {})) == damaged
+    run.finish()
+    (tmp_path / "DONE").write_text("".join((tmp_path / "DONE").read_text().splitlines(keepends=True)[:1]))
+    assert message(run.finished_manifest) == damaged.replace("sites", "predictions")
+
+
+def test_a_shard_is_of_one_identity_and_of_its_weights(tmp_path: Path) -> None:
+    run, hashes = RunDirectory(tmp_path), list[str]()
+    for identity, weights in ((MEASURED, "a"), (MEASURED, "b"), ({**MEASURED, "dtype": "float16"}, "b")):
+        run.begin(identity, {"date": str(len(hashes))})
+        run.amend(weights_sha256=weights)
+        hashes.append(run.measured_sha256())
+    assert len(set(hashes)) == 3
+    run.amend(date="another")
+    assert run.measured_sha256() == hashes[-1]
+
+
 def test_another_run_is_refused(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     run.begin({**MEASURED, "dtype": "float16"}, {})
@@ -94,7 +120,7 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 HOLD = """
 import signal, sys
 from pathlib import Path
-from lngeom.empirical.support import lock
+from lngeom.files import lock
 hold = lock(Path(sys.argv[1]))
 print("held", flush=True)
 signal.pause()
