@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from .ablate import run_ablation, summarize as summarize
-    from .ablation import Ablation
+    from .ablation import run_ablation, summarize as summarize
     from .certificate import (
         Ruined as Ruined,
         compare as compare,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     )
     from .measurement import Measurement
     from .network import Fold, Map, centered as centered, fold, own as own, put as put
+    from .options import Ablation
     from .rescaling import in_turn as in_turn, scale as scale
     from .streams import find_streams as find_streams
     from .tracer import find_norms as find_norms, trace as trace

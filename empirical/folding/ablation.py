@@ -1,28 +1,161 @@
-"""The options of an ablation."""
+"""The ablation: every change of a network on every case, shard by shard, and the table of what each costs."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from lngeom.options import argument, option, seed
+import numpy as np
+import torch
+from rich.console import Console
+from transformers import PreTrainedModel
+
+from lngeom.errors import RunError
+from lngeom.files import Json, read_sealed, write_sealed
+
+from ..models import (
+    bundled_model,
+    find_model,
+    load_network,
+    refuse_nan_weights,
+    resolve_device,
+    resolve_dtype,
+    weights_sha256,
+)
+from ..observe import ratio_interval
+from ..runs import RunDirectory, environment
+from ..support import progress, sha256_of_tensors, write_table
+from ..text import Passage, bundled_wikipedia, open_corpus
+from .changes import Change, plan_changes
+from .inputs import passages_for
+from .measurement import Measurement
+from .options import Ablation
 
 
-@dataclass(frozen=True)
-class Ablation:
-    """Options of an ablation; None stands for a default. No `site_tokens` leave single norms as they are."""
+def _shards(passages: Sequence[Passage], tokens: int) -> list[list[Passage]]:
+    """Neighbouring passages, so many tokens together."""
+    shards: list[list[Passage]] = [[]]
+    for case in passages:
+        if sum(c.tokens for c in shards[-1]) >= tokens:
+            shards.append([])
+        shards[-1].append(case)
+    return shards
 
-    model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
-    corpus: str | None = option(
-        None, "as for lngeom sweep, or a folder of .npz passages: inputs by name, and labels", metavar="TEXT"
+
+def summarize(change: Change, rows: np.ndarray) -> Json:
+    """One line of ``ablation.csv`` from the passages of a change: documents are the independent units."""
+    _, where = np.unique(rows[:, 0], return_inverse=True)
+    n, loss = (np.bincount(where, rows[:, i]) for i in (1, 2))
+    if change.name == "none":
+        loss = np.zeros_like(loss)
+    total = n.sum()
+    mean, low, high = ratio_interval(loss, n, floor=-math.inf)
+    kl, same = rows[:, 3].sum() / total, rows[:, 4].sum() / total
+    return {
+        "change": change.name, "site": change.site, "nats": float(mean), "nats_low": float(low),
+        "nats_high": float(high), "kl": float(kl), "top1": float(same), "tokens": int(total),
+    }  # fmt: skip
+
+
+def run_ablation(ablation: Ablation, *, console: Console | None = None, command: str = "") -> RunDirectory:
+    """Measure what every change costs, and write the run directory: ``manifest.json``, ``ablation.csv``, ``DONE``.
+
+    The loss of each token is compared with its loss in the unchanged network; the intervals take documents as the
+    independent units. A run that was stopped is continued from its last finished shard.
+
+    Raises:
+        lngeom.errors.LngeomError: On any bad input, in one line.
+    """
+    console = console or Console()
+    corpus = open_corpus(str(bundled_wikipedia()) if ablation.corpus is None else ablation.corpus)
+    source = find_model(ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision)
+    device = resolve_device(ablation.device)
+    network: Any = load_network(source, allow_pickle=ablation.allow_pickle)
+    refuse_nan_weights(network)
+    dtype = resolve_dtype(ablation.dtype, network.config, device)
+    network.to(device=device, dtype=dtype)
+    passages = passages_for(
+        network, source, corpus,
+        tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
+    )  # fmt: skip
+    names = ("site_tokens", "sequence_length", "per_document", "batch_tokens", "shard_tokens", "directions", "seed")
+    measured = {
+        "model": source.name,
+        "revision": source.resolved_revision(network.config),
+        "dtype": str(dtype).removeprefix("torch."),
+        "device": device.type,
+        "corpus": Path(corpus.spec).name if corpus.path else corpus.spec,
+        "corpus_sha256": corpus.sha256(),
+        "tokens": sum(case.tokens for case in passages),
+        "documents": len({case.document for case in passages}),
+        **{name: getattr(ablation, name) for name in names},
+        "weights_sha256": weights_sha256(network),
+        "cases_sha256": _passages_sha256(passages),
+    }
+    run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"), results=("ablation.csv",))
+    with run.claim():
+        about = {"command": command, **environment(device), "unused_weights": list(network.unused_weights)}
+        if run.begin(measured, about) == "done":
+            console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
+            return run
+        run.write_tokens(np.concatenate([case.labels for case in passages]))
+        _measure(run, network, passages, ablation, console)
+    return run
+
+
+def _passages_sha256(passages: Sequence[Passage]) -> str:
+    """Hash of all inputs and labels, with the document of each case."""
+    arrays = (
+        (f"{case.document} {name}", torch.from_numpy(np.ascontiguousarray(array)))
+        for case in passages
+        for name, array in sorted({**case.inputs, "labels": case.labels}.items())
     )
-    tokens: int = option(16_384, "tokens to predict")
-    site_tokens: int = option(4_096, "tokens to predict with one norm changed")
-    sequence_length: int = option(512, "longest sequence")
-    per_document: int = option(2, "sequences per document; documents, not tokens, are independent")
-    batch_tokens: int = option(1_024, "tokens per forward pass")
-    shard_tokens: int = option(2_048, "tokens between checkpoints")
-    directions: int = option(3, "random unit vectors for u_norm", metavar="K")
-    seed: int = option(0, "of the random directions", type=seed)
-    revision: str | None = option(None, "branch, tag or commit of the model on the hub")
-    dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")
-    device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
-    allow_pickle: bool = option(False, "load pickled weights, which can run code")
-    output: str | None = option(None, "run directory (default: runs/ablate-NAME)", metavar="DIR")
+    return sha256_of_tensors(arrays)
+
+
+def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
+    """The rows of a finished shard; None if it is not there, damaged or of another run: it is measured again."""
+    try:
+        shard = read_sealed(path)
+        if shard.get("measured_sha256") != measured:
+            raise RunError(f"{path}: belongs to another run")
+        return np.array(shard["rows"])
+    except FileNotFoundError:
+        return None
+    except RunError as error:
+        console.print(f"{error}: measured again".replace("; remove the directory and run again", ""), markup=False)
+        return None
+
+
+def _measure(
+    run: RunDirectory, network: PreTrainedModel, passages: list[Passage], ablation: Ablation, console: Console
+) -> None:
+    changes, reason = plan_changes(network, directions=ablation.directions, sites=ablation.site_tokens > 0)
+    single = {change for change in changes if len(change.norms) == 1}
+    shards = _shards(passages, ablation.shard_tokens)
+    before, work = 0, []
+    for number, shard in enumerate(shards):
+        mine = [c for c in changes if before < ablation.site_tokens or c not in single]
+        work += [
+            (number, change, run.shard_path(number * len(changes) + changes.index(change), ".json")) for change in mine
+        ]
+        before += sum(case.tokens for case in shard)
+    sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
+    measured = run.measured_sha256()
+    rows_of = {path: rows for _, _, path in work if (rows := _read(path, measured, console)) is not None}
+    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in rows_of)
+    with progress(console, f"{len(changes)} changes", sum(sizes), done) as advance:
+        at, measurement = -1, None
+        for size, (number, change, path) in zip(sizes, work, strict=True):
+            if path in rows_of:
+                continue
+            if measurement is None or at != number:
+                measurement, at = Measurement(network, shards[number], ablation.batch_tokens), number
+            rows_of[path] = measurement(change, ablation.seed)
+            write_sealed(path, {"measured_sha256": measured, "rows": rows_of[path].tolist()})
+            advance(size)
+    joined = {change: np.concatenate([rows_of[path] for _, c, path in work if c == change]) for change in changes}
+    base = joined[changes[0]]
+    run.amend(nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason)
+    write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in joined.items()], digits=6)
+    run.finish()

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
+    from .calls import reads_text_alone, text_config, text_inputs, vocabulary, watching as watching
     from .discovery import FoundNorm, NoNorm, Norms, call as call, ellipsoid, evaluating as evaluating, norms
     from .families import FAMILIES, Family, Topology, family_of, sites_of, topology_of
     from .gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm
-    from .hooks import watching as watching
-    from .known import KNOWN_MODELS, KnownModel
+    from .known import KNOWN_MODELS, PUBLISHED, PUBLISHED_SOURCE, KnownModel, PublishedSpread
     from .load import (
         DTYPES,
         LoadedModel,
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
         resolve_dtype,
     )
     from .probe import affine as affine, exactly as exactly, first_tensor as first_tensor, layer_error
-    from .published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, PublishedSpread
     from .sites import Kind, NormSite, Role
     from .source import ModelSource, bundled_model, find_model
-    from .text import reads_text_alone, text_config, text_inputs, vocabulary
     from .weights import (
         LackingError as LackingError,
         fingerprints,

@@ -14,7 +14,7 @@ from lngeom.cli import out_of_memory
 from lngeom.errors import InputError, LngeomError
 
 from ..support import ModelError, Rows
-from .hooks import watching
+from .calls import watching
 from .probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from .sites import Kind, NormSite
 

@@ -27,10 +27,10 @@ from transformers.utils import logging as transformers_logging
 from lngeom.files import Json
 
 from ..support import ModelError, hub_silence, say
+from .calls import text_config
 from .families import Topology, family_of, sites_of, topology_of
 from .sites import NormSite
 from .source import ModelSource
-from .text import text_config
 from .weights import refuse_declared, refuse_integers, unused_line, unused_weights
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}

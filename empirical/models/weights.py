@@ -17,9 +17,9 @@ from transformers import AutoModel, PretrainedConfig, PreTrainedModel
 from lngeom.files import Json
 
 from ..support import ModelError, sha256_of_tensors
+from .calls import text_config
 from .sites import NormSite
 from .source import ModelSource, shards_of
-from .text import text_config
 
 _UNMEASURED = ("pooler.",)
 """Layers that read the last hidden states and feed no norm; encoders saved with another head lack them."""

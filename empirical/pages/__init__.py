@@ -1,7 +1,7 @@
 """Tables on the terminal, figures and self-contained pages of finished runs.
 
-A report has a page (``_sweep``, ``_comparison``), a template of the page's words, and figures; it runs
-no model, and is made from the tables that a run left. All have the look of ``_style``.
+A page (`sweep`, `comparison`) fills a template with the tables and figures of a run; no model runs. Colours and sizes
+are those of `style`.
 """
 
 from typing import TYPE_CHECKING
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from .comparison import write_comparison
+    from .comparison import Measured, beside_published as beside_published, write_comparison
     from .console import print_rows, print_table, summary
-    from .measured import Measured, beside_published as beside_published
     from .style import (
         BLUE as BLUE,
         GREEN as GREEN,

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
         first_difference as first_difference,
         identity_of as identity_of,
     )
-    from .machine import ENVIRONMENT as ENVIRONMENT, environment as environment
     from .processes import Ranks as Ranks, leads as leads, ranks as ranks
-    from .sequences import Origin as Origin, read_origins as read_origins
+    from .records import (
+        ENVIRONMENT as ENVIRONMENT,
+        Origin as Origin,
+        environment as environment,
+        read_origins as read_origins,
+    )
 else:
     __getattr__ = lazy(__name__, __file__)

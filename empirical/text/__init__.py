@@ -7,9 +7,9 @@ from lngeom.lazy import lazy
 if TYPE_CHECKING:
     from .corpus import Corpus, bundled_wikipedia, open_corpus
     from .excerpts import IGNORED, Passage, batches, passages
+    from .ids import random_pieces
     from .markup import plain_text
     from .mediawiki import articles
     from .packing import TokenPolicy, encoded, flat_pieces, packed
-    from .random_ids import random_pieces
 else:
     __getattr__ = lazy(__name__, __file__)

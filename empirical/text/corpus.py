@@ -12,9 +12,8 @@ from lngeom.files import sha256_of
 
 from ..support import CorpusError
 from .hub import SCHEME, streamed
-from .ids import token_ids
+from .ids import RANDOM, token_ids
 from .plain import paragraphs, records
-from .random_ids import SPEC as RANDOM
 from .streams import COMPRESSIONS, content_suffix
 
 

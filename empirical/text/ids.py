@@ -1,5 +1,6 @@
-"""Token ids stored as arrays: NumPy files, and flat binary files as nanoGPT writes them."""
+"""Token ids: of NumPy files, of flat binary files as nanoGPT writes them, or drawn at random."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,14 @@ def _flat(path: Path) -> np.ndarray:
 def token_ids(path: Path) -> np.ndarray:
     """The token ids of a ``.npy`` or ``.bin`` file as one flat array, mapped from disk and not read into memory."""
     return _npy(path) if path.suffix == ".npy" else _flat(path)
+
+
+RANDOM = "random"
+_PIECE = 1 << 16
+
+
+def random_pieces(vocabulary: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield without end uniformly drawn token ids, int64, the same for the same seed on every machine."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    while True:
+        yield generator.integers(0, vocabulary, _PIECE, dtype=np.int64)

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from transformers import AutoModel
 
 from lngeom.empirical.judge import Prediction, shift, shifts
-from lngeom.empirical.judge.precision import computed_in
-from lngeom.empirical.judge.shifts import DEPENDENCE, INVARIANCE, THEOREMS
+from lngeom.empirical.judge.shifts import DEPENDENCE, INVARIANCE, THEOREMS, computed_in
 from lngeom.empirical.models import sites_of
 
 from ..conftest import VOCABULARY, centred, loaded, tiny_config, tiny_model, uncentred

@@ -1,6 +1,9 @@
-"""How a model is called on token ids alone."""
+"""Calling a model on token ids alone, and hooks that report the calls of its modules."""
 
 import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -42,3 +45,22 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Tensor | bool]:
     if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
         inputs["decoder_input_ids"] = ids
     return inputs
+
+
+@contextmanager
+def watching(
+    model: nn.Module, paths: Iterable[str], leave: Callable[..., None], enter: Callable[..., None] | None = None
+) -> Iterator[None]:
+    """Inside a ``with`` block, report each call of these modules by path, module and arguments, and where it fails.
+
+    ``enter(path, module, args, kwargs)`` before it, ``leave(path, module, args, kwargs, output)`` after it, the output
+    None if it failed.
+    """
+    with ExitStack() as hooks:
+        for path in paths:
+            module = model.get_submodule(path)
+            if enter is not None:
+                hooks.enter_context(module.register_forward_pre_hook(partial(enter, path), with_kwargs=True))
+            left = module.register_forward_hook(partial(leave, path), with_kwargs=True, always_call=True)
+            hooks.enter_context(left)
+        yield

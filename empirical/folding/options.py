@@ -1,0 +1,28 @@
+"""The options of an ablation."""
+
+from dataclasses import dataclass
+
+from lngeom.options import argument, option, seed
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Options of an ablation; None stands for a default. No `site_tokens` leave single norms as they are."""
+
+    model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
+    corpus: str | None = option(
+        None, "as for lngeom sweep, or a folder of .npz passages: inputs by name, and labels", metavar="TEXT"
+    )
+    tokens: int = option(16_384, "tokens to predict")
+    site_tokens: int = option(4_096, "tokens to predict with one norm changed")
+    sequence_length: int = option(512, "longest sequence")
+    per_document: int = option(2, "sequences per document; documents, not tokens, are independent")
+    batch_tokens: int = option(1_024, "tokens per forward pass")
+    shard_tokens: int = option(2_048, "tokens between checkpoints")
+    directions: int = option(3, "random unit vectors for u_norm", metavar="K")
+    seed: int = option(0, "of the random directions", type=seed)
+    revision: str | None = option(None, "branch, tag or commit of the model on the hub")
+    dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")
+    device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
+    allow_pickle: bool = option(False, "load pickled weights, which can run code")
+    output: str | None = option(None, "run directory (default: runs/ablate-NAME)", metavar="DIR")
