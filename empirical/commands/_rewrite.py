@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """The model, where it is written, and what the outputs are compared on."""
+    """The model, its output folder, and the text on which outputs are compared."""
 
     model: str | None = argument("MODEL", "hub id, local directory or .gguf file", default=None)
     output: Path | None = option(
@@ -52,7 +52,7 @@ def rewrite(
     from ..support import ModelError
 
     source = None if options.model is None or options.verify else find_model(options.model, options.revision)
-    import torch  # after what is refused without it
+    import torch  # after the refusals that do not need it
 
     from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold
     from ..models import load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype

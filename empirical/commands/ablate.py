@@ -17,7 +17,7 @@ from ..folding import Ablation
 
 @dataclass(frozen=True)
 class Options(Ablation):
-    """An ablation, and what is printed of it."""
+    """An ablation, and the form of its output."""
 
     sites: bool = option(True, "do not change norms one at a time")
     json: str | None = json_option("the table")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options(Sweep):
-    """A sweep, and what is printed of it."""
+    """A sweep, and the form of its output."""
 
     json: str | None = json_option("the table")
 

@@ -22,7 +22,7 @@ Format = Literal["float64", "float32", "bfloat16", "float16"]
 
 @dataclass(frozen=True)
 class Options:
-    """The rows, what is declared of the kernel, and where the bounds go."""
+    """The rows, the declared properties of the kernel, and where the bounds go."""
 
     kind: Literal["layernorm", "rmsnorm"] = option("layernorm", "the norm (default: layernorm)")
     eps: float = option(1e-5, "ε")
@@ -45,7 +45,7 @@ def run(options: Options) -> int:
 
 
 def _theorem(options: Options) -> str:
-    """The theorem in Coq that the bounds rest on, and what is derived by hand."""
+    """The theorem in Coq behind the bounds, and the part derived by hand."""
     if options.algorithm == "one-pass":
         return "a derivation by hand"
     if options.kind == "rmsnorm":

@@ -1,4 +1,4 @@
-"""The ablation: every change of a network on every case, shard by shard, and the table of what each costs."""
+"""The ablation: every change of a network on every case, shard by shard, and the table of their costs."""
 
 import math
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def summarize(change: Change, rows: np.ndarray) -> Json:
 
 
 def run_ablation(ablation: Ablation, *, console: Console | None = None, command: str = "") -> RunDirectory:
-    """Measure what every change costs, and write the run directory: ``manifest.json``, ``ablation.csv``, ``DONE``.
+    """Measure the cost of every change, and write the run directory: ``manifest.json``, ``ablation.csv``, ``DONE``.
 
     The loss of each token is compared with its loss in the unchanged network; the intervals take documents as the
     independent units. A run that was stopped is continued from its last finished shard.

@@ -100,7 +100,9 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
     for name in {*before, *after} - {entry.parameter for entry in folded.maps}:
         # A tied alias that no call uses goes with the parameter that it names.
         alias = changed.get(planned[name].data_ptr())
-        same = after[alias] if alias else before[name].to(planned[name].dtype)  # what a rotation follows is in float64
+        same = (
+            after[alias] if alias else before[name].to(planned[name].dtype)
+        )  # the network before a rotation is in float64
         if not torch.equal(same.double(), after[name].double()):
             proofs.append({"parameter": name, "change": "unchanged", "exact": False})
     return proofs
@@ -168,7 +170,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
 
 
 def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
-    """Why outputs are too far apart: beyond what storing explains, or twice the top-1 tokens that rounding moves."""
+    """Why outputs are too far apart: more than storing explains, or twice the top-1 tokens that rounding moves."""
     gap, limit = compared["difference_in_float64"], compared["limit_in_float64"]
     if not gap <= limit or not math.isfinite(compared["largest_difference"]):
         return [
@@ -226,7 +228,7 @@ def write_fold(
     """Write the checkpoint and its certificate, to which `more` is added; returns the certificate.
 
     Raises:
-        ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
+        ModelError: If the directory exists, or the fold is wrong; then nothing is written.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with lock_beside(directory):
@@ -314,7 +316,7 @@ def _amounts(certificate: Json, change: str) -> dict[str, float]:
 
 
 def _beside(network: Any, planned: Any, record: Json, today: Json) -> list[str]:
-    """How a network and its certificate differ from what follows from the original, parameters aside."""
+    """How a network and its certificate differ from a new derivation from the original, parameters aside."""
     wanted, got = (each.config.to_dict() for each in (planned.checkpoint, network))
     differing = [name for name in {*wanted, *got}.difference(_ABOUT) if wanted.get(name) != got.get(name)]
     faults = [f"config.json has another {name} than the original" for name in sorted(differing)]
@@ -328,8 +330,7 @@ def _beside(network: Any, planned: Any, record: Json, today: Json) -> list[str]:
 
 
 def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[str]]:
-    """Check a written fold again; returns the new certificate, and what it fails to show.
-
+    """Check a written fold again; returns the new certificate, and its faults.
 
     Args:
         directory: Written by ``lngeom fold`` or ``lngeom gauge``.

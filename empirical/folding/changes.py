@@ -30,7 +30,7 @@ class Change:
 
     Attributes:
         name: ``none``; ``folded``, the RMSNorm form of the fold; ``rms_norm``, LayerNorms computed as RMSNorms, nothing
-            folded; ``centred``, the mean subtracted before RMSNorms, or from what is written; ``u_norm``, the component
+            folded; ``centred``, the mean subtracted before RMSNorms, or from all writers; ``u_norm``, the component
             along a random unit vector subtracted in place of the mean.
         site: ``all``, a stack, a norm, ``embeddings`` or ``writers``; for ``u_norm`` the number of the direction.
         norms: The norms that are computed otherwise.

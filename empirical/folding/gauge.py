@@ -51,7 +51,7 @@ def moments_of(x: Tensor) -> Tensor:
 
 
 def mean_angles(network: nn.Module, batches: Batches, paths: Iterable[str]) -> dict[str, float]:
-    """Mean angle to 𝟏 in degrees of what enters each norm."""
+    """Mean angle to 𝟏, in degrees, of the inputs of each norm."""
     return {path: _degrees(*m.T) for path, m in entering(network, batches, paths, moments_of).items()}
 
 
@@ -108,7 +108,7 @@ class Shifts:
     kept: dict[str, str]
 
     def at(self, states: Mapping[str, Tensor], degrees: float) -> dict[str, float]:
-        """The constants that make the mean angle to 𝟏 so many degrees, from the moments of what enters the norms."""
+        """The constants that make the mean angle to 𝟏 so many degrees, from the moments of the norms' inputs."""
         amounts = dict.fromkeys(self.plan, 0.0)
         for name, paths in self.plan.items():
             offsets = {p: sum(c for other, c in amounts.items() if p in self.reach[other]) for p in paths}
@@ -148,11 +148,11 @@ def find_shifts(model: nn.Module, *, each: bool) -> Shifts:
 def shift(
     model: nn.Module, batches: Batches = (), *, amount: float | None = None, degrees: float | None = None
 ) -> Fold:
-    """Add constants to what is written to the stream of a LayerNorm network; no output changes.
+    """Add constants to the entries of the stream of a LayerNorm network; no output changes.
 
     Args:
         model: In evaluation mode; it is not changed.
-        batches: What the angle is measured on.
+        batches: Inputs on which the angle is measured.
         amount: c, added once to the entry of every stream.
         degrees: Or the mean angle to 𝟏, between 0 and 180: every norm that has a writer of its own gets its own c.
 
@@ -218,9 +218,9 @@ def turned(values: Tensor, axis: int, rotation: np.ndarray) -> Tensor:
 
 
 def wide_norms(model: Any, rotation: np.ndarray | None = None) -> tuple[list[str], Kind]:
-    """The norms that read the residual stream, those of its width, and their kind.
+    """The norms of the width of the residual stream, and their kind.
 
-    That is RMSNorm, but for a rotation that fixes 1, in a network that has LayerNorms alone.
+    The kind is RMSNorm, unless the rotation fixes 1 and the network has LayerNorms alone.
 
     Raises:
         ModelError: If a norm of that width is of the other kind.
@@ -238,7 +238,7 @@ def wide_norms(model: Any, rotation: np.ndarray | None = None) -> tuple[list[str
 def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     """Let an orthogonal Q act on the stream, after the gains; no output changes.
 
-    On that of an RMSNorm network any Q may act, on that of a LayerNorm network one with Q𝟏 = 𝟏.
+    For an RMSNorm network Q is any orthogonal matrix, for a LayerNorm network one with Q𝟏 = 𝟏.
 
     Args:
         model: In evaluation mode; it is not changed.
@@ -282,7 +282,7 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
 
 
 def dominant(model: nn.Module, batches: Batches) -> np.ndarray:
-    """The mean direction of what enters the norms, every norm with equal weight: a unit vector."""
+    """The mean direction of the norms' inputs, every norm with equal weight: a unit vector."""
     states = entering(model, batches, wide_norms(model)[0], lambda x: (x / x.norm(dim=-1, keepdim=True)).mean(0)[None])
     mean = torch.stack([each.mean(0) for each in states.values()]).mean(0)
     return (mean / mean.norm()).numpy()

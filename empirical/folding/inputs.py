@@ -74,7 +74,7 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
 def compared_on(
     network: PreTrainedModel, source: ModelSource, corpus: str | None, *, tokens: int, length: int
 ) -> tuple[list[dict[str, Tensor]], list[dict[str, Tensor]], str]:
-    """The batches of every other document of a corpus, those of the rest, and its name.
+    """The batches of every other document of a corpus, the batches of the rest, and its name.
 
     By default the corpus is Wikipedia; a network that reads more than a text gets one random batch, among the rest.
     """

@@ -34,7 +34,7 @@ class Map:
             c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
-        offset: What the norm adds to its stored weight: 1 for Gemma, else 0.
+        offset: 1 if the norm adds 1 to its stored weight (Gemma), else 0.
     """
 
     parameter: str
@@ -110,7 +110,7 @@ def put(model: nn.Module, name: str, values: Tensor) -> None:
 
 
 def fold(model: nn.Module, *, gains: bool = False) -> Fold:
-    r"""Remove mean subtraction from a network without changing what it computes.
+    r"""Remove mean subtraction from a network without changing its function.
 
     Every writer of the residual stream is centred, W ↦ ΠW, so that each LayerNorm reads vectors of mean zero, where it
     is the RMSNorm of the same ε. Who writes and who reads is decided from the network itself: a forward pass is
@@ -118,7 +118,7 @@ def fold(model: nn.Module, *, gains: bool = False) -> Fold:
 
     Args:
         model: In evaluation mode; it is not changed.
-        gains: Whether gains and biases move into the linear maps that read the norm, also those of RMSNorms.
+        gains: Whether gains and biases move into the linear maps that read the norm, also from RMSNorms.
 
     Returns:
         Fold
@@ -153,7 +153,7 @@ def fold(model: nn.Module, *, gains: bool = False) -> Fold:
 
 
 def fold_gains(model: nn.Module) -> Fold:
-    """The fold with gains, not held against the network in float64; for what is, later.
+    """The fold with gains, not yet compared with the network in float64.
 
     A bias that no reader can take stays in its norm, divided by the gain.
     """

@@ -44,7 +44,7 @@ def _names_of_eps(model: Any, norms: list[FoundNorm], others: list[FoundNorm]) -
 
 
 def scale(model: Any, factor: float) -> Fold:
-    """Multiply what writes the stream by c, and ε of the norms that read it by c²; no output changes.
+    """Multiply all writers of the stream by c, and ε of the norms that read it by c²; no output changes.
 
     Args:
         model: In evaluation mode; it is not changed.

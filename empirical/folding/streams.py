@@ -50,7 +50,7 @@ def _center(t: Tensor, axis: int) -> Tensor:
 
 
 def mirror(t: Tensor, axis: int) -> Tensor:
-    """A random reflection of the features: what commutes with it commutes almost surely with every orthogonal map."""
+    """A random reflection of the features: commuting with it is, almost surely, commuting with every orthogonal map."""
     normal = torch.randn(t.shape[axis], generator=torch.Generator().manual_seed(2), dtype=t.dtype)
     rows = t.movedim(axis, -1)
     return (rows - 2 / normal.dot(normal) * (rows @ normal)[..., None] * normal).movedim(-1, axis)
@@ -61,7 +61,7 @@ def _first(result: Tensor | tuple[Tensor, ...], call: Call, slot: int) -> Tensor
 
 
 def _agree(a: Tensor, b: Tensor) -> bool:
-    # Half the digits: the rounding of a probe is far below, and what does not commute differs by order one.
+    # Half the digits: the rounding of a probe is far below, and maps that do not commute differ by order one.
     return a.shape == b.shape and bool((a - b).abs().max() <= math.sqrt(torch.finfo(a.dtype).eps) * b.abs().max())
 
 
@@ -239,9 +239,9 @@ class _Entry(Exception):
 
 
 def find_streams(trace: Trace, kind: str = "layernorm", change: Change = _center, width: int | None = None) -> Streams:
-    """The streams that the norms of one kind (and width) read, and what has to be centred for their inputs to be.
+    """The streams that the norms of one kind (and width) read, and the tensors to centre for centred inputs.
 
-    With another `change`, what has to be changed so.
+    Another `change` takes the place of centring.
     """
     search, streams = _Search(Prober(trace), change), Streams()
     for call in trace.calls:
@@ -260,7 +260,7 @@ def check_readers(trace: Trace, streams: Streams, kind: str = "layernorm", chang
     """Follow the changed stream through the pass; raises :class:`Refused` if more than norms of the kind read it."""
     part = "mean" if change is _center else "coordinates"
     places = {**streams.writers, **dict.fromkeys(streams.entries, -1)}
-    # What is to be centred and was not changed came centred from a norm: Post-LN with a constant gain.
+    # A tensor to be centred that was not changed came centred from a norm: Post-LN with a constant gain.
     for call, touched in Prober(trace).stops(places, change, streams.places if change is _center else None):
         last = all(a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items())
         if call.norm is not None and not (call.norm.kind == kind and last):

@@ -17,7 +17,7 @@ Options = dict[str, object]
 
 
 def mapped(value: Any, change: Callable[[Any], Any], kind: type = Tensor) -> Any:
-    """`value` with every tensor (or what is of another kind) inside tuples, lists and dicts changed."""
+    """`value` with every tensor (or value of another `kind`) inside tuples, lists and dicts changed."""
     if isinstance(value, kind):
         return change(value)
     if type(value) in (tuple, list):
@@ -177,7 +177,7 @@ def find_norms(model: nn.Module, inputs: Mapping[str, Tensor]) -> dict[str, Foun
     """The norm modules that a forward pass calls, by path, in the order of the calls."""
     if any(parameter.dtype == torch.float64 for parameter in model.parameters()):
         # Many RMSNorms go through float32 even then, which in float64 is another function.
-        model = nn.Module.float(copy.deepcopy(model))  # transformers refuses it for what was a GGUF file
+        model = nn.Module.float(copy.deepcopy(model))  # transformers refuses it for models from GGUF files
         inputs = mapped(dict(inputs), lambda t: t.float() if t.is_floating_point() else t)
     all_norms = norms(model, dict(inputs)).found
     return {n.path: n for n in all_norms if n.calls and n.axis == -1 and n.placement == "inside"}

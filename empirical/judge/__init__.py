@@ -1,4 +1,4 @@
-"""Predictions: what the theorems say of a running model, each with the id of its theorem and a verdict."""
+"""Predictions: statements of theorems about a running model, each with the theorem's id and a verdict."""
 
 from typing import TYPE_CHECKING
 

@@ -9,7 +9,7 @@ the row tests, with the layer's own ε. With ŷ = (ẑ − b)/g and e = E/|g|, |
 
 - |‖ŷ‖ − √d r| ≤ ‖e‖ with r the relative radius of x, and the angle between ŷ and y is at most arcsin(‖e‖/‖y‖);
 - |1·ŷ| ≤ Σe_i, and the distance of ẑ from the hyperplane is at most Σ|α_i|E_i/‖α‖ with α = 1/g;
-- the relative radius of ẑ, a seminorm of ẑ − b, is at most 1 plus that of the error: √(‖e‖² + (Σe_i)²/k)/√d over the
+- the relative radius of ẑ, a seminorm of ẑ − b, is at most 1 plus the error's: √(‖e‖² + (Σe_i)²/k)/√d over the
   nonzero gains, where the second term is there for a LayerNorm with k ≥ 1 zero gains only.
 
 Half-precision RMSNorm layers round y before they multiply by the gain: with E₁ the bound without gain and v the unit
@@ -139,7 +139,7 @@ def _compared(
 
 
 def _geometry(sample: SiteSample, error: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Each statement about the place of the outputs: what is measured, and its bound, for each vector."""
+    """Each statement about the place of the outputs: measurement and bound for each vector."""
     site, gain = sample.site, sample.gain
     centered, d, zeros = site.kind == "layernorm", site.d, int((gain == 0).sum())
     safe = np.where(gain == 0, 1.0, gain)

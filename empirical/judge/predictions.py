@@ -1,4 +1,4 @@
-"""All predictions about one model: a few short forward passes, apart from those of the measurement; and a null law.
+"""All predictions about one model: a few short forward passes of their own; and a null law.
 
 Isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included. The theorem is about a fixed
 vector and a random direction: here 1 is the vector, and hidden states are directions.

@@ -5,8 +5,8 @@ for every Pre-LN network. Of RMSNorm the theorem is about one layer, so that the
 
 Derivation of the verdict
 -------------------------
-F(s) is the exact output for a stream s in front of the first block; F₃₂ and F₆₄ are what float32 and float64 make of
-it. Compared are s = h, the stream of the first tokens, and s = h + c1, exact in both formats: the components of h are
+F(s) is the exact output for a stream s in front of the first block, F₃₂ and F₆₄ its values in float32 and float64.
+Compared are s = h, the stream of the first tokens, and s = h + c1, exact in both formats: the components of h are
 multiples of a power of two so large that no sum needs more than 24 bits, and c is a power of two. The one hypothesis:
 
     (H)  ‖F₆₄(s) − F(s)‖ ≤ ‖F₆₄(s) − F₃₂(s)‖ =: R(s)   for s = h and s = h + c1.

@@ -1,4 +1,4 @@
-"""A prediction: what a theorem says of a running model, what was measured, and whether the two agree."""
+"""A prediction: a theorem's statement about a running model, the measurement, and whether they agree."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ class Prediction:
 
     Attributes:
         site: Path of the norm layer; ``model`` for a prediction about the whole model.
-        prediction: What is predicted, in a few words.
+        prediction: In a few words.
         theorem: Id of the theorem, as ``lngeom prove`` lists it.
         measured: The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean
             over the run.

@@ -1,4 +1,4 @@
-"""The norm layers of any model: every module that could be one is probed, and held against what one pass shows."""
+"""The norm layers of any model: every candidate module is probed, and compared with its calls in one pass."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ Readings = dict[tuple[object, ...], Reading | str]
 """Of modules by class, width, parameters and settings, in which they may be alike."""
 
 _KNOWN: Readings = {}
-"""Those of modules of libraries whose class and settings say all: a fold asks for one network's norms several times."""
+"""Cached for modules of libraries, which class and settings determine: a fold asks for the same norms repeatedly."""
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
@@ -38,7 +38,7 @@ class FoundNorm:
 
     Attributes:
         path, module: Where it is, and its class.
-        kind, eps, placement: What it computes; ε inside the root, or outside.
+        kind, eps, placement: Its formula; ε inside the root, or outside.
         d, axis: Length of the vectors, and the axis that they lie along: the last, or 1 (channels first).
         gain, gain_offset, bias: Names of its parameters; the gain is the parameter plus the offset. None for a gain of
             1, for no bias.
@@ -71,7 +71,7 @@ class FoundNorm:
 
 @dataclass(frozen=True)
 class NoNorm:
-    """A module with the name or the parameters of a norm that is not one, and why: what was tried, how far off it was.
+    """A module with the name or the parameters of a norm that is not one, and why: the formulas tried, their errors.
 
     >>> from torch import nn
     >>> from lngeom.empirical.models import norms
@@ -95,7 +95,7 @@ class Norms:
 
     Attributes:
         found: The norms, in the order of the pass; those that it did not call last.
-        others: What looks like a norm but cannot be measured as one.
+        others: Modules that look like norms but cannot be measured as such.
     """
 
     found: tuple[FoundNorm, ...]
@@ -137,7 +137,7 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
     Every module with the parameters of a norm, and every one without parameters, is called alone: on a copy, with
     drawn parameters, on rows of log-spaced sizes. From the outputs follow kind, ε and its place, gain or 1 + gain,
     bias and axis; they are accepted only if they reproduce the outputs within the derived bound of rounding
-    (:func:`lngeom.rounding.error_bound`). What one pass over `batch` shows must agree as well.
+    (:func:`lngeom.rounding.error_bound`). Its calls in one pass over `batch` must agree as well.
 
     Args:
         model: Any module; it is left as it was.
@@ -207,7 +207,7 @@ def ellipsoid(module: nn.Module) -> lngeom.Ellipsoid:
 
 
 def _width(module: nn.Module) -> int | None:
-    """Length of the vectors that it may normalize, by its parameters; None if these are not those of a norm."""
+    """Length of the vectors that it may normalize, by its parameters; None if no norm has such parameters."""
     shapes = {tuple(parameter.shape) for parameter in own_parameters(module).values()}
     inside = sum(1 for _ in module.parameters()) - len(own_parameters(module))
     if inside or len(shapes) > 1:
@@ -222,7 +222,7 @@ def _width(module: nn.Module) -> int | None:
 
 
 def _other_shapes(module: nn.Module) -> str | None:
-    """Why the parameters of a module are not those of a norm; nothing of a module with others inside."""
+    """Why no norm has such parameters; empty for a module with submodules."""
     if any(True for _ in module.children()):
         return None
     shapes = ", ".join(str(tuple(value.shape)) for value in module.parameters())
@@ -230,7 +230,7 @@ def _other_shapes(module: nn.Module) -> str | None:
 
 
 def _alone(module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, readings: Readings) -> Reading | str:
-    """The reading of a module that is called alone; a module of any width is tried at that of the pass."""
+    """The reading of a module that is called alone; a module of any width is tried at the width of the pass."""
     free = not own_parameters(module) and not hasattr(module, "normalized_shape")
     d = vectors[0].shape[-1] if free and vectors is not None else width
     more = {name: value for name, value in vars(module).items() if name not in _OF_EVERY_MODULE}

@@ -18,7 +18,7 @@ Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
 
 @dataclass(frozen=True)
 class Family:
-    """The roles of the norms of one architecture; what they compute is discovered.
+    """The roles of the norms of one architecture; their formulas are discovered.
 
     Attributes:
         name: As people call it.
@@ -29,7 +29,7 @@ class Family:
         topology: ``sequential``: each norm reads the stream as the branch before it left it (Pre-LN); ``parallel``:
             both norms of a block read the stream that enters it (GPT-NeoX); ``shared``: one norm feeds attention and
             MLP (GPT-J); ``post``: norms stand on the stream after each addition (Post-LN, BERT); ``branch``: norms
-            stand on what a branch adds to the stream (OLMo 2).
+            follow a branch, before it is added to the stream (OLMo 2).
         not_stream: Last names of norms that act on something else than hidden states (queries and keys).
 
     >>> from lngeom.empirical.models import FAMILIES
@@ -141,7 +141,7 @@ def sites_of(model: nn.Module, batch: object = None) -> tuple[NormSite, ...]:
 
     Args:
         model: Any module; of transformers a base model (``AutoModel``, without the head).
-        batch: As for :func:`norms`; with one the norms that it calls, each held against what it computes there.
+        batch: As for :func:`norms`; with one the norms that it calls, each compared with its outputs there.
 
     Returns:
         The sites, none of a model without norms.

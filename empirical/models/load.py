@@ -99,7 +99,7 @@ def _gguf_once(source: ModelSource) -> Iterator[None]:
     """The metadata of a GGUF file are parsed once, and the names of its tensors made once.
 
     transformers parses the vocabulary anew for the configuration, for the tokenizer and for the model, makes all names
-    anew for each module, and the parser takes a million slices, which of a memory map cost three times those of an
+    anew for each module, and the parser takes a million slices, which cost three times as much on a memory map as on an
     array. SmolLM2 takes 5 to 6 CPU seconds to load, and 24 without all this.
     """
     if source.gguf_file is None or importlib.util.find_spec("gguf") is None:
@@ -182,7 +182,7 @@ def _loading(source: ModelSource) -> Iterator[None]:
 
 
 def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options) -> tuple[Any, Json]:
-    """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
+    """A transformers model with the weights of a checkpoint, and the report of loading."""
     if source.gguf_file is None:
         options["use_safetensors"] = None if allow_pickle else True
     # One thread reads the weights: out of memory, a second may die while starting, and be waited for forever.
@@ -198,7 +198,7 @@ def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options
 def load_config(source: ModelSource, *, random_weights: bool = False) -> PretrainedConfig:
     """The configuration of a model, its architecture checked before any weight is read.
 
-    For `random_weights` the shape is all that is needed, and that of a model known by name is known without the hub.
+    `random_weights` need the shape alone, which a known model has without the hub.
     """
     if random_weights and source.known is not None:
         return source.known.config()
@@ -223,7 +223,7 @@ def resolve_device(name: str) -> torch.device:
 
 
 def resolve_dtype(name: str, config: PretrainedConfig, device: torch.device) -> torch.dtype:
-    """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere that of the checkpoint."""
+    """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere the checkpoint's."""
     if name == "auto":
         stored = getattr(config, "dtype", None)
         return stored if device.type != "cpu" and isinstance(stored, torch.dtype) else torch.float32
@@ -311,7 +311,7 @@ def _drawn(
 def _read(
     source: ModelSource, plan: LoadOptions, place: torch.device, dtype: torch.dtype
 ) -> tuple[PreTrainedModel, Json]:
-    """A base model with the weights of its checkpoint, on its device, and what was reported of these."""
+    """A base model with the weights of its checkpoint, on its device, and the report of loading."""
     copies, parts = plan.team
     options: Json = {} if plan.device_map is None else {"device_map": plan.device_map}
     if parts > 1:
@@ -323,7 +323,7 @@ def _read(
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
-    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it does not need are
+    Its dtype is the checkpoint's; `allow_pickle` as for :func:`load_model`. Weights that it does not need are
     reported, and are its attribute ``unused_weights``. Raises ModelError.
     """
     with _loading(source):

@@ -20,7 +20,7 @@ _COMPONENTS = 4_096  # of long vectors fewer are
 _FIT = 1e-4  # of gain and bias, whose fit leaves the roundings of a few rows
 _ROWS, _CONDITION = 72, 2.0
 _LARGE = 6  # rows at which no usual ε matters
-_FAR = 0.3  # of the largest output: what is that far from every norm there needs no closer look
+_FAR = 0.3  # of the largest output: a module that far from every norm needs no closer look
 _RAISED = re.compile(r"\w+(Error|Exception): ")
 _WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is not ours
 
@@ -49,7 +49,7 @@ def first_tensor(value: object) -> Tensor | None:
 
 
 def own_parameters(module: nn.Module) -> dict[str, Tensor]:
-    """Its parameters, without those of modules inside it."""
+    """Its own parameters, without its submodules'."""
     return dict(module.named_parameters(recurse=False))
 
 
@@ -118,7 +118,7 @@ def _named(values: np.ndarray, parameters: dict[str, Tensor], constant: float) -
 
 
 def _eps(module: nn.Module, seen: float) -> float | None:
-    """The number that the module keeps as its ε, where it agrees with what was seen; or one of two digits."""
+    """The ε that the module stores, if it agrees with the outputs; else one of two digits."""
     floats = [value for value in vars(module).values() if isinstance(value, float)]
     near = [value for value in floats if math.isclose(value, seen, rel_tol=1e-4, abs_tol=1e-18)]
     if near:
@@ -152,9 +152,9 @@ def layer_error(
     vector before the gain, as Llama has it.
 
     Args:
-        x: float64, (n, d). What enters, exactly.
+        x: float64, (n, d). The inputs, exactly.
         gain, bias: float64, (d,). As the layer multiplies and adds them.
-        kind, eps: What the layer computes.
+        kind, eps: Its formula.
         dtype: The format of its inputs and outputs.
     """
     if kind == "layernorm":
@@ -175,7 +175,7 @@ def ratio_to_bound(
     exact = (lngeom.layer_norm if kind == "layernorm" else lngeom.rms_norm)(x, gain, bias, eps=eps)
     bound = layer_error(x, gain, bias, kind=kind, eps=eps, dtype=dtype)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Twice, and a little: what stands for the exact output is computed in float64 itself.
+        # Twice, and a little: the reference is itself computed in float64.
         ratio = np.abs(exact - z) / (bound * (2 if dtype == "float64" else 1 + 2.0**-7))
     return float(np.where(bound > 0, ratio, np.where(exact == z, 0, np.inf)).max())
 
@@ -214,7 +214,7 @@ def read(module: nn.Module, d: int) -> Reading | str:
 
 
 def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:
-    """Kind, ε and parameters: those that its outputs show, or those of a proof where these leave a choice."""
+    """Kind, ε and parameters: by its outputs, or by a proof where outputs leave a choice."""
     off, kind = _distance(x, z)
     reading: Reading | str | None = None
     if off < _FAR:
@@ -240,7 +240,7 @@ def _held(module: nn.Module, x: np.ndarray, z: np.ndarray, reading: Reading | st
 
 
 def _shown(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> tuple[Reading | str | None, bool]:
-    """The reading that its outputs show, and whether they leave no other: an ε below what they resolve, for example."""
+    """The reading that its outputs show, and whether it is the only one: outputs may not resolve a small ε."""
     fit = behaviour(x, z, 2.0**-24)
     if fit is None or fit.eps is None:
         return None, False

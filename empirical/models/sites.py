@@ -1,4 +1,4 @@
-"""A site: one norm layer of a model, and what has to be known to measure it."""
+"""A site: one norm layer of a model, with all that measuring it needs."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ class NormSite:
         path: Module path in the base model (``AutoModel``), as Hugging Face users know it:
             ``layers.3.input_layernorm``.
         layer: Index of the block, or None outside the blocks (the final norm, the norm of the embeddings).
-        role: What the output feeds: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once
+        role: The reader of the output: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once
             (GPT-J), ``final`` the head. Where a norm follows a branch: ``post_attn``, ``post_mlp``; ``embedding``
             after the embeddings; ``norm`` where nobody has said.
         kind: ``layernorm`` or ``rmsnorm``.
@@ -23,7 +23,7 @@ class NormSite:
         d: Dimension of the vectors.
         same_input_as: Path of another site that reads the very same vector (the second norm of a parallel GPT-NeoX
             block), so that averages over sites do not count one vector twice.
-        gain_offset: What the module adds to its weight: 1 where the stored weight is gain - 1 (Gemma), else 0.
+        gain_offset: 1 where the stored weight is gain - 1 (Gemma), else 0.
         axis: Along which the vectors lie: the last, or 1 where channels come first.
         gain, bias: Names of the module's parameters; None for a gain of 1 and for no bias.
     """

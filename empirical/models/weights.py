@@ -1,4 +1,4 @@
-"""Whether the weights in memory are those of the checkpoint, and a fingerprint by which others can tell."""
+"""Whether the weights in memory are the checkpoint's, and a fingerprint of them."""
 
 import contextlib
 import math
@@ -142,7 +142,7 @@ def refuse_integers(source: ModelSource, model: PreTrainedModel, loading: Json) 
     entries = {name: value.is_floating_point() for name, value in model.state_dict().items()}
 
     def is_loaded(name: str) -> bool:
-        """As a number, by its name with or without that of the base model before it."""
+        """As a number, by its name with or without the prefix of the base model."""
         of = [real for own, real in entries.items() if name == own or f".{name}".endswith(f".{own}")]
         of = of or [real for own, real in entries.items() if own.endswith(f".{name}")]
         return any(of) if of else not any(re.search(pattern, name) for pattern in ignored)
@@ -155,7 +155,7 @@ def refuse_integers(source: ModelSource, model: PreTrainedModel, loading: Json) 
 
 
 def _hidden(source: ModelSource, model: PreTrainedModel) -> Iterator[str]:
-    """Weights named as those of the model are that transformers passes over, by a pattern that is meant for masks."""
+    """Weights with names like the model's that transformers skips, by a pattern meant for masks."""
     patterns, prefix = model._keys_to_ignore_on_load_unexpected or (), f"{model.base_model_prefix}."
     own = set(model.state_dict())
     endings = {".".join(name.split(".")[-2:]) for name in own}
@@ -190,7 +190,7 @@ def unused_weights(source: ModelSource, model: PreTrainedModel, loading: Json) -
 
 
 def stored_otherwise(source: ModelSource, network: Any, planned: nn.Module) -> list[str]:
-    """What the files of a network hold beside those of the planned one, and what in another format."""
+    """Tensors in the files of a network that the planned one lacks, or has in another format."""
     faults, prefix, state = list[str](), f"{network.base_model_prefix}.", planned.state_dict()
     for path in _files(source, network.config):
         for name, number, _ in _stored(path):
@@ -217,7 +217,7 @@ def refuse_lost_blocks(network: nn.Module, unused: Collection[str]) -> None:
 
 
 def refuse_nan_weights(network: nn.Module) -> None:
-    """Refuse a network of which nothing that it computes can be compared."""
+    """Refuse a network whose outputs cannot be compared."""
     name = next((name for name, weight in network.named_parameters() if not weight.isfinite().all()), None)
     if name is not None:
         raise ModelError(f"{name} holds a NaN or an infinity: check how the checkpoint was made")
@@ -227,7 +227,7 @@ def _tensors(model: nn.Module, chosen: Callable[[str], bool]) -> Iterator[tuple[
     """Parameters and buffers by name, one at a time."""
     for name, value in sorted(model.state_dict().items()):
         if isinstance(value, torch.Tensor) and chosen(name):
-            # the parts of a distributed tensor lie in several processes, each of which comes here
+            # the parts of a distributed tensor lie in several processes, and each comes here
             yield name, value.full_tensor() if isinstance(value, DTensor) else value
 
 

@@ -33,7 +33,7 @@ class Gauge:
     bias: np.ndarray
 
     def states(self, x: Tensor) -> Tensor:
-        """What enters a norm in this gauge, (..., d), float64."""
+        """The inputs of a norm in this gauge, (..., d), float64."""
         rotation, along = torch.from_numpy(self.rotation), torch.from_numpy(self.along)
         return self.scale * x @ rotation.T + (x @ along + self.shift)[..., None]
 
@@ -98,7 +98,7 @@ def moved_columns(kind: Kind, x: Tensor, eps: float, gauges: list[Gauge]) -> set
 
 
 def _apart(a: Any, b: Any) -> bool:
-    # Half the digits, as of a probe: rounding is far below, and what a gauge moves differs by order one.
+    # Half the digits, as of a probe: rounding is far below, and a gauge moves a column by order one.
     if not isinstance(a, float) or not isinstance(b, float):
         return a != b
     return not np.isclose(a, b, rtol=np.sqrt(np.finfo(float).eps), atol=0, equal_nan=True)
@@ -114,6 +114,6 @@ def _moved(kind: Kind) -> set[tuple[str, Side]]:
 def gauge_dependent(name: str, kind: Kind, side: Side) -> bool:
     """Whether a column belongs to the checkpoint: a change of the weights that no output sees changes it.
 
-    Decided by the table of random states in random gauges; what none of them moves belongs to the function.
+    Decided by the table of random states in random gauges; columns that none of them moves belong to the function.
     """
     return (name, side) in _moved(kind)

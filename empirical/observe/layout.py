@@ -65,7 +65,7 @@ def arranged(x: Tensor, site: NormSite, batch: BatchShape | None, batch_dim: int
 
 
 def as_mask(mask: object) -> Tensor:
-    """A mask as Booleans, shape (sequences, positions): from Booleans, zeros and ones, or what is added to scores."""
+    """A mask as Booleans, shape (sequences, positions): from Booleans, zeros and ones, or additive scores."""
     try:
         values = torch.as_tensor(mask)
     except (TypeError, ValueError, RuntimeError) as error:

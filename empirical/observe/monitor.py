@@ -108,7 +108,7 @@ class NormCallback(TrainerCallback):
         self._open.enter_context(self._monitor(state.global_step))
 
     def on_step_end(self, args, state, control, **_) -> None:
-        """Remove the hooks, and log what they saw."""
+        """Remove the hooks, and log their measurements."""
         self._open.close()
         if self._monitor.scalars and state.is_world_process_zero:
             self._trainer.log(self._monitor.scalars)

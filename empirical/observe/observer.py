@@ -53,8 +53,8 @@ class Observer:
 
     A context manager: the hooks exist only inside the ``with`` block. All reductions run on the device of the
     hidden states, in float32 or better, and nothing waits for their result until :attr:`states` is read. Vectors may
-    have any leading shape: sequences and positions are recognized by the shape of the model's first input, what else
-    shares a position (heads) counts as more vectors of it, and a layer that is called several times counts each time.
+    have any leading shape: sequences and positions are recognized by the shape of the model's first input, heads
+    count as more vectors of their position, and a layer that is called several times counts each time.
 
     Args:
         model: Any module.
@@ -188,7 +188,7 @@ class Observer:
         self._batch = batch_of(first, self._batch_dim)
 
     def _one_thread(self) -> None:
-        """Refuse a second thread: passes at the same time would overwrite what the others measure."""
+        """Refuse a second thread: simultaneous passes would overwrite each other's measurements."""
         here = threading.get_ident()
         with _FIRST:
             self._thread = self._thread or here

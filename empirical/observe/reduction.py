@@ -100,10 +100,10 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
 
 
 def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:
-    """Features of what enters and of what leaves norm layers, in the order of :data:`FEATURES`.
+    """Features of the inputs and outputs of norm layers, in the order of :data:`FEATURES`.
 
     Args:
-        columns: What is kept of the N pairs of each of some layers.
+        columns: Sketches of N pairs for each of several layers.
         kind: {"layernorm", "rmsnorm"}. What the layers compute.
         eps: ε of the layers.
         compiled: Fused by ``torch.compile``: the same formulas, equal up to rounding.
@@ -147,11 +147,10 @@ def reduce(
 ) -> SiteState:
     """State of the hidden states of some sequences.
 
-    A vector counts if its norm is finite and each of its features is defined. What leaves a norm layer has no angle of
-    rotation where zero entered, or what rounding cannot tell from a constant entered LayerNorm: such vectors are left
-    out as zero, and as non-finite where the squares of what entered overflowed. Squares in float32 lose at most 2⁻¹⁵⁰
-    each to underflow: of ‖x‖²/d that is less than a rounding where ‖x‖²/d ≥ 2⁻¹²⁶, and what is smaller is left out as
-    underflow; likewise in float64 below 2⁻¹⁰²².
+    A vector counts if its norm is finite and each of its features is defined. An output has no angle of rotation if its
+    input was zero, or, for LayerNorm, constant up to rounding: it is left out as zero. If the squares of the input
+    overflowed, it is left out as non-finite. Squares in float32 lose at most 2⁻¹⁵⁰ each to underflow, which is less
+    than a rounding of ‖x‖²/d where ‖x‖²/d ≥ 2⁻¹²⁶; smaller vectors are left out as underflow, in float64 below 2⁻¹⁰²².
 
     Args:
         side: Which features are expected, see :data:`FEATURES`.
@@ -159,7 +158,7 @@ def reduce(
         values: Their features, (..., F, N).
         buckets: bool, (B, sequences, positions). Membership in the buckets, which have no vector in common; padding is
             in none.
-        entering: Sketch of what entered the layer, for what leaves it.
+        entering: Sketch of the layer's inputs, where `vectors` are its outputs.
         documents: int64, (sequences,). The document of each sequence; by default each is one of its own.
         onto: An earlier state to add to. The result takes over its histograms: do not use it again.
 
@@ -193,7 +192,7 @@ def reduce(
         units=torch.empty_like(tokens.weights[..., :0]) if vectors.units is None else vectors.units.clone(),
     )
     state = batch if onto is None else merge_sites(onto, batch, angles=batch.angles, norms=batch.norms)
-    # At the very end: what fails before has changed nothing.
+    # Last, since histograms change in place: an error before has changed nothing.
     angle = torch.where(tokens.valid, angle, 0.0)
     octaves = torch.log2(torch.where(tokens.valid, norm, 1.0)) + NORM_OCTAVES
     for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
@@ -253,7 +252,7 @@ def _energies(vectors: Sketch, tokens: _Tokens, null: Tensor | None) -> dict[str
 def _moments(values: Tensor, weights: Tensor, counts: Tensor, null: Tensor | None) -> dict[str, Tensor]:
     """Mean, squared deviations from it and maximum of each feature by bucket, from `counts` tokens each.
 
-    Of angles to random directions only those of the null (N,) are defined: others are 0, the least an angle can be.
+    Angles to random directions are defined on the null (N,) alone; elsewhere they are 0, the least angle.
     """
     defined = torch.ones(values.shape[-2:], dtype=values.dtype, device=values.device)
     if null is not None:
@@ -296,7 +295,7 @@ def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> T
 
 
 def _empty(bins: int, weights: Tensor) -> Tensor:
-    with torch.inference_mode(False):  # what is made under it can only be counted on under it
+    with torch.inference_mode(False):  # tensors made in inference mode cannot be updated outside of it
         return weights.new_zeros(*weights.shape[:-1], bins, dtype=torch.int64)
 
 

@@ -1,7 +1,7 @@
 """A few numbers per hidden state: all that the statistics read of the hidden states themselves.
 
 The hidden states are read once, in chunks that bound the memory taken and stay in the cache, or by one compiled loop
-for both sides of a norm layer. What is left is a few numbers per token.
+for both sides of a norm layer. A few numbers per token remain.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Sketch:
         projections: (..., M, K), float32 or better. Components along the random directions of the null, M of the N.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which hidden states the null are; None: all.
-        units: float64, (..., B, d + 1), of what enters. See ``sum_units``.
+        units: float64, (..., B, d + 1), of the inputs. See ``sum_units``.
     """
 
     d: int
@@ -62,7 +62,7 @@ class Sketch:
         """Angle in degrees to a random direction, where the null are all.
 
         The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
-        what is left of ‖x‖² plays dσ².
+        the rest of ‖x‖² plays dσ².
         """
         mean = self.projections[..., index].to(torch.float64) / math.sqrt(self.d)
         return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
@@ -70,7 +70,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Sketches:
-    """The numbers of the sketches of N pairs, what enters and what leaves a norm layer; layers may be a first axis.
+    """Sketches of N pairs, input and output of a norm layer; several layers form a first axis.
 
     Attributes:
         d: Dimension of the hidden states.
@@ -95,25 +95,25 @@ class Sketches:
     ) -> Sketches:
         """Room for the pairs of so many layers, `count` of each, the directions (d, K), and unit vectors by bucket."""
         (d, k), some = directions.shape, count if null is None else len(null)
-        with torch.inference_mode(False):  # what is made under it can only be written under it
+        with torch.inference_mode(False):  # tensors made in inference mode cannot be updated outside of it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
             wide = torch.promote_types(directions.dtype, torch.float32)
             projections = numbers.new_empty(layers, 2, some, k, dtype=wide)
             return cls(d, numbers, projections, signs, null, numbers.new_empty(layers, buckets, d + 1))
 
     def __getitem__(self, layers: int | slice) -> Sketches:
-        """Those of one layer, or of some."""
+        """The sketches of one layer, or of a slice of layers."""
         units = None if self.units is None else self.units[layers]
         return replace(self, numbers=self.numbers[layers], projections=self.projections[layers], units=units)
 
     @property
     def before(self) -> Sketch:
-        """Sketch of what enters."""
+        """Sketch of the inputs."""
         return self._sketch(0)
 
     @property
     def after(self) -> Sketch:
-        """Sketch of what leaves."""
+        """Sketch of the outputs."""
         return self._sketch(1)
 
     def _sketch(self, side: int) -> Sketch:
@@ -185,7 +185,7 @@ def _weighted_sum(x: Tensor, weights: Tensor, there: Tensor) -> Tensor:
 def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
     """x·u of each row with each direction, accumulated in float32 or better; directions of 16 bits are rounded ones.
 
-    Products of two numbers of 16 bits are exact in float32, so that what is left is the rounding of a sum of d terms,
+    Products of two numbers of 16 bits are exact in float32, so that only the sum of d terms is rounded,
     as with hidden states in float32. The length of a rounded direction is not 1 any more, and divided out.
     """
     if x.dtype == directions.dtype != out.dtype and x.device.type in _ACCUMULATING:
@@ -201,7 +201,7 @@ def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
 def sketch(
     x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Sketches | None = None
 ) -> tuple[Sketch, Sketch, Tensor]:
-    """Sketches of what enters and what leaves a norm layer, and the inner product x·z of each pair, float64, (N,).
+    """Sketches of the inputs and outputs of a norm layer, and the inner product x·z of each pair, float64, (N,).
 
     Args:
         x, z: (N, d). Hidden states, on one device.

@@ -1,4 +1,4 @@
-"""The state of one side of one norm layer: what remains of all its hidden states, and how two such states merge."""
+"""The state of one side of one norm layer: statistics of all its hidden states, and how two states merge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANGLE_BINS = 180 * BINS_PER_DEGREE
 BINS_PER_OCTAVE = 16
 NORM_OCTAVES = 32
 NORM_BINS = 2 * NORM_OCTAVES * BINS_PER_OCTAVE
-"""Bins of the histogram of norms, 1/16 octave each, from 2⁻³² to 2³²; what lies beyond is in the outermost bins."""
+"""Bins of the histogram of norms, 1/16 octave each, from 2⁻³² to 2³²; the outermost bins hold all beyond."""
 
 FEATURES: dict[Side, tuple[str, ...]] = {
     "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "distance", "gauge"),
@@ -64,8 +64,8 @@ class SiteState:
         tokens: int64, (B,). Tokens in the statistics.
         nonfinite: int64, (B,). Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
         underflow: int64, (B,). Tokens left out: so small that squares lose bits to underflow, see :func:`reduce`.
-        zero: int64, (B,). Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was
-            normalized.
+        zero: int64, (B,). Tokens left out: zero vectors, which have no angle, and outputs of zero vectors, which
+            have no rotation.
         mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature; of
             angles to random directions, over the null.
         angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
@@ -77,8 +77,8 @@ class SiteState:
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
         document_null_tokens, document_null_cos2: The same of the null.
         sign_cos2: float64, (S, K'). Σcos²θ over the null, for the random sign vectors.
-        units: float64, (B, d + 1) of what enters. Sum of the unit vectors of the states, centred before a LayerNorm,
-            and their number; (B, 0) of what leaves.
+        units: float64, (B, d + 1) of inputs: the sum of their unit vectors, centred before a LayerNorm, and their
+            number. (B, 0) of outputs.
     """
 
     tokens: Sum
@@ -107,7 +107,7 @@ class SiteState:
 
     @property
     def counts(self) -> Array:
-        """Tokens of each feature, int64, (F, B), those of the null where it is an angle to a random direction."""
+        """Tokens of each feature, int64, (F, B); angles to random directions have the null's."""
         return counts_of_features(self.tokens, self.document_null_tokens, self.mean.shape[-2])
 
     def numpy(self) -> SiteState:
@@ -135,7 +135,7 @@ class SiteState:
 
 
 def counts_of_features(tokens: Array, null_tokens: Array, features: int) -> Array:
-    """Tokens of each of so many features, (F, B): of angles to random directions those of the null."""
+    """Tokens of each feature, (F, B): the null's for angles to random directions."""
     xp = array_api_compat.array_namespace(tokens)
     rows, null = range(features), xp.sum(null_tokens, axis=-1)
     return xp.stack([null if row in rows[RANDOM] else tokens for row in rows], axis=-2)

@@ -15,13 +15,13 @@ from .state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCT
 ALL = "all"
 
 Value = str | int | float | None
-"""What stands in a cell; None where a column does not apply."""
+"""The content of a cell; None where a column does not apply."""
 
 
 class Cell(NamedTuple):
     """The arguments of a column's formula: a norm layer, one side of it, a bucket, and the numbers of :func:`compute`.
 
-    ``entering`` are the numbers of what enters the layer, for columns that stand in both rows.
+    ``entering`` are the numbers of the layer's inputs, for columns that both rows show.
     """
 
     site: NormSite
@@ -37,9 +37,9 @@ class Column(NamedTuple):
     Attributes:
         name, unit: Its name in the file, and the unit: ``text``, ``°``, empty for plain numbers.
         formula: Its value; None where it does not apply.
-        doc: What it is.
+        doc: Its meaning.
         heading: Its name in a table of few columns.
-        theorem: Id of the theorem that says what it is for isotropic vectors, or by which it is computed.
+        theorem: Id of the theorem that gives its value for isotropic vectors, or its formula.
     """
 
     name: str
@@ -154,7 +154,7 @@ TABLE = (
         "mean cosine", "gauge.gram",
     ),
 )  # fmt: skip
-"""The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
+"""The columns of ``sites.csv`` in their order, for all code that writes, reads, shows, predicts or documents them."""
 
 COLUMNS = tuple(column.name for column in TABLE)
 

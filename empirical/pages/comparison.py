@@ -34,7 +34,7 @@ class Measured:
 
     @property
     def is_trained(self) -> bool:
-        """Whether its weights are those of the model, not random ones."""
+        """Whether its weights are the model's, not random ones."""
         return not str(self.manifest["weights"]).startswith("random")
 
 
@@ -61,8 +61,8 @@ def _average(rows: Sequence[Row], column: str) -> float | None:
 def beside_published(model: Measured) -> list[Row]:
     """The rows of the comparison for one model: for each quantity the average, then every block.
 
-    Means and standard deviations are those of each norm layer over all its tokens, averaged over the layers of the
-    blocks, as the published tables are; the final norm is not among them. A vector read by two norms counts once.
+    Means and standard deviations are taken over all tokens of each norm layer, then averaged over the layers of the
+    blocks, as in the published tables; the final norm is left out. A vector read by two norms counts once.
 
     ``layer`` is the block, empty for the average over all blocks, and ``sites`` the norm layers averaged; angles are in
     degrees. Published are averages over all layers: they stand beside each layer for comparison. ``difference`` of

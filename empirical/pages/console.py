@@ -129,7 +129,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """A run in a few lines: what belongs to the function, then how the checkpoint is stored, over the norm layers."""
+    """A run in a few lines over the norm layers: properties of the function, then of the stored checkpoint."""
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
     ranges = []
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):

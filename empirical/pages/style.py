@@ -26,7 +26,7 @@ BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "
 """Colours of Okabe and Ito, told apart with every kind of colour vision."""
 
 UNIFORM, RANDOM_A, RANDOM_B, NULL = BLUE, ORANGE, GREEN, "#6b6b6b"
-"""The direction 1, two random directions, and what chance or the literature gives."""
+"""The direction 1, two random directions, and values by chance or in the literature."""
 
 STYLE: dict[RcKeyType, object] = {
     "figure.facecolor": "white",
@@ -81,7 +81,7 @@ class Layout:
 
 
 def panels(contents: Sequence[tuple[str, Content]], draw: Callable[[Axes, Content], None], layout: Layout) -> Figure:
-    """A figure with a panel for each title, in which `draw` draws what belongs to it."""
+    """A figure with a panel for each title, filled by `draw`."""
     columns = min(layout.columns, len(contents))
     lines = -(-len(contents) // columns)
     # A legend beside the panels takes about 2.4 inches.
@@ -147,7 +147,7 @@ def band(axes: Axes, places: Sequence[float], means: np.ndarray, spreads: np.nda
 
 
 def figure_bytes(figure: Figure, format: str = "svg") -> bytes:
-    """The file of a figure; its bytes depend on what is drawn alone."""
+    """The file of a figure; its bytes depend on the drawing alone."""
     stream = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(stream, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)

@@ -39,7 +39,7 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
 def extremes(rows: Iterable[Row], directions: int) -> Row | None:
     """Where ε counts most, how alike states are, where 1 stands out, where the norms differ, where a vector is longest.
 
-    Rows of what enters the norms; None where nothing finite does.
+    Rows of the norms' inputs; None where none is finite.
     """
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
     if not before:
@@ -88,7 +88,7 @@ def write_report(directory: Path) -> Path:
         summary=summary(rows),
         verdict_lines=verdict_lines(of_norms),
         network=[each for each in judged if each.site == MODEL],
-        # Violated, undecided, then what holds; otherwise in the order of the layers.
+        # Violated, undecided, then confirmed; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=figures,
         rows=rows,
@@ -104,7 +104,7 @@ def is_stored(column: observe.Column) -> bool:
 
 
 def _facts(manifest: Json, rows: Sequence[Row]) -> list[str]:
-    """What was measured, as it stands under the title: model, corpus, date, tokens, norms, d and format."""
+    """The line under the title: model, corpus, date, tokens, norms, d and format."""
     norms = Counter((row["norm"], row["d"]) for row in rows if (row["side"], row["bucket"]) == ("input", "all"))
     counts = [f"{count} {_KINDS[kind]}{'s' * (count != 1)} with d = {d}" for (kind, d), count in norms.items()]
     subject = subject_of(manifest) + (f" of {manifest['corpus']}" if "corpus" in manifest else "")

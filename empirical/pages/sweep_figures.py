@@ -37,7 +37,7 @@ _DASHES = (0, (4, 3))
 
 
 class _Layers(NamedTuple):
-    """The rows of one role by block, and those of norms outside the blocks that are shown with them."""
+    """The rows of one role by block, and rows of norms outside the blocks shown with them."""
 
     in_blocks: list[Row]
     single: list[Row]
@@ -129,7 +129,7 @@ def _energies(axes: Axes, layers: _Layers) -> None:
 def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     """Mean and spread of the angle by layer, to 1 and to two random directions, before or after the norm.
 
-    Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with what isotropic vectors would give: 90° with a
+    Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with the values for isotropic vectors: 90° with a
     standard deviation of 57.3°/√d.
     """
     contents = _by_role(rows, side)
@@ -197,7 +197,7 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
         axes.plot(median, color=UNIFORM, marker="o", markersize=3, label="median")
 
     contents = [("absolute gains", "gain"), ("semi-axes of the outputs", "axes")]
-    both = any(each["axes"] != each["gain"] for each in gains)  # those of an RMSNorm are its gains
+    both = any(each["axes"] != each["gain"] for each in gains)  # the axes of an RMSNorm are its gains
     return panels(contents if both else contents[:1], draw, Layout((4.9, 3.2), 1, "|g|, or semi-axis / √d", title))
 
 

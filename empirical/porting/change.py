@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Tensor]] = ()) -> str:
-    """The name of what turned `old` into `new`, else where they differ and by how much.
+    """The name of the change from `old` to `new`, else where they differ and by how much.
 
     Args:
         old, new: float64, not equal.
@@ -58,7 +58,7 @@ def _pattern(old: Tensor, new: Tensor, unit: float) -> str:
 
 
 def projected(old: Tensor, new: Tensor) -> tuple[float, float]:
-    """The factor that brings `old` nearest to `new`, and what remains, in lengths of `old`."""
+    """The factor that brings `old` nearest to `new`, and the remainder in lengths of `old`."""
     size = float(old.norm())
     factor = float((old * new).sum()) / size**2
     return factor, float((new - factor * old).norm()) / size

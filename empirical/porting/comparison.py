@@ -23,7 +23,7 @@ Differences = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The norms of a port that differ from those of its source.
+    """The norms of a port that differ from its source's.
 
     Attributes:
         sites: How many norms both models run.
@@ -95,7 +95,7 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
     """Verdict and cause of the port's norm on the inputs `x` and on probes, None if it is the source's."""
     d = norm.d
     dtype = other.dtype.name if isinstance(other, OnnxNorm) else str(_dtype(other)).rpartition(".")[2]
-    # What the port stores in fewer bits is held against the source in as many.
+    # Weights that the port stores in fewer bits are compared with the source rounded to as many.
     short = dtype if dtype in ("bfloat16", "float16") else "float32"
     rows = np.concatenate([x.reshape(-1, d)[:32].double().numpy(), probes(d, dtype)])
     rows = rounded(rows, short).astype(float)
@@ -121,7 +121,7 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
             return _other_parameters((gain, bias), (stored, added))
     theirs = behaviour(rows, got, float(FORMATS[dtype].roundoff))
     verdict, cause = diagnose([case], dtype, eps=(theirs.eps,) if theirs and theirs.eps else ())
-    # What is a norm of this kind and format to its rounding has no other algorithm, but other parameters.
+    # A norm of this kind up to the rounding of its format has no other algorithm, but other parameters.
     if theirs is not None and theirs.kind == norm.kind and (cause is None or verdict == "unstable"):
         return _other_parameters((gain, bias), (theirs.gain, theirs.bias))
     return f"{verdict}: {cause or 'no known variant, mistake or algorithm'}"

@@ -21,7 +21,7 @@ _CHANCE = 1e-12
 
 @contextmanager
 def in_float64() -> Iterator[None]:
-    """What a model does in float32 whatever its own format (norms, softmax, angles of positions) is done in float64."""
+    """Steps done in float32 whatever the model's format (norms, softmax, rotary angles) are done in float64."""
     before, patch = torch.get_default_dtype(), mock.patch.object
     torch.set_default_dtype(torch.float64)
     try:
@@ -33,9 +33,9 @@ def in_float64() -> Iterator[None]:
 
 
 def widened(network: nn.Module, numbers: Mapping[str, Any] | None = None) -> nn.Module:
-    """A copy in float64; what a class of transformers computes from its configuration is computed so, too.
+    """A copy in float64, also the buffers that a class of transformers computes from its configuration.
 
-    The configuration gets other `numbers`, those of a port that stores them in fewer bits.
+    The configuration gets other `numbers`, as of a port that stores them in fewer bits.
     """
     if not isinstance(network, PreTrainedModel):
         return copy.deepcopy(network).double().eval()
@@ -80,7 +80,7 @@ def rounding(module: nn.Module, call: Callable[[nn.Module, Any], Any], given: An
     """A bound on how far two programs in float64 for one function are apart.
 
     A sum of n terms, in any order, errs by at most λ sqrt(n) roundings with probability 1 - 2 exp(-λ²/2) (Higham and
-    Mary 2019), λ = 8, of which :func:`shaken` shows one, or that of the largest output; two programs, twice.
+    Mary 2019), λ = 8. One rounding is shown by :func:`shaken`, or is the largest output's; two programs err twice.
     """
     unit = 2.0**-52
     tensors = [leaf for leaf in tree_leaves(call(module, given)) if isinstance(leaf, Tensor)]
@@ -93,9 +93,9 @@ def explained(port: nn.Module, ids: Tensor, gap: Tensor, moved: Mapping[str, Ten
     """Whether one rounding of each number of the `moved` weights accounts for the logits that differ most.
 
     Independent roundings w(1 + δ), |δ| <= unit/2, move a logit by the sum of its gradient times w δ. By Hoeffding's
-    inequality this exceeds c = sqrt(2 log(2 m/p)) times its largest length in one of m logits with probability p. Of a
-    weight count the numbers that a fold put there. What moved by less than c roundings of its length is not told from a
-    small change that nothing makes up for, nor are single numbers of a matrix: that is no equivalence.
+    inequality this exceeds c = sqrt(2 log(2 m/p)) times its largest length in one of m logits with probability p. In a
+    weight only numbers that a fold put there count. A weight that moved by less than c roundings of its length may have
+    been changed on purpose, and so may single numbers of a matrix: that is no equivalence.
     """
     factor, chosen, put = (2 * math.log(2 * gap.numel() / _CHANCE)) ** 0.5 * unit / 2, list[Tensor](), list[Tensor]()
     for name, weight in port.named_parameters():

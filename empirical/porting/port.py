@@ -1,4 +1,4 @@
-"""Whether a port is the same model: one verdict, from the outputs of both in float64 and from what differs in them."""
+"""Whether a port is the same model: one verdict, from the outputs of both in float64 and from their differences."""
 
 import copy
 import math
@@ -46,13 +46,13 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Examined:
-    """What was found of a port.
+    """The verdict on a port, and its evidence.
 
     Attributes:
         verdict: ``same function``, ``same up to the stored format``, ``different`` or ``not shown to be the same``.
-        reason: What it rests on; of a different port the first layer that differs, and the change.
-        evidence: What was compared, a line each.
-        left: What was not examined.
+        reason: Its ground; for a different port the first layer that differs, and the change.
+        evidence: The comparisons, a line each.
+        left: Not examined.
     """
 
     verdict: str
@@ -68,7 +68,7 @@ class Examined:
 
 @dataclass
 class _Pair:
-    """Both models in float64, the source with the roundings of the port's weights, and what is known of them."""
+    """Both models in float64, the source with the roundings of the port's weights, and facts about them."""
 
     source: nn.Module
     port: nn.Module
@@ -85,7 +85,7 @@ class _Pair:
 def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping[str, str] | None = None) -> Examined:
     """Is the port the same model as the source? Both run on drawn token ids of several lengths, in float64.
 
-    What is a rounding of a weight is given to the source as well, so that the outputs tell of all else alone.
+    Roundings of weights are given to the source as well, so that the outputs differ by all else alone.
     """
     source, port, left = _alike(source, port)
     weights = compare_weights(source, port, quantized)
@@ -120,7 +120,7 @@ def _alike(source: nn.Module, port: nn.Module) -> tuple[nn.Module, nn.Module, li
 
 
 def _entries(mine: Mapping[str, Any], theirs: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Entries of both configurations that differ and may change what is computed, of those inside others as well."""
+    """Entries of both configurations, nested ones included, that differ and may change the function."""
     for key in (key for key in mine if key in theirs and mine[key] != theirs[key] and key not in _INERT.split()):
         if isinstance(mine[key], dict) and isinstance(theirs[key], dict):
             yield from _entries(mine[key], theirs[key], f"{prefix}{key}.")
@@ -202,7 +202,7 @@ def _judged(
 
 
 def _norms(source: nn.Module, port: nn.Module | Path, ids: Tensor) -> tuple[Differences | None, list[str]]:
-    """The norms that compute something else by themselves, None if none can be run, and what is to be said of all."""
+    """The norms that compute something else when run alone, None if none can be run, and notes on all."""
     try:
         found = compare_models(source, onnx_norms(port) if isinstance(port, Path) else port, ids)
     except InputError as error:

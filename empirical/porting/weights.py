@@ -62,7 +62,7 @@ def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, 
 
 
 def _mutual(weight: Weight, texts: Mapping[str, str]) -> str:
-    """What stands in its place, or that both changed places."""
+    """The weight in its place, or that both changed places."""
     other = weight.text.removeprefix("that of ")
     return f"exchanged with {other}" if texts.get(other) == f"that of {weight.name}" else weight.text
 
@@ -78,7 +78,7 @@ def _rounded(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype],
 
 
 def near(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype]) -> tuple[Tensor, torch.dtype]:
-    """Which numbers are those of the other weight in its format, by the way that fits most: nearest, or all cut off."""
+    """Which numbers are roundings of the other weight to its format: nearest, or toward zero, as fits best."""
     pairs = ((old, new, formats[1]), (new, old, formats[0]))
     found = [(fine.to(to).double() == rough, to) for fine, rough, to in pairs]
     found += [(_cut(fine, to) == rough, to) for fine, rough, to in pairs]

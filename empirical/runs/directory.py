@@ -155,7 +155,7 @@ class RunDirectory:
         return [name for name in self._results if (self.path / name).exists()]
 
     def finished_manifest(self) -> Json:
-        """Read the manifest of a run that is done and whose results and token ids are what they were."""
+        """Read the manifest of a run that is done, after checking the hashes of results and token ids."""
         manifest = self.manifest()
         if not self.is_done:
             command = manifest.get("command", "lngeom sweep")
@@ -178,7 +178,7 @@ class RunDirectory:
 
 
 def identity_of(manifest: Json) -> Json:
-    """The entries that say what was measured: two runs in which these are equal have equal results."""
+    """The entries that determine the results: two runs with equal ones have equal results."""
     return {key: manifest[key] for key in manifest.get("identity", ())}
 
 

@@ -49,7 +49,7 @@ class Ranks:
 
     @property
     def team(self) -> int:
-        """Number of the processes that share one copy of the model, of which this is one."""
+        """Index of the group of processes that share one copy of the model with this one."""
         return self.rank // self.tensor
 
     @property
@@ -59,11 +59,11 @@ class Ranks:
 
     @property
     def writes(self) -> bool:
-        """Whether this process writes what its team measured, so that each token counts once."""
+        """Whether this process writes its team's measurements, so that each token counts once."""
         return self.rank % self.tensor == 0
 
     def divided(self, tensor: int) -> Ranks:
-        """The same processes in teams of `tensor`, each of which holds one copy of the model."""
+        """The same processes in teams of `tensor`, each with one copy of the model."""
         if tensor < 1 or self.count % tensor:
             raise RunError(
                 f"--tensor-parallel {tensor}: {self.count} processes are not a whole number of teams; start it with "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lngeom.files import Json
 
 ENVIRONMENT = ("date", "python", "versions", "platform", "device_name", "threads")
-"""Entries of a manifest that say on what was measured."""
+"""Entries of a manifest about the machine and its software."""
 
 _PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "safetensors")
 

@@ -19,7 +19,7 @@ class ArrayWriter:
 
     Args:
         stream: An empty file, open for writing in binary.
-        dtype: Of what is stored.
+        dtype: Of the stored numbers.
         row: Shape of one row; () for a flat array.
 
     >>> import io

@@ -12,7 +12,7 @@ class ModelError(LngeomError, ValueError):
 
 
 def one_line(error: LngeomError | OSError) -> str:
-    """The line for a user: errors of this project as they are, those of the file system with the file and a way out."""
+    """The line for a user: errors of this project as they are, errors of the file system with the file and advice."""
     if isinstance(error, LngeomError):
         return str(error)
     return f"{error.filename or 'a file'}: {error.strerror or error}; free space or choose another --output"

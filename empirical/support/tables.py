@@ -64,7 +64,7 @@ def write_table(
 ) -> None:
     """Write rows at once, numbers in full or to some significant digits, nothing where a value is None.
 
-    Without `columns` they are those of the first row; without rows either, nothing is written.
+    `columns` default to the keys of the first row; without rows either, nothing is written.
     """
     rows = list(rows)
     if columns is None and not rows:
@@ -85,7 +85,7 @@ def read_records(path: Path, record: type[T], *, advice: str = "make it again") 
     """The dataclasses that :func:`write_records` wrote.
 
     Raises:
-        RunError: If the table has other columns, or a cell that is not what the field may be.
+        RunError: If the table has other columns, or a cell of another type than its field.
     """
     types = get_type_hints(record)
     words = {name for name, kind in types.items() if kind is str or get_origin(kind) is Literal}

@@ -13,10 +13,10 @@ from ..models import NormSite, affine
 
 
 def gains(model: nn.Module, sites: Iterable[NormSite]) -> Iterator[Json]:
-    """Of each norm: smallest, lower twentieth, median, upper twentieth and largest of |gain|, and of the semi-axes.
+    """The quantiles 0, 0.05, 0.5, 0.95 and 1 of |gain| and of the semi-axes, for each norm.
 
-    Semi-axes are in units of √d: those of LayerNorm without a gain are 1. Left out are norms whose gain is not in
-    memory, or not finite.
+    Semi-axes are in units of √d: 1 for LayerNorm without a gain. Norms whose gain is not in memory, or not finite, are
+    left out.
     """
     for site in sites:
         module = model.get_submodule(site.path)

@@ -51,7 +51,7 @@ def measure(
             arguments (token ids, pixels, audio features, both sides of an encoder-decoder). ``attention_mask`` and
             ``decoder_attention_mask`` mark padding.
         output: The run directory.
-        options: What may be chosen.
+        options: The settings.
         console: Where progress goes; nowhere by default.
         command: What the manifest says made the run.
         show: Whether the table is printed.
@@ -147,7 +147,7 @@ def _joined(digests: Iterable[str]) -> dict[str, str]:
 
 
 def _refuse_other_batches(run: RunDirectory, batches: Iterator[object], size: int) -> None:
-    """Refuse batches that are not those of a finished run."""
+    """Refuse other batches than a finished run has."""
     if not _joined(digest for _, digest in _chunks(batches, size)).items() <= run.manifest().items():
         raise RunError(f"{run.path}: holds another run (its batches differ); choose another output")
 
@@ -178,7 +178,7 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], siz
 
 
 def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], states: States) -> None:
-    """Have the manifest say what was measured."""
+    """Record the measured model and batches in the manifest."""
     tokens = max(int(states[site.path, "input"].tokens.sum()) for site in sites)
     run.amend(
         sites=[asdict(site) for site in sites],

@@ -21,7 +21,7 @@ _DIGEST, _MEASURED = "batches_sha256", "measured_sha256"
 
 
 class Batch(NamedTuple):
-    """The inputs of one forward pass, on any device; what they add to the progress; the document of each sequence.
+    """The inputs of one forward pass, on any device; their share of the progress; the document of each sequence.
 
     ``null`` are the positions that are projected on the random directions, see
     :meth:`lngeom.empirical.observe.Observer.null`.
@@ -40,7 +40,7 @@ class Shard:
     Attributes:
         index: Its number, from 0.
         digest: SHA-256 of its inputs.
-        size: What it adds to the progress.
+        size: Its share of the progress.
         batches: Its batches, of at most so many sequences each; inputs that come as batches are left as they are.
     """
 
@@ -52,7 +52,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, where its inputs go, what makes its observer, and the sequences in a batch (0: batches are given)."""
+    """A model, its device, the factory of its observer, and the sequences in a batch (0: batches are given)."""
 
     model: nn.Module
     device: torch.device
@@ -61,7 +61,7 @@ class Subject:
 
 
 class Checkpoints:
-    """The states of the finished shards of a run; damaged ones and those of another run are set aside.
+    """The states of the finished shards of a run; damaged ones, and shards of another run, are set aside.
 
     Each carries the digest of its inputs and of all else that determines it. `expected` has the digests of the inputs
     of all shards by index, where they are known.
@@ -71,7 +71,7 @@ class Checkpoints:
         self, run: RunDirectory, group: Ranks, console: Console, expected: Mapping[int, str] | None = None
     ) -> None:
         self._run, self._console, self._measured = run, console, run.measured_sha256()
-        # Nobody measures before the leader has counted: what is finished now was finished by an earlier start.
+        # Nobody measures before the leader has counted: all finished shards are of an earlier start.
         self.digests = group.by_leader(lambda: self._sound(expected))
 
     def _sound(self, expected: Mapping[int, str] | None) -> dict[int, str]:
@@ -104,7 +104,7 @@ class Checkpoints:
             save_states(draft, states, {_DIGEST: shard.digest, _MEASURED: self._measured})
 
     def merged(self, digests: Sequence[str]) -> States:
-        """All shards in the order of the inputs, so that the last bit does not depend on who measured what when.
+        """All shards in the order of the inputs, so that no bit depends on which process measured a shard, or when.
 
         Raises:
             RunError: An earlier start has measured more shards than these.

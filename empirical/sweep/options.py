@@ -1,4 +1,4 @@
-"""Options: what a sweep measures, and how a model in memory is measured."""
+"""The options of a sweep, and of measuring a model in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seven known models one after another, and one page that compares them with what was published."""
+"""The seven known models one after another, and one page that compares them with the published numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace

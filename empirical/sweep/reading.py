@@ -23,7 +23,7 @@ class FinishedRun:
 
     Attributes:
         path: Its directory.
-        manifest: What was measured, on what, with what.
+        manifest: Model, text, machine, versions and settings.
         rows: The table ``sites.csv``, columns :data:`lngeom.empirical.observe.COLUMNS`.
         predictions: The verdicts on the predictions.
     """

@@ -35,7 +35,7 @@ def write_results(
 
 
 def write_pages(run: RunDirectory, rows: Sequence[Row]) -> Path:
-    """Write what follows from the table of a run alone: figures and the page; returns the path of the page."""
+    """Write figures and page, which need the table of a run alone; returns the path of the page."""
     pages.draw_figures(rows, run.path, run.manifest())
     return pages.write_report(run.path)
 
@@ -72,7 +72,7 @@ def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
 
 
 def show_run(run: RunDirectory, console: Console) -> None:
-    """Print the table of a finished run, if its files are what they were."""
+    """Print the table of a finished run, if its files are unchanged."""
     run.finished_manifest()
     pages.print_table(observe.read_sites(run.path / "sites.csv"), console)
     print_verdicts(run, console)

@@ -153,11 +153,11 @@ def _origins(corpus: Corpus, places: Sequence[int], digests: Sequence[str], ends
 
 
 def null_positions(sequences: int, length: int, every: int, seed: int) -> np.ndarray:
-    """Which tokens are projected on the random directions: of each sequence every so many, from a random one on.
+    """Which tokens are projected on the random directions: every `every`-th of each sequence, from a random one on.
 
-    All documents take part, as independent units of which less is seen: tokens near each other say much the same, so
-    that intervals of ranks are hardly wider than from all tokens, and much narrower than from as many of a few
-    documents (docs/guides/sweep.md). bool, (sequences, length), the same on every machine.
+    All documents take part, each with fewer tokens. Neighbouring tokens are correlated: intervals of ranks are hardly
+    wider than from all tokens, and much narrower than from the same number of tokens in a few documents
+    (docs/guides/sweep.md). bool, (sequences, length), the same on every machine.
     """
     first = np.random.Generator(np.random.PCG64([seed, 2])).integers(every, size=(sequences, 1))
     return np.arange(length) % every == first

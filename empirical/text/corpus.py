@@ -35,7 +35,7 @@ class Corpus:
     r"""A source of documents (strings) or of token ids.
 
     Attributes:
-        spec: What the user typed: a path, ``hf:NAME:CONFIG``, or ``random``.
+        spec: As the user typed it: a path, ``hf:NAME:CONFIG``, or ``random``.
         path: The local file, or None.
     """
 

@@ -1,4 +1,4 @@
-"""Passages: what a network with a head is run on, with the labels of its outputs and the document that it came from."""
+"""Passages: inputs of a network with a head, the labels of its outputs, and the document of origin."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def passages(
     """The first passages of a corpus, with at least so many tokens to be predicted if it has them.
 
     Args:
-        corpus: Texts, whose documents are cut into sequences but never joined; token ids, of which every sequence
-            counts as a document; or a folder of ``.npz`` files, one passage each: the network's inputs by name,
-            ``labels``, ``document``.
+        corpus: Texts, whose documents are cut into sequences but never joined; token ids, where every
+            sequence counts as a document; or a folder of ``.npz`` files, one passage each: the network's inputs by
+            name, ``labels``, ``document``.
         tokenizer: For texts.
         tokens, length: How many tokens to predict, and the longest sequence.
         per_document: How many sequences of one text are taken at most.

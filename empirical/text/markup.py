@@ -21,7 +21,7 @@ _MARKS = re.compile(r"<!--|-->|</?\w+[^<>]*>?|\{\{|\}\}|\[\[|\]\]|\{\||\|\}|\[(?
 
 
 def _open(markup: str) -> Counter[str]:
-    """How often each opening mark, or name of a tag, is not closed before what it stands in is."""
+    """How often each opening mark, or name of a tag, is still open when its parent closes."""
     stack, inside, left = list[str](), Counter[str](), Counter[str]()
     for mark in _MARKS.findall(markup):
         name = re.sub(r"^</?(\w+).*", r"<\1", mark, flags=re.DOTALL)
@@ -39,7 +39,7 @@ def _open(markup: str) -> Counter[str]:
 
 
 def _bounded(markup: str) -> str:
-    """The markup, without such openings of which it leaves more than a hundred open: the parser takes linear time."""
+    """The markup; with more than `_OPEN` unclosed marks, those are removed, so that the parser takes linear time."""
     left = _open(markup)
     if left.total() > _OPEN:
         markup = re.sub("|".join(map(re.escape, sorted(left, key=len, reverse=True))), " ", markup)

@@ -98,7 +98,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) -> Iterator[np.ndarray]:
-    """Cut arrays of token ids into sequences of exactly `length` tokens, the first of which is `start`, if it is given.
+    """Cut arrays of token ids into sequences of exactly `length` tokens, each beginning with `start`, if given.
 
     The unfinished last sequence is dropped.
 
