@@ -34,7 +34,7 @@ def apart(run: Callable[[], T]) -> T:
     Where no process can be made safely, in this one: on systems but Linux, and behind the first import of PyTorch.
 
     Raises:
-        Ended: The code ended the process, or raised what is no Exception.
+        Ended: The code ended the process, or raised a BaseException that is no Exception.
 
     >>> apart(lambda: 1 + 1)
     2

@@ -91,7 +91,7 @@ def _square_root(c: Fraction) -> Fraction | None:
 
 
 class Algebra:
-    """The generators that terms are made of, and what is done with polynomials in them."""
+    """The generators that terms are made of, and arithmetic of polynomials in them."""
 
     def __init__(self) -> None:
         self.atoms: list[tuple] = []
@@ -401,7 +401,7 @@ class Rules:
 
 
 def _truth(p: Polynomial, relation: str) -> bool:
-    """Whether a number has the relation to 0; what is not a number has none."""
+    """Whether the polynomial is a number that has the relation to 0."""
     c = p.get((), Fraction(0))
     return set(p) <= {()} and {"=": c == 0, "!=": c != 0, ">": c > 0, ">=": c >= 0}[relation]
 
@@ -489,7 +489,7 @@ def loaded(text: str) -> list[Any]:
 
 
 def recheck(data: Mapping[str, Any]) -> int:
-    """Number of steps of a certificate, all of which follow; the last one is the statement.
+    """Number of steps of a certificate; all follow, and the last one is the statement.
 
     >>> from lngeom.checker import recheck
     >>> from lngeom.proofs import find

@@ -85,7 +85,7 @@ class _Version(argparse.Action):
 
 
 class _Quiet(argparse.Action):
-    """Leave the exit code, the files and the errors; JSON on standard output is what was asked for."""
+    """Leave the exit code, the files and the errors; JSON on standard output was asked for and stays."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> None:
         assert isinstance(parser, _Parser), "it is an option of this one"
@@ -109,7 +109,7 @@ class _Completion(argparse.Action):
 
 
 def printable(text: str) -> str:
-    """The text with ? for every control character but the end of a line, and what is no character."""
+    """The text with ? for every code point that is no character and every control character but newline."""
     return _CONTROL.sub("?", text)
 
 

@@ -154,7 +154,7 @@ def jacobian_singular_values(
     terms = normalized(wide, eps=eps, placement=placement, centered=centered)
     tangential = 1 / terms.divisor if terms.unit is None else terms.unit / terms.divisor
     radial = _radial(eps, tangential, placement)
-    if terms.unit is not None:  # 1/D may leave the range of the dtype, where D is that of a small row
+    if terms.unit is not None:  # 1/D may leave the range of the dtype, where D belongs to a small row
         radial = xp.where(terms.unit > 1, _radial(terms.eps, 1 / terms.divisor, placement) * terms.unit, radial)
     zero = 0 * abs(terms.y[..., :1])  # NaN where the derivative does not exist
     d, constant = x.shape[-1], int(centered)

@@ -41,7 +41,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Name the file in errors of writing it, also in those of safetensors."""
+    """Name the file in errors of writing it, of safetensors too."""
     try:
         yield
     except OSError as error:

@@ -132,7 +132,7 @@ class FoldCertificate:
 
     `worst` is the largest |entry − exact entry| over the bound of that entry, one rounding to the stored dtype plus
     twice the error of a float64 computation; `weight_error` the Frobenius norm of the error of the weight and
-    `bias_error` the norm of that of the bias, bounds included.
+    `bias_error` the norm of the error of the bias, bounds included.
     """
 
     worst: float
@@ -141,7 +141,7 @@ class FoldCertificate:
 
     @property
     def exact(self) -> bool:
-        """Whether every entry is that of the exact fold, rounded once, up to the error of a float64 computation."""
+        """Whether every entry is the exact fold's, rounded once, up to the error of a float64 computation."""
         return self.worst <= 1
 
     def output_error(self, input_norm: float) -> float:

@@ -80,7 +80,7 @@ def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
 
 
 class Normalized(NamedTuple):
-    """A vector v = Πx or x and its mean square m, to be divided by D; those of u·x and ε where `unit` is not None."""
+    """A vector v = Πx or x and its mean square m, to be divided by D; both for u·x where the unit u is not None."""
 
     v: Array
     square: Array
@@ -245,7 +245,7 @@ def layer_rms_distance(x: Array, *, eps: Carrier) -> Array:
 
     At ε = 0 it is 2 sin(|90° − θ|/2) with θ the angle of x to 1: 0 for vectors orthogonal to 1, below √2 for all. Both
     layers have the same ε. Returns shape (...). Source: theorems ``rmsnorm.distance`` and
-    ``rmsnorm.distance_with_eps``; the comparison is that of Gupta et al., arXiv:2409.12951, section 3.2.
+    ``rmsnorm.distance_with_eps``; the comparison is from Gupta et al., arXiv:2409.12951, section 3.2.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 7.0])

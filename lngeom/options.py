@@ -74,7 +74,7 @@ def option(default: object, help: str, *flags: str, **settings: object) -> Any:
     """A field that is given as ``--name``, or by other flags; the help tells its default.
 
     The type says how it is read: int is a :func:`count`, a Literal a choice, a tuple several words, and bool a switch
-    away from the default. `settings` are those of :meth:`argparse.ArgumentParser.add_argument` that differ.
+    away from the default. `settings` go to :meth:`argparse.ArgumentParser.add_argument`.
     """
     return field(default=default, metadata={"flags": flags, "settings": {"help": help, **settings}})
 
@@ -102,7 +102,7 @@ def part(kind: type[T], options: "DataclassInstance") -> T:
 
 
 def add_options(parser: argparse.ArgumentParser, options: type) -> None:
-    """Declare the options of a dataclass: those of its fields that have a help."""
+    """Declare the options of a dataclass: its fields with a help."""
     hints = get_type_hints(options)
     for each in fields(options):
         if "settings" in each.metadata:

@@ -26,7 +26,7 @@ __all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments
 def uniform(d: int, *, xp: ModuleType = numpy, dtype: object = None) -> Array:
     """Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
 
-    In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default that of `xp`. Returns shape (d,),
+    In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default its own. Returns shape (d,),
     `d` ≥ 1. Source: Gupta et al., arXiv:2409.12951, section 2.1.
     """
     try:
@@ -138,7 +138,7 @@ def _split(x: Array) -> tuple[Array, Array]:
         return (mean, deviation), mean * mean
 
     moved, anchor = anchored(x)
-    # Beside an eps of 1 no mean is too small, and the unit is that of rows whose sum or mean square is too large.
+    # Beside an eps of 1 no mean is too small, and only rows get a unit whose sum or mean square is too large.
     (mean, deviation), _, _, unit = in_range(compute, moved, 1.0)
     if unit is not None:
         mean, deviation = mean / unit, deviation / unit

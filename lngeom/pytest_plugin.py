@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["check_norm"]
 
 _LONGEST = 600
-"""Characters of a message that are shown: what is left of a goal may fill pages."""
+"""Characters of a message that are shown: the rest of a goal may fill pages."""
 
 
 @pytest.fixture
 def check_norm() -> Callable[..., object]:
     """``check_norm(target, allow=(), proved=False, **options)`` fails unless `target` is right; returns the finding.
 
-    Options are those of :func:`lngeom.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
+    Options go to :func:`lngeom.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
     `proved` it fails too unless the norm is proved to be its definition, or an allowed variant, for every dimension::
 
         def test_my_norm(check_norm):
@@ -95,7 +95,7 @@ class TheoremCheck(pytest.Item):
         return self.path, code.co_firstlineno, f"{self.theorem.body.__name__} [{self.name}]"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The line of the body where it failed, what is false there, and at which model."""
+        """The line of the body that failed, the false statement, and its model."""
         from lngeom.errors import LngeomError
         from lngeom.theorems.checks import told
 

@@ -183,7 +183,7 @@ def _lists(entries: SearchStrategy[V], d: int) -> SearchStrategy[list[V]]:
 
 
 def _rows(d: int, kind: Kind | None, large: int = _EXACT_LARGE) -> SearchStrategy[Sequence[int]]:
-    """Rows of d integers; `large` is what massive components and nearly constant rows are made of."""
+    """Rows of d integers; `large` is the size of massive components and of nearly constant rows."""
     kinds: dict[Kind, Callable[[], SearchStrategy[Sequence[int]]]] = {
         "small": lambda: _lists(_SMALL, d),
         "constant": lambda: _SMALL.map(lambda value: [value] * d),

@@ -38,7 +38,7 @@ class Evidence:
         proof_ms: CPU time of the proof in milliseconds.
         proved: list of str. The statement as the library computes it, and what the names in it stand for.
         certificate: list of str. The proof, line by line.
-        steps: Steps of the certificate, all of which the checker confirmed.
+        steps: Steps of the certificate, all confirmed by the checker.
         dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
             was evaluated.
         measured: How often the claim was measured in floats.

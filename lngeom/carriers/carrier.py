@@ -211,7 +211,7 @@ def _check_eps_of_rows(eps: Array, x: Array) -> None:
 
 
 def widen(x: Array, like: Array = None) -> Array:
-    """`x` in float32 if its dtype is float16 or bfloat16; of integers in that of `like` or float64.
+    """`x` in float32 if its dtype is float16 or bfloat16; integers in the dtype of `like`, or float64.
 
     Sums and squares of half-precision numbers overflow (float16 at 65504) or lose the angle's digits
     (bfloat16 has 8 bits), so half precision is a storage format here and never a format to compute in.
@@ -291,11 +291,11 @@ def _is_at_hand(x: Array) -> bool:
 
 
 def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
-    """`x` with each row that is constant up to the rounding of its mean less its first component; and what it is less.
+    """`x` with the first component subtracted from each nearly constant row, and the numbers that were subtracted.
 
     A mean of d components of size c may be off by d·c times the epsilon of the dtype. Where no two components differ by
-    more, deviations from it are noise; those of x − x₀, whose components are exact differences, are not. Other rows
-    keep their bits, and are less 0; that is None where there is no such row.
+    more, deviations from the mean are noise; deviations of x − x₀, whose components are exact differences, are not.
+    Other rows keep their bits: 0 is subtracted. The second result is None where no row is nearly constant.
     """
     if not hasattr(x, "shape") or dtype_name(x) not in _RANGES or 0 in x.shape:
         return x, None

@@ -17,7 +17,7 @@ _LEVELS = itertools.count(1)
 
 
 class Dual(Operators):
-    """Value and tangent: what a function and its directional derivative are at one point.
+    """Value and tangent: a function and its directional derivative at one point.
 
     Each derivative has an infinitesimal τ of its own, told apart by its level: inside a derivative of a derivative
     the outer x + v·τ is a constant of the inner one.
@@ -89,7 +89,7 @@ NAMESPACE = SimpleNamespace(
 def derivative(function: Callable[[Array], Array], x: Array, v: Array) -> Array:
     """Directional derivative of `function` at `x` along `v`, Df(x)·v, for a function of one vector or scalar.
 
-    The function is made of +, −, ·, / and sum, mean, sqrt and ones_like of the array namespace, as those of lngeom; x
+    The function is made of +, −, ·, / and sum, mean, sqrt and ones_like of the array namespace, as in lngeom; x
     and v are terms, enclosures or arrays. On terms this is the formal derivative, which is the derivative where every
     root met on the way is taken of something positive and every divisor is not 0; elsewhere the total inverse gives it
     a value without meaning.

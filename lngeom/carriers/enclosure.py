@@ -1,7 +1,7 @@
 """Vectors of intervals as a carrier: the formulas of this library, run in exact arithmetic.
 
-Means, differences, squares and products of vectors of fractions are fractions again, and so is what they are divided
-by; only a square root leaves the rationals, and is enclosed. What `lngeom.layer_norm` computes on an
+Means, differences, squares and products of vectors of fractions are fractions again, and so are their
+quotients; only a square root leaves the rationals, and is enclosed. What `lngeom.layer_norm` computes on an
 :class:`Enclosure` therefore contains the exact value of the formula, with no second formula to trust.
 """
 

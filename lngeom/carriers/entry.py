@@ -47,9 +47,9 @@ _RULES: dict[str, tuple[Callable[[object], bool], str]] = {
 
 
 def door(function: Callable[P, T]) -> Callable[P, T]:
-    """`function`, which reads what it is given first: arrays of one library, words, flags and numbers by their names.
+    """`function`, with its arguments checked first, by name: arrays of one library, words, flags and numbers.
 
-    Raises InputError for what no formula is defined for. What only one function can know is checked there.
+    Raises InputError for arguments that no formula takes. Conditions of a single function are checked in it.
     """
     parameters = inspect.signature(function).parameters.values()
     names = tuple(each.name for each in parameters)

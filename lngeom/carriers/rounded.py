@@ -14,7 +14,7 @@ for computed values and e for errors, |â − a| <= e_a:
 - root: e/(√â + √max(â − e, 0)) + u|ẑ|, or √e if that is smaller: |√â − √a| is at most both;
 - sum of n components in any order: γ_{n−1} Σ|â_i| + Σe_i, γ_k = ku/(1 − ku).
 
-Each bound is computed in float64 with fewer than 2⁸ roundings beyond those of sums, hence the factor 1 + 2⁻⁴⁴; a
+Each bound is computed in float64 with fewer than 2⁸ roundings outside sums, hence the factor 1 + 2⁻⁴⁴; a
 sum of n numbers gets 16 units more. An overflow or a NaN makes the error inf: there the bound says nothing.
 """
 

@@ -51,7 +51,7 @@ def differences(points: Floats, poles: Floats, gap: Integers, origin: Integers, 
     """Rows (p² − a²) for all `points` p, a the `origin` pole of each row, in squared units of its gap.
 
     Relative error of each entry below 3.01·2⁻⁵³, from one subtraction, one addition and one product. An entry
-    beyond 2¹⁰²⁴ becomes infinite: it is that of a pole whose term in the secular equation is below 2⁻¹⁰²³. The
+    beyond 2¹⁰²⁴ becomes infinite: it belongs to a pole whose term in the secular equation is below 2⁻¹⁰²³. The
     result is in the first block of `work` (:func:`workspace`); the second is overwritten.
     """
     scale = unit(poles, gap)[:, None]
@@ -167,7 +167,7 @@ def solve(poles: Floats, weights: Floats) -> tuple[Integers, Floats]:
 
 
 def root(poles: Floats, gap: Integers, origin: Integers, offset: Floats) -> Floats:
-    """Square roots √(a² + τ) of the roots, relative error below 3·2⁻⁵³ of that of the exact `offset` τ.
+    """Square roots √(a² + τ) of the roots, relative error below 3·2⁻⁵³ for the exact `offset` τ.
 
     |τ| is at most half of the gap, hence at most half of a² when τ < 0, and nothing cancels. Since √(a²) rounds to a,
     the result is on the right side of its pole after rounding too.

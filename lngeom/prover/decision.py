@@ -30,10 +30,9 @@ def prove(
 ) -> Proved:
     """Prove a formula from theorems.
 
-    `facts` are what may be used, hypotheses as ``assume(formula)``; a pair (theorem, term) says for which monomial the
-    equation is to be solved, otherwise for its heaviest. `remainder`, for an inequality, is an equal term of evident
-    sign, and `further` what else finds the sign of a term. Raises ProofError, which shows what is left of the goal, if
-    no proof is found.
+    `facts` may be used, hypotheses as ``assume(formula)``. An equation is solved for its heaviest monomial; in a pair
+    (theorem, term), for the monomial `term`. `remainder`, for an inequality, is an equal term of evident sign, and
+    `further` another way to find the sign of a term. Raises ProofError, with the rest of the goal, if it finds none.
 
     >>> import lngeom as lg
     >>> from lngeom.prover import assume, dot, equal, prove, sequent, vector
@@ -78,7 +77,7 @@ def prove(
 
 
 def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
-    """The goal times what divides it and is known to be positive, shortened; that divisor; and signs not known."""
+    """The goal times its divisors of known sign, shortened; their product; and the signs that are not known."""
     halves: dict[tuple, int] = {}
     roots: dict[tuple, Term] = {}
     for monomial, _ in goal:
@@ -125,7 +124,7 @@ def _hints(signs: Iterable[Formula]) -> list[Formula]:
 
 
 def _even(equations: Equations) -> Iterator[Proved]:
-    """The sign of what equations say to be a positive multiple of a square, as the components of a mask, m = m²."""
+    """Signs of terms that equations make a positive multiple of a square, as the components of a mask, m = m²."""
     for equation, _ in equations:
         for (square, a), (other, b) in itertools.permutations(tuple(equation.conclusion.term), 2):
             if len(equation.conclusion.term) == 2 and a * b < 0 and all(k % 2 == 0 for _, k in square):
@@ -135,7 +134,7 @@ def _even(equations: Equations) -> Iterator[Proved]:
 
 
 def _squares(t: Term) -> Iterator[Proved]:
-    """Cauchy's inequality for the inner products of two vectors of which squares stand in a term."""
+    """Cauchy's inequality for each squared inner product of two vectors in a term."""
     for monomial, c in t:
         for atom, k in monomial:
             two = [base for base, power in atom[1] for _ in range(power)] if atom[0] == "S" and k == 2 and c < 0 else ()

@@ -54,8 +54,8 @@ def certificate(
 ) -> ProofCertificate:
     """A proof that the checker accepts.
 
-    `statement` is the hypotheses and the conclusion, on recorded terms or on those of the prover; what they are made
-    of stands first in the `table`. `words` is what readers are told of the theorem.
+    `statement` is the hypotheses and the conclusion, on recorded terms or terms of the prover; their parts come first
+    in the `table`. `words` describes the theorem to readers.
 
     Raises:
         ProofError: If the checker refuses it.
@@ -75,7 +75,7 @@ def certificate(
 
 
 def steps(proved: Proved, table: Table) -> list[Step]:
-    """Every premise before its use, and what is proved twice once."""
+    """The steps of a proof: every premise before its use, none twice."""
     done: list[Step] = []
     places: dict[tuple, int] = {}
 
@@ -85,7 +85,7 @@ def steps(proved: Proved, table: Table) -> list[Step]:
         if statement not in places:
             premises = [visited(premise) for premise in step.premises]
             places[statement] = len(done)
-            # In an order of their own: what is recorded first must not depend on how a process hashes strings.
+            # Sorted: the order of records must not depend on how a process hashes strings.
             assumed = sorted(step.hypotheses, key=repr)
             done.append(
                 Step(

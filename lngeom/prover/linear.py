@@ -1,4 +1,4 @@
-"""Signs as combinations: the goal, times what is positive, is a sum of what is known not to be negative.
+"""Signs as combinations: the goal times a positive term is a sum of terms known to be nonnegative.
 
 A linear program finds which summands are needed; their coefficients are then solved for exactly.
 """
@@ -121,7 +121,7 @@ def _atoms(t: Term, kind: str) -> list[tuple]:
 
 
 def _grading(t: Term) -> Callable[[Term], Fraction]:
-    """The degree of a term: vectors have 1, and what is added to squares under roots has that of squares."""
+    """The degree of a term: vectors have 1, and terms added to squares under roots have the degree of squares."""
     weights: dict[tuple, Fraction] = {}
 
     def of(atom: tuple) -> Fraction:
@@ -142,7 +142,7 @@ def _grading(t: Term) -> Callable[[Term], Fraction]:
 
 
 def _known(t: Term, search: Signs, equations: Equations, compare: Compare) -> tuple[list[Proved], list[Proved]]:
-    """Factors, which are scalars; and what they are multiplied by."""
+    """Factors, which are scalars, and the inequalities that they multiply."""
     roots = [(Term({((a, 1),): 1}), argument(a)) for a in _atoms(t, "sqrt") if search.find(argument(a), ">=")]
     sides = [s.conclusion.term for s in search.facts if not s.conclusion.term.is_scalar]
     free = [scalar(name) for name in sorted({a[1] for side in [t, *sides] for a in _atoms(side, "s")})]

@@ -24,8 +24,8 @@ def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> 
 
     `values` holds by name a rational number for each scalar of the term and `dimension` of them for each vector. Roots
     of negative numbers are 0; the inverse of 0 is 0 if `total`, as in the rules, and has no value otherwise, as in the
-    library. Raises UndecidedError for an inverse that has no value, and for that of an interval around 0; KeyError or
-    IndexError where `values` lacks one.
+    library. Raises UndecidedError for an inverse that has no value, and for the inverse of an interval around 0;
+    KeyError or IndexError where `values` lacks one.
 
     >>> import lngeom as lg
     >>> from lngeom.prover import evaluate, vector
@@ -39,7 +39,7 @@ def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> 
 def holds(statement: Formula, values: Values, dimension: int, *, total: bool = True) -> bool | None:
     """Whether a formula is true in every component; None where the enclosure does not decide.
 
-    True and False are certain. The arguments are those of :func:`evaluate`.
+    True and False are certain. The arguments are as for :func:`evaluate`.
 
     >>> from lngeom.prover import equal, holds, norm, vector
     >>> statement = equal(norm(vector("x")), 5)

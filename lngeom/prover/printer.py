@@ -1,4 +1,4 @@
-"""Nodes of a table as text: one printer, of which each notation says what a kind of node looks like."""
+"""Nodes of a table as text: one printer, to which a notation gives the form of each kind of node."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -16,8 +16,8 @@ class Printer:
     """The terms of a table in one notation, in which some of them have names.
 
     Attributes:
-        forms: For each kind of node its text around those of its operands; and, where something could tear it or them
-            apart, how tightly it binds and the operands have to. Of more than two operands the first two come first.
+        forms: For each kind of node its text around the texts of its operands; and, where brackets may be needed, how
+            tightly it binds and how tightly its operands must. Of more than two operands the first two come first.
         relations: The signs of the four relations to 0.
         summand: How tightly a summand binds that is not the first; a product does in any case.
     """

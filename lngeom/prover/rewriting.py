@@ -58,11 +58,11 @@ def reducer(goal: Term, equations: Equations, signs: list[Proved]) -> Callable[[
 def _closure(goal: Term, equations: Equations, signs: list[Proved], related: bool, short: bool = False) -> list[Rule]:
     """The equations with the laws of all roots and inverses met, until no new ones come in.
 
-    With `related` also the relations between different roots; their own proofs do without. With `short` what stands
-    under roots is not changed by laws that make it longer.
+    With `related` also the relations between different roots; their own proofs do without. With `short`, no law
+    makes a radicand longer.
     """
     find = Signs(signs).find
-    # An atom stays from round to round, and so does what is known of it.
+    # Atoms, and the laws about them, are the same in every round.
     laws_of = functools.cache(lambda atom: [(law, None) for law in _laws(atom, find)])
     roots_of = functools.cache(lambda atom: [*_monomial_roots(atom, find, signs)])
     terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
@@ -236,7 +236,7 @@ def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, T
 
 
 def cleared_roots(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
-    """√(u/w + v) = √(u + vw)/√w, or the same of w², for what is divided by under a root; solved for the left side."""
+    """√(u/w + v) = √(u + vw)/√w, or the same of w², for a divisor under a root; solved for the left side."""
     find = Signs(signs).find
     for atom in sorted(atom for atom in atoms_of([t]) if atom[0] == "sqrt"):
         inside = argument(atom)

@@ -23,13 +23,13 @@ Find = Callable[[Term, str], Proved | None]
 """Proves the sign of a term, or not."""
 
 SPLITS, ROUNDS, PARTS, SHORT = 3, 4, 24, 8
-"""Cases inside cases, rounds of consequences, summands of what is completed to squares, and of what is so first."""
+"""Depth of cases, rounds of consequences, most summands of a completed square, and most in the first attempt."""
 
 
 def search(goal: Formula, *facts: Proved) -> Proved:
     """Prove a formula from theorems, after :func:`prove` has failed.
 
-    Each vector x whose mean occurs is c + μ with S(c) = 0: what is proved of c and μ holds of Πx and S(x)/d.
+    Each vector x whose mean occurs is c + μ with S(c) = 0: a theorem about c and μ holds of Πx and S(x)/d.
 
     Raises:
         ProofError: Where nothing helps.
@@ -54,7 +54,7 @@ def _is_plain(monomial: tuple) -> bool:
 
 
 def _cased(goal: Formula, facts: Sequence[Proved], splits: int) -> Proved:
-    """The goal by what follows from the facts, or in two cases of a scalar."""
+    """The goal, from consequences of the facts or in two cases of a scalar."""
     Effort.cases += 1
     known = _consequences(facts, [goal.term])
     equations, signs = _sorted(known)
@@ -87,7 +87,7 @@ def _sorted(facts: Iterable[Proved]) -> tuple[Equations, list[Proved]]:
 
 
 def _open_cases(goal: Formula, known: Sequence[Proved]) -> Iterator[tuple]:
-    """Scalars of which more has to be known: divisors, what stands under roots, and the dimension."""
+    """Scalars whose sign splits into cases: divisors, radicands and the dimension."""
     find = Signs(_sorted(known)[1]).find
     seen = set()
     atoms = atoms_of([goal.term, *(fact.conclusion.term for fact in known)])
@@ -191,7 +191,7 @@ def _squared(fact: Proved) -> Iterator[Proved]:
 
 
 def _of_one_function(fact: Proved, find: Find) -> Iterator[Proved]:
-    """From f(u) = r: u = f⁻¹(r), for the root of what is not negative and for the inverse."""
+    """From f(u) = r: u = f⁻¹(r), for the root of a nonnegative term and for the inverse."""
     t = fact.conclusion.term
     for monomial, c in t:
         if len(monomial) != 1 or monomial[0][1] != 1 or monomial[0][0][0] not in ("sqrt", "inv"):
@@ -309,7 +309,7 @@ def _direct(goal: Formula, known: list[Proved]) -> Proved:
 
 
 def _exchanged(goal: Formula, known: Sequence[Proved]) -> Proved | None:
-    """The sign of a goal from that of the goal less a multiple of an equation with a summand of it."""
+    """The sign of a goal, from the goal less a multiple of an equation that shares a summand with it."""
     equations, signs = _sorted(known)
     search, summands = Signs(signs), dict(goal.term)
     for equation, _ in equations:

@@ -27,7 +27,7 @@ from lngeom.errors import LngeomError
 
 __all__ = ["ONE", "ProofError", "S", "Term", "d", "inv", "scalar", "sqrt", "substitute", "term", "vector"]
 
-# rational: (n, m) in lowest terms, m >= 1. monomial: sorted ((atom, exponent), ...), exponents >= 1, those of d != 0.
+# rational: (n, m) in lowest terms, m >= 1. monomial: sorted ((atom, exponent), ...), exponents >= 1, of d != 0.
 # pairs: sorted ((monomial, rational), ...), no rational 0. atom: ("v", name) vector, ("s", name) scalar, ("d",),
 # ("S", monomial of vectors), ("inv", pairs), ("sqrt", pairs).
 _D = ("d",)
@@ -39,7 +39,7 @@ class ProofError(LngeomError):
     """A rule does not apply, or a proof was not found. Neither says that the statement is false.
 
     Attributes:
-        hints: Formulas, the likeliest first, of which one may be what is missing; not every one has to be true.
+        hints: Formulas, the likeliest first, that may complete the proof; not all have to be true.
     """
 
     hints: tuple = ()

@@ -1,6 +1,6 @@
 """The words of the theorems, for every carrier: sums, inner products, norms, and statements about them.
 
-Statements are built with these functions and with those of :mod:`lngeom`. On terms they are formulas for the
+Statements are built with these functions and the functions of :mod:`lngeom`. On terms they are formulas for the
 prover, on arrays the same statements can be measured, and on enclosures they can be decided.
 
 >>> import numpy as np

@@ -108,7 +108,7 @@ def sequent(theorem: Proved) -> str:
 def proof_text(theorem: Proved) -> list[str]:
     """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
 
-    Every premise comes before its use, and what is proved twice appears once.
+    Every premise comes before its use, and each step appears once.
 
     >>> from lngeom.prover import S, assume, combine, equal, proof_text, vector
     >>> x, y = vector("x"), vector("y")

@@ -1,6 +1,6 @@
 r"""Whether an output is outside the family of correct ones, decided in exact rational arithmetic.
 
-The family is that of :mod:`~lngeom.rounding.family` for every backward-stable way and every order of sums, with
+The family is defined in :mod:`~lngeom.rounding.family`, for every backward-stable way and every order of sums, with
 the same bounds from the same lines; here each is a fraction, and a root a nearby fraction that favours the kernel. For
 given p the row confines q to an interval whose emptiness f(p) is convex and piecewise linear. Two of its tangents that
 meet above 0 are the proof that no p is left; a p with f(p) ≤ 0 is the proof of the contrary.

@@ -140,7 +140,7 @@ class Definition:
     def _slack(self, sample: Sample, arithmetic: Arithmetic, bounds: _Several, columns: _Several) -> Reals:
         """E without half an ulp of the output; `bounds` of p and of the error of the mean.
 
-        In some columns, which are those of x, the center and the numerator, and of gain and bias.
+        `columns` are some columns of x, the center, the numerator, gain and bias.
         """
         (scale, alpha), (x, center, numerator, gain, bias) = bounds, columns
         size = scale * (numpy.abs(numerator) + alpha)

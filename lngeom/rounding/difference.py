@@ -152,7 +152,7 @@ def _kept(cases: list[Case], form: str) -> bool:
 
 
 def _narrow(names: list[str], plain: Arithmetic, cases: list[Case]) -> Iterator[Trial]:
-    """Arithmetic in a narrow format, of which wide bounds alone are no sign where outputs have a wider one."""
+    """Arithmetic in a narrow format; where outputs have a wider one, wide bounds alone are no sign of it."""
     for form in ("float32", "float16", "bfloat16"):
         own = plain.storage.bits >= 24 or FORMATS[form] == plain.storage
         if own and FORMATS[form].bits < plain.work.bits and (plain.storage.bits < 24 or _kept(cases, form)):
@@ -167,13 +167,13 @@ def _narrow(names: list[str], plain: Arithmetic, cases: list[Case]) -> Iterator[
 def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None = None) -> Iterator[str]:
     """Names of single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
 
-    `arithmetic` is that of a kernel of `dtype` which declares nothing, unless another is given.
+    Without `arithmetic`, the kernel has `dtype` and declares nothing.
     """
     bases: dict[int, Definition] = {}
     cases = _listed(cases)
     for case in cases:
         bases.setdefault(case.sample.d, case.base)
-    # Mistakes are those of one gain: with large ones they overflow, and then explain anything.
+    # Mistakes are made for one gain: with a larger one they overflow, and then explain anything.
     cases = [case for case in cases if str(case.base.gain) == str(bases[case.sample.d].gain)]
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
     asked = list(cases)
@@ -186,7 +186,7 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
             continue
         apart = (_differs(case, made[case.sample.d]) for case in cases if case.sample.d in made)
         of_case = partial(_of_dimension, made)
-        if any(apart) and _explain(asked, of_case, arithmetic or Arithmetic.of(dtype)):  # what is cheaper first
+        if any(apart) and _explain(asked, of_case, arithmetic or Arithmetic.of(dtype)):  # the cheaper test first
             yield name
 
 
@@ -413,7 +413,7 @@ def _check_defined(base: Definition, sample: Sample) -> None:
 def _judged(
     case: Case, fit: Fit, plain: Arithmetic, dtype: str
 ) -> tuple[Verdict, Method | None, str | None, tuple[str, ...]]:
-    """Verdict, method, cause, and what fits too, from the rows that tell most: the worst, and some of every size."""
+    """Verdict, method, cause and other causes that fit, from the most telling rows: the worst, and some of every size."""
     square = case.sample.variance if case.base.centered else case.sample.square
     by_ratio, by_size = numpy.argsort(-fit.ratio.max(axis=-1), kind="stable"), numpy.argsort(square[:, 0])
     spaced = by_size[numpy.linspace(0, len(by_size) - 1, _EXAMINED).astype(int)]

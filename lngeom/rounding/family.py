@@ -16,7 +16,7 @@ mean x² + 2|μ|α + α² + u(|μ| + α)², and one rounding more.
 subtracted, u|g_i|p(3|x_i| + 4|μ|) more, and (2 + u)u|b_i|. For given p this confines q to an interval, whose emptiness
 is a convex piecewise linear function of p alone: Kelley's cutting planes decide in finitely many steps.
 
-The counts are those of :mod:`~lngeom.rounding.constants`.
+Counts of roundings are in :mod:`~lngeom.rounding.constants`.
 
 All of this is evaluated in extended precision (64 bits where the processor has them) with unit w: c has an absolute
 error of at most (d + 8)w max|x|, which is added to α, and every bound is enlarged by the factor 1 + 2⁻²⁰.
@@ -196,7 +196,7 @@ class Spread:
 
     @staticmethod
     def _merged_mean(sample: Sample, alpha: Reals, us: float, w: float) -> Reals:
-        """α of merged means, from that of sums in any order.
+        """α of merged means, from the α of sums in any order.
 
         A smaller part is merged into a larger one in any tree; larger ones into smaller ones where these parts are
         disjoint; and ⌈log₂ d⌉ levels of trees may weight both means, (n_a/n)m_a + (n_b/n)m_b.
@@ -210,7 +210,7 @@ class Spread:
 
     @staticmethod
     def _merged_variance(sample: Sample, alpha: Reals, w: float, rough: float) -> Reals:
-        """D + γ(v + D): how far a merged variance is off, α being that of merged means.
+        """D + γ(v + D): the error of a merged variance; α is for merged means.
 
         The errors of partial means, in the mean square that the merges weight them by, are at most αd/(d − 1).
         """

@@ -22,7 +22,7 @@ from .certainty import exactly
 from .definition import Definition
 from .family import SLACK, Arithmetic, Reals, Sample, gamma
 
-_STEPS = 32  # roundings of a monomial besides those of sums; automatic differentiation of a plain formula needs 20
+_STEPS = 32  # roundings of a monomial outside sums; automatic differentiation of a plain formula needs 20
 _CASTS = 4  # among them to a half format
 
 _FINE = 1 << 1400
@@ -125,7 +125,7 @@ class Gradients:
             return self._summed(numpy.minimum(*ends), numpy.maximum(*ends), abs(y) * error, (1 + r) * (1 + abs(y)))
 
     def of_bias(self, cotangent: ArrayLike, columns: slice = slice(None)) -> tuple[Reals, Reals]:
-        """Ends of the box of dL/db = Σ ȳ over the rows of `cotangent`, whatever those of x, each (1, d)."""
+        """Ends of the box of dL/db = Σ ȳ over the rows of `cotangent`, for all rows x, each (1, d)."""
         y = self.sample.numbers(numpy.asarray(cotangent)[:, columns])
         return self._summed(y, y, self._rough(len(y) + _STEPS, _CASTS) * abs(y), 1 + abs(y))
 
@@ -144,7 +144,7 @@ class Gradients:
         return rough + cast + rough * cast
 
     def _cast(self, factors: Reals) -> Reals:
-        """The loss where the format has no normal number, and that of values kept in a half format."""
+        """The error of subnormal numbers, in the format and in values kept in a half format."""
         storage = self.arithmetic.storage
         half = storage.bits < self.arithmetic.work.bits
         return self.sample.number(storage.tiny) * (1 + (self.sample.number(storage.roundoff) * factors if half else 0))

@@ -118,7 +118,7 @@ def _cast(at: Setting, casts: float, error: float = 0) -> Fields:
 
 
 def _again(at: Setting, *, affine: bool) -> Fields:
-    """The layer on its own output; what it is given is rounded once more in a half format."""
+    """The layer on its own output, which is rounded once more in a half format."""
     once = at.base if affine else replace(at.base, gain=None, bias=None)
     return {"prepare": lambda x: once.output(Sample(x)), **_cast(at, 2.02 if FORMATS[at.dtype].bits < 24 else 0)}
 
@@ -276,7 +276,7 @@ _USUAL_EPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 2.0**-23, 1e-6, 1e-5, 1e-4, 1e-3, 1
 
 
 def _other_eps(base: Definition, measured: tuple[float, ...]) -> Iterator[Change]:
-    """Every usual and every measured value of ε but that of the layer."""
+    """Every usual and every measured value of ε but the layer's."""
     for eps in (*_USUAL_EPS, *measured):
         if abs(eps - base.eps) > 1e-3 * base.eps and (eps or not base.eps):
             yield Change("eps", f"eps = {eps:.4g}", lambda at, eps=eps: {"eps": eps})

@@ -102,8 +102,8 @@ def tolerance(
     Args:
         x, gain, bias: Finite, taken as exact.
         kind: {"layernorm", "rmsnorm"}
-        dtype: str or dtype. Format of `x` and of the output; default: that of `x`.
-        kernel: `algorithm`, `accumulate` and `order`, what is declared of the kernel.
+        dtype: str or dtype. Format of `x` and of the output; default: the format of `x`.
+        kernel: `algorithm`, `accumulate` and `order`, as declared.
         algorithm: {"two-pass", "merged", "one-pass"}. Two passes that subtract the mean first; merged (Welford); or
             mean x² − μ². Default: the first two, in any form.
         accumulate: {"float64", "float32", "bfloat16", "float16"}. Format of the sums. Default float64 for float64,
@@ -147,7 +147,7 @@ def error_bound(
 ) -> numpy.ndarray:
     """Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
 
-    How far the box of :func:`tolerance`, which says what `dtype` is, reaches from the exact value. For sums in any
+    The largest distance of the box of :func:`tolerance` from the exact value; `dtype` is explained there. For sums in any
     order the leading term is below (d + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.
 
     Args:

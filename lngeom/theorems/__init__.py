@@ -12,7 +12,7 @@
         assert norm(lg.standardize(x, eps=0)) == root(dim(x))
         wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
 
-A parameter is a :class:`Vector`, a :class:`Scalar`, or an :class:`Epsilon`, of which no example is below 0. The body
+A parameter is a :class:`Vector`, a :class:`Scalar`, or an :class:`Epsilon`, whose examples are never below 0. The body
 runs on terms of the prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch,
 and on a carrier that records what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for
 its truth asks the run: on terms the answer is True only with a proof from what was assumed before, and there is

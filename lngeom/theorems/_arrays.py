@@ -1,8 +1,8 @@
 """Bodies on the arrays that users have: NumPy and PyTorch, two dtypes, one vector and a batch, short and wide rows.
 
-What is computed there is compared with floats that know their error, on the same numbers: either side of each statement
-is to be within both bounds, and so is what the statement says of them. Comparisons stand for statements where the body
-makes them; what the library compares on its way is compared as ever.
+Results are compared with floats that know their error, on the same numbers: both sides of each statement have to lie
+within both bounds, and the statement has to hold within them. Comparisons make statements where the body makes them;
+inside the library they compare.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def _comparing(base: type) -> dict:
 
 
 class _Array(numpy.ndarray):
-    """An array of NumPy that differs in what comparisons mean, and stays what it is without axes."""
+    """An ndarray whose comparisons make statements; results without axes stay arrays."""
 
     computes_as_its_base = True
 
@@ -104,7 +104,7 @@ def _makers() -> dict[str, Callable[[numpy.ndarray], Array]]:
 
 
 class _Compared(Run):
-    """Arrays, each row of which is compared with floats that know their error; without them all is true."""
+    """Arrays whose rows are compared with floats that know their error; without such floats all is true."""
 
     def __init__(self, expected: list[Floats]) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ def check_arrays(theorem: Theorem, count: int = BATCHES) -> int:
 
 
 def _batches(theorem: Theorem, d: int, models: list[Values], *, wide: bool) -> Iterator[tuple[int, list[Values]]]:
-    """Rows of one dimension that share what the library takes for gains; and one that is wide."""
+    """Rows of one dimension that share gain and bias; and a wide one."""
     plan = plan_of(theorem)
     first, *others = models
     if not satisfied(theorem.conditions.values(), first, d):

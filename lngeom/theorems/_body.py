@@ -40,7 +40,7 @@ def wrong(
         statement (function): The wrong statement; by default the asserts of the body.
         instead (dict): For the label of a hypothesis a function of the condition that takes its place.
         given (function): All hypotheses of the variant, conditions or pairs (label, condition).
-        at (dict): The counterexample to show, where the smallest is none to learn from; what it does not name is 0.
+        at (dict): The counterexample to show, where the smallest teaches nothing; parameters without a value are 0.
     """
     current("wrong").wrong(Variant(label, statement, instead or {}, given, at))
 

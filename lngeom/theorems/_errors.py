@@ -4,7 +4,7 @@ from ..errors import LngeomError
 
 
 class CheckError(LngeomError):
-    """A theorem failed one of its checks, or a worked example states what is not certainly so."""
+    """A theorem failed one of its checks, or a statement of a worked example is not certainly true."""
 
 
 class BodyError(LngeomError, TypeError):

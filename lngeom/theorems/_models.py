@@ -56,7 +56,7 @@ def _FLOAT_VECTORS(d: int, relation: strategies.Relation) -> SearchStrategy[Row]
 
 
 class Plan:
-    """How each parameter is drawn, as far as hypotheses say: from which numbers, or as what."""
+    """How each parameter is drawn by the hypotheses: from a set of numbers, or by a definition."""
 
     def __init__(self, kinds: Mapping[str, str], hypotheses: Iterable[Condition]) -> None:
         self.atoms = {name: vector(name) if kind == "vector" else scalar(name) for name, kind in kinds.items()}
@@ -85,7 +85,7 @@ class Plan:
                         self.bounds[Formula(t, relation)] = name, sign
 
     def _define(self, name: str, value: Term) -> None:
-        """A parameter that is another way to write what the others are, and is no part of that itself."""
+        """Have a parameter computed from others, none of which is computed from it."""
         reached = self._names(value)
         while (
             extra := {inner for other in reached & set(self.defined) for inner in self._names(self.defined[other])}
@@ -120,7 +120,7 @@ class Plan:
         return [number for number in numbers if strategies.stands(number, relation)]
 
     def ordered(self) -> Iterator[tuple[str, Term]]:
-        """The defined names, each after those in its definition."""
+        """The defined names, each after the names in its definition."""
         known = set(self.kinds) - set(self.defined)
         while waiting := [name for name in self.defined if name not in known]:
             name = next(candidate for candidate in waiting if self._names(self.defined[candidate]) <= known)
@@ -135,7 +135,7 @@ class Plan:
     def draw(
         self, draw: st.DrawFn, d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
     ) -> Values:
-        """Values of all parameters; with `redrawn`, one of those that `models` gives is drawn as if it gave none."""
+        """Values of all parameters; with `redrawn`, one value that `models` gives is drawn freely instead."""
         given = _drawn(draw, _made(models, d)) if models else {}
         values = {name: _drawn(draw, value) for name, value in given.items()}
         values = {name: fractions(value) for name, value in values.items() if name in self.kinds}
@@ -163,7 +163,7 @@ class Plan:
         return (self.completed({**values, **moved}, d, anew=True) if moved else None) or values
 
     def completed(self, values: Values, d: int, *, anew: bool = False) -> Values | None:
-        """The values with those that others define, `anew` if they are there; None where one is irrational."""
+        """The values with the defined ones added, replaced if `anew`; None where one is irrational."""
         known = {name: value for name, value in values.items() if not (anew and name in self.defined)}
         for name, value in self.ordered():
             if name in known:

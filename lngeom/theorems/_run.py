@@ -19,7 +19,7 @@ class Run(Asker):
     """One execution of a body. Whatever would be true in silence is found when it ends."""
 
     def execute(self, body: Callable[..., object], atoms: Mapping[str, C], made: Callable[[C], object] = Value) -> None:
-        """Run the body on what `made` makes of carriers.
+        """Run the body on carriers, each wrapped by `made`.
 
         Raises:
             BodyError: If it asserts nothing, compares what nobody asks for, or goes on where a statement failed.
@@ -49,7 +49,7 @@ class Run(Asker):
     def called_later(self) -> set[str]:
         """The libraries that the whole body calls."""
         scout = _Scout()
-        with contextlib.suppress(Exception):  # what is wrong is said of the run itself
+        with contextlib.suppress(Exception):  # the run itself reports its errors
             self.again(scout)
         return scout.libraries
 
@@ -87,7 +87,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong variant: what it claims, from what, the counterexample to show, and the comparisons that it claims."""
+    """A wrong variant: goals, hypotheses, the counterexample to show, and the comparisons that it claims."""
 
     label: str
     goals: tuple[Formula, ...]
@@ -99,7 +99,7 @@ class Wrong:
 class Listing(Run):
     """The hypotheses and assertions of a body, on any carrier; what was recorded has formulas on the prover's terms.
 
-    `labels` are those of the hypotheses, in order, where the carriers are numbers, from which none can be read.
+    `labels` names the hypotheses, in order, where the carriers are numbers, which carry no labels.
     """
 
     def __init__(self, labels: Iterable[str] = ()) -> None:
@@ -191,7 +191,7 @@ class Failing(Listing):
 
 
 class Exact(Run):
-    """Exact numbers, and enclosures of irrational ones; what is undecided counts as true."""
+    """Exact numbers, and enclosures of irrational ones; an undecided statement counts as true."""
 
     def __init__(self, values: Values, d: int, goals: list[Formula] | None = None) -> None:
         super().__init__()

@@ -34,12 +34,12 @@ class Refutation:
 
 @dataclass(frozen=True)
 class Search:
-    """The search for a model of a variant's hypotheses at which one of its goals is false, nor holds what was dropped.
+    """The search for a model of a variant's hypotheses at which one of its goals is false, and the dropped hypothesis too.
 
     Attributes:
         kinds: Of each parameter.
-        given: Where a counterexample is looked for, beside what is drawn freely.
-        variant, dropped: What is to be refuted, and a hypothesis that is not to hold.
+        given: Models where a counterexample is looked for, beside models drawn freely.
+        variant, dropped: The statement to refute, and a hypothesis that must be false.
     """
 
     kinds: Mapping[str, str]
@@ -54,7 +54,7 @@ class Search:
         model = next(filter(None, (self.small(total=look) for look in looks)), None)
         if model is None:
             model = self._drawn(ANY_DIMENSION, tries, total=total)
-            # Hypothesis shrinks what is drawn, seldom how much of it.
+            # Hypothesis shrinks values, and seldom the dimension.
             below = range(1, model[0] if model else 1)
             smaller = (self._drawn(st.just(d), TRIES_SMALLER, total=total) for d in below)
             model = next(filter(None, smaller), model)

@@ -71,7 +71,7 @@ class Batch:
 def likely(
     plan: Plan, d: int, given: Iterable[Formula], goals: Iterable[Formula], dropped: Formula | None, *, total: bool
 ) -> Iterator[Values]:
-    """Models that seem to satisfy what is given and neither all goals nor what is dropped, simplest first."""
+    """Models that seem to satisfy `given`, but not all goals and not `dropped`; simplest first."""
     if set(plan.kinds) <= set(plan.defined):  # nothing to choose
         return
     columns = _columns(plan, d)

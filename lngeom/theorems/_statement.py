@@ -112,7 +112,7 @@ class Asker(ABC):
         self.open = False
 
     def calls(self, library: str) -> None:
-        """The body calls a library, of which the terms are arrays."""
+        """The body calls a library: its vectors are that library's arrays."""
         self.libraries.add(library)
         if len(self.libraries) > 1:
             raise BodyError("the body calls NumPy and PyTorch: its vectors are arrays of one library at a time")

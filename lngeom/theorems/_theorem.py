@@ -97,7 +97,7 @@ class Theorem:
 
     @property
     def chapter(self) -> str:
-        """The name of the file, the first part of the id; at a prompt that of the module."""
+        """The name of the file, the first part of the id; at a prompt the name of the module."""
         return self.file.stem if self.file.suffix == ".py" else self.body.__module__.rpartition(".")[2]
 
     @property
@@ -182,7 +182,7 @@ class Theorem:
             raise CheckError(f"{self.id} has undeclared hypotheses: {'; '.join(map(prover.formula, extra))}")
         for (
             condition
-        ) in conditions:  # what is proved without it holds with it, too: whether it is needed is asked apart
+        ) in conditions:  # a hypothesis may be added to any theorem; another check asks whether it is needed
             if condition.formula not in used:
                 proved[-1] = prover.cut(prover.assume(condition.formula), proved[-1])
         return proved
@@ -251,7 +251,7 @@ class Theorem:
     def _searched(self, goal: Formula, facts: list[Proved], earlier: list[Proved], error: ProofError) -> Proved:
         """One assert by the earlier ones and by itself, from the sign of ε too, for that is what ε means.
 
-        Of an equation the earlier ones are tried first, to rewrite by; the search for signs they make longer.
+        For an equation the earlier ones are tried first, to rewrite by; they make the search for signs longer.
         """
         tries = [earlier, []] if goal.relation == "=" else [[], earlier]
         for more in tries if earlier else [[]]:
@@ -265,7 +265,7 @@ def _recorded(statement: Statement) -> Formula:
 
 
 def _call(build: Build, values: Mapping[str, object]) -> Any:
-    """`build` with those of the values that its parameters name."""
+    """`build`, called with the values that its parameters name."""
     return build(**{name: values[name] for name in inspect.signature(build).parameters})
 
 

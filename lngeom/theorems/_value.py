@@ -1,4 +1,4 @@
-"""A carrier in a body: its comparisons are statements, and its functions are those of real code."""
+"""A carrier in a body: its comparisons are statements, and it has the functions of an array."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _COMPARED = 5
 
 @dataclass
 class Counts:
-    """At how many exact models, of which dimensions, a claim was true, and how often it was measured in floats."""
+    """Exact models at which a claim was true, their dimensions, and how often it was measured in floats."""
 
     models: int = 0
     measured: int = 0
@@ -74,7 +74,7 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
     """Each assert has a proof from exactly the hypotheses, found within the CPU seconds, which the checker accepts.
 
     Raises:
-        ProofError: If one has none: what is left of it, and where it is false or at how many models it is true.
+        ProofError: If one has none: the rest of the goal, and where it is false or at how many models it is true.
         CheckError: If the proofs use other hypotheses.
     """
     try:
@@ -109,7 +109,7 @@ def _found(theorem: Theorem, timeout: int | None) -> list[ProofCertificate]:
 
 
 _DUMP = "as normal forms: "
-"""How a note begins that only those read who ask for it."""
+"""The beginning of a note that is shown on request alone."""
 
 
 def told(error: BaseException, *, fully: bool) -> list[str]:

@@ -14,7 +14,7 @@ _NODES = {"v": "NVec", "s": "NSca", "d": "NDim", "q": "NRat", "+": "NAdd", "*": 
 _NODES |= {"inv": "NInv", "sqrt": "NSqrt"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 _PLAIN = re.compile(r"(?![nijklm]$|t\d)[a-z](\d+|_)?|eps|eta|lam|beta|mean_of_\w+")
-"""Names that neither Coq nor what is written here has a use for."""
+"""Names that neither Coq nor this translation uses."""
 _ORDINAL = "'I_n.+1"
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
 
@@ -165,7 +165,7 @@ class _Replay:
         return self.vector(rest[0]) if kind == "v" else f"t{k}" if k in self.named and self.varies(k) else ""
 
     def vector(self, name: str) -> str:
-        """A vector of the theorem, or that of a trace, as a function."""
+        """A vector of the theorem, or of a trace, as a function."""
         return "(basis R m)" if name in self.bound else name if _PLAIN.fullmatch(name) else f"{name}'"
 
     def scalar(self, name: str) -> str:

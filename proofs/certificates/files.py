@@ -1,4 +1,4 @@
-"""The statement of a certificate as a person reads it: what the library computed, and nothing that is said of it."""
+"""The statement of a certificate in readable form: as the library computed it, without the words about it."""
 
 from collections.abc import Sequence
 
@@ -53,7 +53,7 @@ def binds(nodes: Sequence[Node], k: int) -> bool:
 
 
 def reading(data: ProofCertificate, notation: type[Printer] = Text) -> tuple[list[str], str, list[str]]:
-    """Hypotheses and conclusion as text, and what the names in them, of large parts that they repeat, stand for.
+    """Hypotheses and conclusion as text, and the definitions of the names for large repeated parts.
 
     >>> from lngeom.proofs import find
     >>> from lngeom.proofs.certificates import reading

@@ -87,7 +87,7 @@ def audit(theorems: Iterable[str], folder: Path, more: Sequence[str] = ()) -> No
 def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Write and replay the certificates, prove the last steps, look for axioms, and let ``coqchk`` check all once more.
 
-    Returns the record: the version of Coq, for each certificate the hash of what it was given, the hashes of the
+    Returns the record: the version of Coq, for each certificate the hash of what Coq was given, the hashes of the
     sources, and the seconds that its parts took.
 
     Raises:

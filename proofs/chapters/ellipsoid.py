@@ -337,7 +337,7 @@ def _(goal, given, g, v, lam):
 
 @st.composite
 def zero_gains(draw: st.DrawFn, d: int) -> dict[str, object]:
-    """Gains of which one at least is 0, and their inverses on the support."""
+    """Gains with at least one 0, and their inverses on the support."""
     g, k = draw(vectors(d)), draw(st.integers(0, d - 1))
     g = [value if i != k else Fraction(0) for i, value in enumerate(g)]
     return {"g": g, "h": [1 / value if value else value for value in g]}

@@ -189,7 +189,7 @@ def equivariant(a: Scalar, c: Scalar) -> Callable[[Vector], Vector]:
 
 
 def shrinking(d: int, w: list[int]) -> dict[str, object]:
-    """An operator that keeps 1 and has the trace d − 1, but shrinks what is orthogonal to 1."""
+    """An operator that keeps 1 and has the trace d − 1, but shrinks vectors orthogonal to 1."""
     x = [1, *[0] * (d - 1)]
     return {"x": x, "w": w, "a": Fraction(d - 2, max(1, d - 1)), "c": Fraction(1, d * max(1, d - 1))}
 

@@ -3,8 +3,8 @@
 A :class:`WorkedExample` is the blackboard of a counterexample: values are given, quantities are computed by the
 functions of :mod:`lngeom` on :class:`~lngeom.carriers.Enclosure`, and each statement is decided by intervals that
 contain the exact numbers. A premise that is not certainly true and a claim that is not certainly false raise, so
-a counterexample that can be shown is a proof. Only what is said to hold instead may be an equality of irrational
-numbers, which no interval decides: agreement to 30 digits is shown there, and is not a proof.
+a counterexample that can be shown is a proof. Only the corrected statement may be an equality of irrational
+numbers, which no interval decides: there agreement to 30 digits is shown, which is no proof.
 """
 
 from collections.abc import Callable
@@ -71,7 +71,7 @@ class WorkedExample:
         return value
 
     def undefined(self, name: str, compute: Callable[[], Number]) -> None:
-        """A quantity without a value: it divides by 0, or by what its interval does not tell from 0."""
+        """A quantity without a value: it divides by 0, or by an interval that contains 0."""
         try:
             value = compute()
         except UndecidedError:
@@ -227,7 +227,7 @@ def decide(a: Number, relation: Relation, b: Number) -> bool | None:
 
 
 def agree(a: Number, b: Number) -> bool:
-    """Whether narrow enclosures overlap in every component, as those of equal numbers do."""
+    """Whether narrow enclosures overlap in every component, as they must where the numbers are equal."""
     return all(
         stands(p - q, "=") is not False and (p - q).width <= AGREEMENT * max(p.magnitude, q.magnitude, Fraction(1))
         for p, q in _pairs(a, b)

@@ -29,7 +29,7 @@ class Claim:
         verdict: Verdict
         correction: What is true: the corrected statement, or the claim with its hypotheses, or what to measure.
         why: Why the claim is not true as it stands, or what the verdict rests on.
-        misprint: Whether what is wrong is a slip of the print or of a transcription.
+        misprint: Whether the error is a slip of the print or of a transcription.
         repeats: Id of the claim that says the same; neither misprints nor repetitions count in a headline.
         hypotheses: tuple of str. What is assumed, in the words of the theorems: stated by the document if the verdict
             is ``true``, left out by it if the verdict is ``true_under``.

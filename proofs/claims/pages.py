@@ -39,7 +39,7 @@ _EXAMPLES: dict[Verdict, str] = {"true_under": "Without", "false": "Refuted", "n
 
 
 def ledger(chosen: Sequence[Claim]) -> Group:
-    """Every claim with its verdict and what is true, document by document, and the counts."""
+    """Every claim with its verdict and correction, document by document, and the counts."""
     parts: list[RenderableType] = []
     counts: dict[str, Counter[Verdict]] = {}
     for document in DOCUMENTS:
@@ -57,7 +57,7 @@ def ledger(chosen: Sequence[Claim]) -> Group:
 
 
 def explanation(claim: Claim) -> Group:
-    """The claim, why it fails, the counterexample worked through, and what is true instead."""
+    """The claim, why it fails, the counterexample worked through, and the corrected statement."""
     grid = _grid(12, gap=2)
     for label, content in _items(claim):
         grid.add_row(Text(label, "bold"), Text(content) if isinstance(content, str) else content)

@@ -73,7 +73,7 @@ def run(options: Options) -> int:
 
 
 def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list[str | Table], int]:
-    """The evidence as JSON, what is to be shown, and how many certificates are written."""
+    """The evidence as JSON, the text to show, and how many certificates are written."""
     chosen = list(_chosen(options.ids))
     gathered = list(_progress(chosen, options.jobs, options.timeout))
     one = len(gathered) == 1
@@ -160,7 +160,7 @@ def _faults(gathered: list[Evidence], *, verbose: bool) -> list[str]:
 
 
 def _totals(gathered: list[Evidence]) -> str:
-    """How many statements there are of which status, and of those that hold, of which kind."""
+    """Numbers of statements by status, and of those that hold by kind."""
     status = Counter(evidence.status for evidence in gathered)
     kinds = Counter(evidence.theorem.kind for evidence in gathered if not evidence.faults)
     mutants = sum(len(evidence.mutants) for evidence in gathered)

@@ -73,7 +73,7 @@ def run(options: Options) -> int:
 
 
 def _told(data: ProofCertificate) -> Iterator[str]:
-    """What was replayed, and what the certificate says of itself: a theorem's words, or of which code it is."""
+    """The replayed statement and the certificate's words: a theorem's, or the name of the code."""
     from ..certificates import reading
 
     hypotheses, conclusion, named = reading(data)
