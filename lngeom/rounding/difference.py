@@ -413,7 +413,7 @@ def _check_defined(base: Definition, sample: Sample) -> None:
 def _judged(
     case: Case, fit: Fit, plain: Arithmetic, dtype: str
 ) -> tuple[Verdict, Method | None, str | None, tuple[str, ...]]:
-    """Verdict, method, cause and other causes that fit, from the most telling rows: the worst, and some of every size."""
+    """Verdict, method, cause and other causes that fit, from the worst rows and some of every size."""
     square = case.sample.variance if case.base.centered else case.sample.square
     by_ratio, by_size = numpy.argsort(-fit.ratio.max(axis=-1), kind="stable"), numpy.argsort(square[:, 0])
     spaced = by_size[numpy.linspace(0, len(by_size) - 1, _EXAMINED).astype(int)]

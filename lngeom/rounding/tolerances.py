@@ -147,7 +147,7 @@ def error_bound(
 ) -> numpy.ndarray:
     """Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
 
-    The largest distance of the box of :func:`tolerance` from the exact value; `dtype` is explained there. For sums in any
+    The largest distance of the box of :func:`tolerance`, which explains `dtype`, from the exact value. For sums in any
     order the leading term is below (d + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.
 
     Args:

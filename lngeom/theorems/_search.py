@@ -34,7 +34,7 @@ class Refutation:
 
 @dataclass(frozen=True)
 class Search:
-    """The search for a model of a variant's hypotheses at which one of its goals is false, and the dropped hypothesis too.
+    """The search for a model of a variant's hypotheses at which a goal is false, and the dropped hypothesis too.
 
     Attributes:
         kinds: Of each parameter.
