@@ -15,8 +15,10 @@ from .._calls.fused import Fused
 from .._calls.kernel import UNREGISTERED
 from .._trials.claim import Claim
 from .._trials.inputs import HUGE
+from .._trials.layouts import BATCHES, OTHER
+from .._trials.state import UNSTEADY, steady
 from .._trials.trial import Shown, Trial
-from .._trials.trials import BATCHES, MANNERS, OTHER, UNSTEADY, Tried, steady
+from .._trials.trials import MANNERS, Tried
 from .._trials.unexamined import WITHOUT
 from .casts import held_to_cast
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned, places

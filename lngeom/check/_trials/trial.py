@@ -1,14 +1,20 @@
 """One group of rows, what a kernel computed of them, and how far that is from every correct result."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from textwrap import shorten
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
 from lngeom.sentences import Way
 
+from .._calls.call_files import Unwritten
+from .._tracing.triton import BeyondEnd
 from .contracts import Stated
+
+T = TypeVar("T")
 
 _AT_ONCE = 1 << 14
 """Components of which the bounds are computed at a time."""
@@ -104,3 +110,35 @@ class Trial(Outputs):
         low, high = self.base.family(sample, self.arithmetic).box()
         bound = float(max(high[0, worst] - exact, exact - low[0, worst]))
         return Shown(self.x[row].tolist(), worst, (float(self.got[row, worst]), exact, bound), self.label)
+
+
+class Note(NamedTuple):
+    """What a kernel refuses, or does although its outputs are right."""
+
+    text: str
+
+
+class Fault(NamedTuple):
+    """What no correct kernel does, whatever it computes."""
+
+    text: str
+
+
+Outcome = Trial | Note | Fault
+
+
+def refusal(what: object, error: Exception) -> str:
+    """An error of a call with `what`, in one line."""
+    if isinstance(error, Unwritten):
+        return f"{what} not examined: {error}"
+    if isinstance(error, BeyondEnd):
+        return f"{error.args[0]} at {what} ({error.args[1]})"
+    return f"refuses {what}: {type(error).__name__}: {shorten(str(error), 80, placeholder=' ...')}"
+
+
+def attempt(what: object, run: Callable[[], T]) -> T | Note:
+    """What `run` returns, or a note if it raises: a kernel may refuse `what` in any way its framework has."""
+    try:
+        return run()
+    except Exception as error:
+        return Note(refusal(what, error))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from .._calls.options import CheckOptions
 from .._calls.scripts import ones, reproducer
 from .._diagnosis.names import BEGINNINGS, STRIDES, Named
-from .._trials.trials import LEAK
+from .._trials.memory import LEAK
 from .finding import Finding, Point
 
 

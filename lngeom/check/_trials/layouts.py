@@ -1,0 +1,155 @@
+"""Rows in arrays of other shapes, in other memory layouts, with parameters of another dtype, and in large batches."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lngeom.rounding import REAL, Sample
+from lngeom.sentences import Way
+
+from .._tracing.frameworks import FrameworkArray
+from .claim import Claim
+from .trial import Fault, Note, Outcome, Trial, attempt
+
+TOKENS = Way("tokens")
+OTHER, BATCHES = "other dtype", {"single", "tokens", "three axes", "four axes", "many"}
+"""Kinds of ways: gain and bias of another dtype than the rows, and batches."""
+_MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
+_MANY_INTERPRETED = 130  # one program each, at milliseconds
+_GRID = 70_000
+"""Rows of up to 128 components: more than 16 bits count, and than blocks fit into a grid."""
+_EVERY = 32
+Given = tuple[Way, np.ndarray, Callable[[], np.ndarray]]
+"""A way, the rows of shape (n, d), and a call that should give their outputs."""
+
+
+def shaped(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
+    """The rows `x` in every shape and layout, and large batches."""
+    x, many = claim.stored(x), _many(claim, x.shape[-1])
+    for label, rows, run in _ways(claim, x, many):
+        got = attempt(label, run)
+        if isinstance(got, Note):
+            yield got
+        elif got.size != rows.size:
+            yield Fault(f"outputs of shape {got.shape} for {label}")
+        elif len(rows):
+            got = got.reshape(rows.shape)
+            trial = claim.judged(label, rows, got)
+            if label.kind == OTHER and trial.wrong.any() and _reread(claim, trial, str(label.values[0])):
+                yield Note(f"reads {label} as if they were of {claim.kernel.dtype}")
+                continue
+            yield trial
+            if rows is many:
+                yield from _batch_variance(claim, many, got)
+            if label.kind in BATCHES and trial.wrong[1:].any() and not trial.wrong[0]:
+                break  # a smaller batch shows it
+
+
+def _many(claim: Claim, d: int) -> np.ndarray:
+    """Rows of a large batch, all different, so that one computed in place of another is seen."""
+    slow = claim.kernel.form.interpreted or claim.meant.stated  # a stated definition bounds one row at a time
+    count = _MANY_INTERPRETED if slow else _MANY if d <= 1024 else _MANY_WIDE
+    return claim.stored(np.random.default_rng(d).normal(size=(count, d)))
+
+
+def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
+    """From one row to large batches, simple shapes first: the first failure names the cause."""
+    kernel, (n, d) = claim.kernel, x.shape
+    cube = x[: n // 2 * 2].reshape(2, -1, d)
+    heads = np.stack([cube, -cube])
+    grid = np.resize(many, (_GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
+    # Judged where counters of 15 and 16 bits overflow.
+    told = np.unique([place % len(grid) for at in (0, 1 << 15, 1 << 16) for place in range(at - 16, at + 16)])
+
+    def alone(count: int) -> np.ndarray:
+        return np.concatenate([kernel.run(row) for row in x[:count, None]])
+
+    return (
+        (Way("vectors"), x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
+        (Way("single"), x[:3], lambda: alone(3)),
+        (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
+        (TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
+        (Way("three axes"), cube.reshape(-1, d), lambda: kernel.run(cube)),
+        (Way("four axes"), heads.reshape(-1, d), lambda: kernel.run(heads)),
+        *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),
+        (Way("no rows"), x[:0], lambda: kernel.run(x[:0])),
+        (Way("many", len(many)), many, lambda: kernel.run(many)),
+        (Way("grid", len(grid)), grid[told], lambda: kernel.run(grid)[told]),
+    )
+
+
+def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Trial]:
+    """Rows of every group as sequences of one token, for which a kernel may have a path of its own."""
+    rows = claim.stored(np.concatenate(groups))
+    yield claim.judged(TOKENS, rows, claim.kernel.run(rows[:, None]).reshape(rows.shape))
+
+
+def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Given]:
+    """The rows as views that are not contiguous: slices of wider arrays, transposed, at an offset."""
+    kernel = claim.kernel
+    n, d = x.shape
+    m = n // 2
+    cube = x[: 2 * m].reshape(2, m, d)
+    heads = np.stack([cube, -cube])
+    other = claim.stored(np.full_like(x, 7.0))
+
+    def seen(values: np.ndarray, view: Callable[[FrameworkArray], FrameworkArray]) -> Callable[[], np.ndarray]:
+        return lambda: kernel.framework.read(kernel.call(view(kernel.array(values))))
+
+    yield Way("every other component"), x, seen(np.repeat(x, 2, axis=-1), lambda a: a[..., ::2])
+    yield Way("first components"), x, seen(np.hstack([x, other]), lambda a: a[:, :d])
+    yield Way("last components"), x, seen(np.hstack([other, x]), lambda a: a[:, d:])
+    yield Way("last rows"), x, seen(np.vstack([other, x]), lambda a: a[n:])
+    yield Way("every other row"), x, seen(np.repeat(x, 2, axis=0), lambda a: a[::2])
+    yield (Way("one later"), x, seen(np.append(7.0, x), lambda a: a[1:].reshape(n, d)))
+    yield Way("transposed"), x, seen(x.T.copy(), lambda a: a.T)
+    yield Way("three exchanged"), cube.reshape(-1, d), seen(np.swapaxes(cube, 0, 1), lambda a: a.swapaxes(0, 1))
+    between = np.hstack([np.full((2, m * d), 7.0), cube.reshape(2, -1), np.full((2, m * d), 7.0)])
+    # As queries, keys and values in one projection: the rows have no common stride.
+    yield (Way("heads"), cube.reshape(-1, d), seen(between, lambda a: a[:, m * d : -m * d].reshape(2, m, d)))
+    yield Way("four exchanged"), heads.reshape(-1, d), seen(np.swapaxes(heads, 0, 2), lambda a: a.swapaxes(0, 2))
+
+
+def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Given]:
+    """Gain and bias in another dtype than the rows, with the same values."""
+    kernel, d = claim.kernel, x.shape[-1]
+    bound = kernel.at(d)
+    given = {name: value for name, value in (("gain", bound.gain), ("bias", bound.bias)) if value is not None}
+    if given and not bound.holds:
+        dtype = "float32" if kernel.dtype in ("float16", "bfloat16") else "float16"
+        made = {name: kernel.framework.make(value, dtype, kernel.asked.device) for name, value in given.items()}
+        yield Way(OTHER, dtype), x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
+
+
+def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
+    """Whether the kernel reads the bytes of gain and bias of another dtype as numbers of its own."""
+    made = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
+    own = np.dtype(made.get(claim.kernel.dtype, np.float16))
+    if own.itemsize == 2:  # kernels of 16 bits have to expect gains of float32
+        return False
+
+    def read(values: Any) -> Any:
+        raw = values.astype(made[dtype]).view(np.uint8)
+        return raw[: len(raw) // own.itemsize * own.itemsize].view(own).astype(REAL)[: trial.d]
+
+    if claim.meant.offset or claim.meant.stated:  # 1 + weight, or a function that need not be linear in them
+        return False
+    base, plain = trial.base, replace(trial.base, gain=None, bias=None)
+    parts = [None if values is None else read(values) for values in (base.gain, base.bias)]
+    k = min(len(part) for part in parts if part is not None)
+    gain, bias = (1 if part is None else part[:k] for part in parts)
+    expected = plain.output(Sample(trial.x))[:, :k] * gain + (0 if base.bias is None else bias)
+    got, unit = trial.got[:, :k], 4 * trial.d * 2.0**-trial.arithmetic.storage.bits
+    with np.errstate(all="ignore"):
+        return bool(((abs(got - expected) <= unit * (abs(expected) + abs(bias))) | ~np.isfinite(expected)).all())
+
+
+def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Iterator[Note]:
+    """A note if rows give other bits alone than in their batch; all are tried where notes can be refused."""
+    some = slice(None, None, 1 if claim.kernel.asked.refuse else _EVERY)
+    pairs = list(zip(many[some], together[some], strict=True))
+    different = sum(not np.array_equal(claim.kernel.run(x[None])[0], y, equal_nan=True) for x, y in pairs)
+    if different:
+        yield Note(f"not batch invariant: {different:,} of {len(pairs):,} rows give other bits alone than in a batch")
