@@ -12,9 +12,10 @@ from .._tracing.factories import is_factory
 from .._tracing.frameworks import FRAMEWORKS, likely_frameworks
 from .._tracing.roles import parameters, role
 from .arguments import adapted, in_place_by_name
+from .binding import own_size
 from .call_files import FILES, Filed
 from .fused import Fused, as_norm
-from .kernel import SIZES, Form, Kernel, own_size
+from .kernel import SIZES, Form, Kernel
 from .options import CheckOptions
 from .target import resolve
 from .triton_hook import launches

@@ -13,9 +13,10 @@ from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 from lngeom.sentences import Way
 
+from .._calls.binding import UNREGISTERED
 from .._calls.call_files import Filed
 from .._calls.fused import Fused
-from .._calls.kernel import UNREGISTERED, Kernel
+from .._calls.kernel import Kernel
 from .._calls.limits import limited
 from .._tracing.frameworks import FrameworkArray
 from .._trials.claim import Claim

@@ -11,8 +11,8 @@ import numpy as np
 from lngeom.rounding import FORMATS, Sample, candidates, diagnose, indistinct, rounded
 from lngeom.sentences import Way
 
+from .._calls.binding import UNREGISTERED
 from .._calls.fused import Fused
-from .._calls.kernel import UNREGISTERED
 from .._trials.claim import Claim
 from .._trials.inputs import HUGE
 from .._trials.layouts import BATCHES, OTHER

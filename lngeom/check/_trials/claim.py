@@ -11,7 +11,8 @@ from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, candidates, rounded
 from lngeom.sentences import Way
 
-from .._calls.kernel import Kernel, Manner
+from .._calls.binding import Manner
+from .._calls.kernel import Kernel
 from .._calls.limits import Endless, limited
 from .._proving.proof import Proof
 from .._proving.verdict import prove_target

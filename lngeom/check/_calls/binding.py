@@ -1,0 +1,216 @@
+"""A norm of any framework at one dimension: its gain and bias are set, or given with each call."""
+
+import copy
+import importlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType, MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from .._tracing.frameworks import Framework, FrameworkArray
+from .._tracing.roles import given_roles, role, stated_eps
+from .options import CheckOptions
+
+_ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
+_NAMED = re.compile("(bias|beta)|weight|gamma|gain|scale")
+UNREGISTERED = "not registered as a parameter of the module"
+
+Manner = Literal["usual", "odd gains", "plain", "training"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A norm at one dimension.
+
+    Attributes:
+        function: Takes x and what `roles` lists: each role with its keyword, None by place.
+        eps: The ε that it states.
+        gain, bias: What it multiplies and adds, float64, shape (d,), or None.
+        holds: Whether they are the module's own, and not given with each call.
+        leaves: The module's own gain and bias as tensors of PyTorch, to differentiate by.
+        still: Why some of its own gain and bias get no gradient.
+    """
+
+    function: Callable[..., Any]
+    roles: Mapping[str, str | None]
+    eps: float | None
+    gain: np.ndarray | None
+    bias: np.ndarray | None
+    holds: bool
+    leaves: Mapping[str, FrameworkArray] = MappingProxyType({})
+    still: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The circumstances in which a norm is tried.
+
+    Attributes:
+        framework, asked: Of its arrays, and the options.
+        manner: Variant of the test: usual gains, odd ones (zero and large), plain ones (gain 1, bias 0), or usual gains
+            in training mode.
+        purposes: Which parameters are gain and bias, as far as a proof has told.
+    """
+
+    framework: Framework
+    asked: CheckOptions
+    manner: Manner
+    purposes: Mapping[str, str]
+
+    def array(self, values: np.ndarray) -> FrameworkArray:
+        """`values` as an array of the framework in the dtype and on the device of the check."""
+        return self.framework.make(values, self.asked.dtype, self.asked.device)
+
+    def gain(self, drawn: np.ndarray) -> np.ndarray:
+        """The gain of this manner; by default the one `drawn`."""
+        if self.manner == "plain":
+            return np.ones(len(drawn))
+        return np.resize(_ODD_GAINS, len(drawn)) if self.manner == "odd gains" else drawn
+
+    def bias(self, drawn: np.ndarray) -> np.ndarray:
+        """The bias of this manner; by default the one `drawn`."""
+        return np.zeros(len(drawn)) if self.manner == "plain" else drawn
+
+    def draw(self, purpose: str, d: int, rng: np.random.Generator) -> np.ndarray:
+        """Numbers for a gain or bias that every dtype holds exactly."""
+        if purpose == "gain":
+            return self.gain(rng.integers(72, 250, d) / 128)
+        return self.bias(rng.integers(-120, 121, d) / 128)
+
+
+def bind(norm: Any, d: int, setting: Setting) -> Bound:
+    """The norm at dimension `d`, as the first kind that it is."""
+    bounds = (kind(norm, d, setting) for kind in _KINDS)
+    return next(bound for bound in bounds if bound is not None)
+
+
+def _flax_module(module: Any, d: int, setting: Setting) -> Bound | None:
+    """A module of flax.linen, with the parameters of its initialization."""
+    if not all(hasattr(module, name) for name in ("init", "apply", "bind")):
+        return None
+    variables = module.init(importlib.import_module("jax").random.PRNGKey(0), setting.array(np.ones((1, d))))
+    return _function(lambda values: module.apply(variables, values), d, setting)
+
+
+def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
+    """A module of PyTorch, its gain and bias drawn."""
+    if not hasattr(module, "named_parameters"):
+        return None
+    module = copy.deepcopy(module)  # the caller's keeps its parameters, dtype and mode
+    dtype = getattr(importlib.import_module("torch"), setting.asked.dtype)
+    module = module.to(dtype=dtype, device=setting.asked.device or "cpu").train(setting.manner == "training")
+    rng, row = np.random.default_rng(d), setting.array(np.linspace(-1, 2, d)[None])
+    still = {why: value for why, value in dict(_unlisted(module, d)).items() if bool(_moved(module, row, value).any())}
+    own, leaves = dict[str, np.ndarray](), dict[str, FrameworkArray]()
+    for name, parameter in (*module.named_parameters(), *still.items()):
+        if tuple(parameter.shape) not in ((d,), several(module)):
+            continue
+        # A parameter of another name is a bias if the output grows as it does.
+        said = _NAMED.search(name)
+        added = said[1] if said else (abs(_moved(module, row, parameter) - 1) < 0.01).all()
+        purpose = setting.purposes.get(name) or ("bias" if added else "gain")
+        own[purpose] = setting.draw(purpose, d, rng)
+        parameter.data.copy_(setting.array(own[purpose]).reshape(*parameter.shape))
+        leaves |= {purpose: parameter} if name not in still else {}
+    return Bound(module, {}, stated_eps(module), own.get("gain"), own.get("bias"), True, leaves, tuple(still))
+
+
+def _keras_layer(layer: Any, d: int, setting: Setting) -> Bound | None:
+    """A layer of Keras with weights, drawn where they can be assigned."""
+    if hasattr(layer, "built") and not layer.built:  # its first call makes the weights
+        layer(setting.array(np.ones((1, d))))
+    if not (weights := _keras_weights(layer)):
+        return None
+    rng, own = np.random.default_rng(d), dict[str, np.ndarray]()
+    for weight in weights:
+        if tuple(weight.shape) not in ((d,), several(layer)):
+            continue
+        said = _NAMED.search(weight.name)
+        purpose = setting.purposes.get(weight.name) or ("bias" if said and said[1] else "gain")
+        own[purpose] = setting.draw(purpose, d, rng)
+        if hasattr(weight, "assign"):
+            weight.assign(own[purpose])
+        else:
+            own[purpose] = setting.framework.read(weight)
+    return Bound(layer, {}, stated_eps(layer), own.get("gain"), own.get("bias"), True)
+
+
+def _object(norm: Any, d: int, setting: Setting) -> Bound | None:
+    """A callable object that keeps arrays of shape (d,), as one norm of an ONNX file does."""
+    attributes = {} if isinstance(norm, FunctionType) else getattr(norm, "__dict__", {})
+    kept = {role(name): value for name, value in attributes.items() if tuple(getattr(value, "shape", ())) == (d,)}
+    if not kept:
+        return None
+    own = {purpose: setting.framework.read(value) for purpose, value in kept.items() if purpose}
+    return Bound(norm, *_roles(norm, setting), own.get("gain"), own.get("bias"), True)
+
+
+def _function(function: Any, d: int, setting: Setting) -> Bound:
+    """A function, which gets gain and bias with each call."""
+    roles, eps = _roles(function, setting)
+    rng = np.random.default_rng(d)
+    # None is 0, 1 or symmetric, all are numbers of every format, and 1 + gain is not one of bfloat16.
+    signs = np.where(rng.random(d) < 0.3, -1, 1)
+    gain = setting.gain(signs * rng.integers(72, 250, d) / 128)
+    bias = setting.bias(rng.integers(-120, 121, d) / 128)
+    return Bound(function, roles, eps, gain if "gain" in roles else None, bias if "bias" in roles else None, False)
+
+
+_KINDS: tuple[Callable[[Any, int, Setting], Bound | None], ...] = (
+    _flax_module,
+    _torch_module,  # before Keras, whose layers are modules of PyTorch with that backend
+    _keras_layer,
+    _object,
+    _function,
+)
+"""Kinds of norms; the last one takes anything."""
+
+
+def _roles(norm: Any, setting: Setting) -> tuple[Mapping[str, str | None], float | None]:
+    """The roles of what a call takes, and the ε that the norm states."""
+    roles, default = given_roles(norm, setting.asked.eps, setting.purposes)
+    return roles, stated_eps(norm) if default is None else default
+
+
+def _keras_weights(layer: Any) -> list[Any]:
+    return list(getattr(layer, "weights", [])) if hasattr(layer, "get_config") else []
+
+
+def several(module: object) -> tuple[int, ...]:
+    """The axes that a module of PyTorch normalizes at once; none where it is one."""
+    shape = getattr(module, "normalized_shape", ())
+    return tuple(shape) if isinstance(shape, tuple) and len(shape) > 1 else ()
+
+
+def _moved(module: Any, x: Any, value: Any) -> Any:
+    """The change of the output when 1 is added to a tensor of the module."""
+    before, kept = module(x * 1), value.data
+    value.data = kept + 1
+    after, value.data = module(x * 1), kept
+    return (after[0] - before[0] if isinstance(after, tuple | list) else after - before).detach()
+
+
+def _unlisted(module: Any, d: int) -> Iterator[tuple[str, Any]]:
+    """Tensors named as a gain or bias that are no parameters: why they get no gradient, and the tensor."""
+    for part in module.modules():
+        buffers = dict(part.named_buffers(recurse=False))
+        for name, value in (*vars(part).items(), *buffers.items()):
+            if role(name) in ("gain", "bias") and tuple(getattr(value, "shape", ())) == (d,):
+                yield f"{name} gets no gradient: {'a buffer' if name in buffers else UNREGISTERED}", value
+
+
+def own_size(target: Any) -> int | None:
+    """The dimension of a module that exists."""
+    if axes := several(target):
+        return math.prod(axes)
+    values: list[Any] = [getattr(target, "gain", None)]
+    if not isinstance(target, type):
+        of_torch = hasattr(target, "named_parameters")
+        held = [value for _, value in target.named_parameters()] if of_torch else _keras_weights(target)
+        kept = getattr(target, "__dict__", {})
+        values = [*held, *values, *(kept[name] for name in kept if role(name) in ("gain", "bias"))]
+    return next((int(value.shape[-1]) for value in values if len(getattr(value, "shape", ())) == 1), None)
