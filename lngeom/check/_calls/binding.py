@@ -5,8 +5,8 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from types import FunctionType, MappingProxyType
+from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
@@ -41,7 +41,7 @@ class Bound:
     gain: np.ndarray | None
     bias: np.ndarray | None
     holds: bool
-    leaves: Mapping[str, FrameworkArray] = MappingProxyType({})
+    leaves: Mapping[str, FrameworkArray] = field(default_factory=dict)
     still: tuple[str, ...] = ()
 
 
