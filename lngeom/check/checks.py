@@ -51,9 +51,9 @@ def check(target: object, **options: Any) -> Finding:
 def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:
     """Findings by name of ``module:name``, or of the norms of an ONNX file, a GGUF file or a model directory.
 
-    Options are those of :func:`check`; norms of an ONNX file are checked in their own dtype. Of a model everything that
-    computes a norm is checked, and what is called one and can be run on rows; norms with one class, dimension and ε
-    once.
+    Options are those of :func:`check`; norms of an ONNX file are checked in their own dtype. In a model, every module
+    that computes a norm is checked, and every module that is called one and can be run on rows; norms with the same
+    class, dimension and ε are checked once.
 
     >>> from lngeom.check import check_spec
     >>> {name: finding.verdict for name, finding in check_spec("lngeom:layer_norm", eps=1e-5, d=4).items()}
@@ -102,10 +102,10 @@ def _of_model(path: Path, options: dict[str, Any]) -> Iterator[tuple[str, Findin
 
 
 def write_inputs(folder: Path, form: str = "", **options: Any) -> int:
-    """Write what a program is to be called with, a folder for each call; returns how many.
+    """Write the inputs of a program, a folder for each call; returns the number of calls.
 
-    `form` is the call, for example ``f(x, gain, eps)``; by default everything that the kind has. Options are those of
-    :func:`check`, of which kind and ε must be given.
+    `form` is the call, for example ``f(x, gain, eps)``; by default with all parameters of the kind. Options are as for
+    :func:`check`; kind and ε must be given.
 
     Raises:
         InputError: They are not, `form` is no call, or the folder is not empty.

@@ -1,4 +1,4 @@
-"""Kernels whose arguments come in another order, or that write where they are told, as functions that return."""
+"""Arguments: kernels that take them in another order, or write their output into one, as functions of rows."""
 
 import ast
 import builtins
@@ -17,7 +17,7 @@ _X = ("x", "input", "inputs", "inp", "hidden_states", "hidden", "tensor", "a", "
 
 
 def in_place_by_name(target: object) -> bool:
-    """Whether a function says by its name that it overwrites what it is given, as those of PyTorch do."""
+    """Whether a function is named as one that works in place, such as PyTorch's ``add_``."""
     name = str(getattr(target, "__name__", "")).lower()
     return name.endswith("_") or "inplace" in name or "in_place" in name
 
@@ -29,14 +29,14 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
     names = list(parameters(target))
     x = next((name for name in names if name.lower() in _X), names[0] if names else "")
     out = next((name for name in names if name.lower() in _OUT and name != x), None)
-    if not names or (out is None and x == names[0] and not in_place):
+    if not names or (out is None and x == names[0] and not in_place):  # it is a function of rows already
         return target
 
     def norm(rows: Any, *given: Any, **named: Any) -> Any:
         rows = (rows.clone() if hasattr(rows, "clone") else rows.copy()) if in_place else rows
         values = dict(zip(rest, given, strict=False)) | named | {x: rows}
         if out is not None:
-            values[out] = rows * float("nan")
+            values[out] = rows * float("nan")  # components that are not written show themselves
         written = values.get(out or x)
         placed = []
         for name in names:  # a schema may take some by place alone
@@ -59,9 +59,9 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
 
 
 def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
-    """What a call gives for the rows of x laid along another axis of an array of so many, as rows again."""
+    """The output, as rows, of a call with the rows of x along `axis` of an array with so many axes."""
     n, d, sizes = math.prod(x.shape[:-1]), x.shape[-1], (3, 2)[: axes - 2]
-    whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # rows again where they do not fill the other axes
+    whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # the first row again until the other axes are full
     array = x.reshape(n, d)[list(range(n)) + [0] * (whole - n)].reshape(-1, *sizes, d)
     order = range(axes - 1, axis % axes, -1)
     for k in order:
@@ -76,7 +76,7 @@ def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
 
 
 def called(module: str, text: str) -> Callable[..., Any]:
-    """The function of x, and of gain, bias and eps, that an expression of Python is in a module.
+    """An expression of Python in the scope of a module, as a function of x, gain, bias and eps.
 
     Raises:
         InputError: It is none, or has a name that the module has not and that is no parameter of a norm.

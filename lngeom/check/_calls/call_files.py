@@ -1,4 +1,4 @@
-"""A kernel of any language: files of what it is called with, and of what it computed."""
+"""Calls as folders of files, for a program in any language: its inputs, and the outputs that it writes."""
 
 import hashlib
 import inspect
@@ -22,23 +22,23 @@ from .options import CheckOptions
 _MANIFEST = "manifest.json"
 _USUAL = {"rmsnorm": "f(x, gain, eps)", "layernorm": "f(x, gain, bias, eps)"}
 _STORED = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "bfloat16": "<u2"}
-"""Types of the files; a number of bfloat16 is the upper half of the same number in float32."""
+"""Types of the files; bfloat16 is stored as the upper 16 bits of float32."""
 FILES = Framework("files", lambda values, dtype, device: rounded(np.asarray(values), dtype).astype(np.float64))
 
 Answer = Callable[..., np.ndarray]
 
 
 class Unwritten(LookupError):
-    """A call of which there are no files."""
+    """A call that has no folder."""
 
 
 class Filed:
-    """A kernel of which every call is a folder: ``x.npy`` and what else it takes, and ``y.npy``, which it gives.
+    """A kernel whose calls are folders of files: inputs, ``x.npy`` and the parameters, and ``y.npy``.
 
     Attributes:
-        folder, asked: Where they are, and the options of the check.
-        answer: What is answered while they are written; None where they are read.
-        calls: The folder of each call, by the digest of what it is called with.
+        folder, asked: The folder of all calls, and the options of the check.
+        answer: The definition, which answers while inputs are written; None when outputs are read.
+        calls: The folder of each call, by the digest of its inputs.
     """
 
     def __init__(self, folder: Path, form: str, asked: CheckOptions, calls: dict[str, str], answer: Answer | None):
@@ -49,7 +49,7 @@ class Filed:
 
     @classmethod
     def write(cls, folder: Path, form: str, asked: CheckOptions) -> Self:
-        """A kernel that is right, of which every call is written to a new folder.
+        """The exact definition as a kernel that writes the inputs of every call to a new folder.
 
         Raises:
             InputError: The folder is not empty, or kind or ε is not given.
@@ -87,7 +87,7 @@ class Filed:
         return kernel
 
     def _examine(self, call: Path) -> None:
-        """Refuse what a program left out before anything is judged."""
+        """Refuse missing or misshapen files before anything is judged."""
         x, derived = self._load(call / "x.npy"), (call / "cotangent.npy").exists()
         for name in self._gradients if derived else ("y",):
             self._load(_file(call, name), x.shape if name in ("x", "y") else x.shape[1:])
@@ -113,7 +113,7 @@ class Filed:
         return self._answered(x, {"eps": self.asked.eps, **given, "cotangent": cotangent}, self._gradients)
 
     def place(self, row: Sequence[object]) -> tuple[str, int]:
-        """The file of outputs and the row in it that belong to an input; empty if there is none."""
+        """The file of outputs and the row in it for an input; an empty name if there is none."""
         for number in self.calls.values():
             x = self._load(self.folder / number / "x.npy")
             at = np.flatnonzero((x == np.asarray(row)).all(-1)) if x.shape[-1] == len(row) else np.zeros(0)

@@ -45,7 +45,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
         x = np.linspace(-1.0, 2.0, 3 * form.size).reshape(3, form.size).round(3)
         try:
             output = kernel.run(x)
-        except InputError:
+        except InputError:  # its message tells the user what to change
             raise
         except Exception as error:  # whatever the framework raises at arrays of another
             reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
@@ -62,19 +62,19 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
 
 
 def _readings(given: object, target: Callable[..., object], asked: CheckOptions) -> Iterator[Form]:
-    """Every way to read the target, the likely ones first."""
+    """Possible call forms, the likely ones first."""
     factory = is_factory(target)
     for name in likely_frameworks(target):
         for reading in (factory, not factory):
             for size in [asked.d] if asked.d else dict.fromkeys((own_size(target) or SIZES[0], *SIZES)):
                 yield Form(given, target, FRAMEWORKS[name], reading, size)
-        if not factory and not isinstance(target, Fused) and callable(given):  # it may return nothing
+        if not factory and not isinstance(target, Fused) and callable(given):  # it may work in place and return nothing
             whole = adapted(given, in_place=True)
             yield Form(whole, as_norm(whole), FRAMEWORKS[name], False, asked.d or SIZES[0])
 
 
 def _check_purposes(kernel: Kernel, x: np.ndarray) -> None:
-    """Refuses a parameter of unknown name that was taken for gain or bias and changes nothing."""
+    """Refuse a parameter taken for gain or bias by its place that does not change the output."""
     arrays = kernel.arrays(kernel.form.size)
     taken = set(kernel.at(kernel.form.size).roles)
     named = {role(name): name for name in list(parameters(kernel.form.target))[1:]}

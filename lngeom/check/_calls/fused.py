@@ -1,4 +1,4 @@
-"""Kernels that do more than normalize: they add a residual before, multiply by a gate, or by a matrix after."""
+"""Fused kernels as norms: a residual, a gate or a matrix is given a value at which only the norm is left."""
 
 import inspect
 from collections.abc import Callable
@@ -14,11 +14,11 @@ _GATES = ("gate", "z")
 _MATRICES = ("linear_weight", "proj_weight", "projection")
 _SHIFTS = ("linear_bias", "proj_bias")
 _OPEN = 32.0
-"""A gate whose sigmoid is 1 in float32, so that what it multiplies by is a power of 2."""
+"""A gate whose sigmoid is 1 in float32, so that SiLU multiplies by a power of 2."""
 
 
 class _Less:
-    """A kernel as one without a parameter, of which `left` is not examined."""
+    """The kernel with one parameter fixed; `left` says what that leaves untested."""
 
     left = ""
 
@@ -36,12 +36,12 @@ class _Less:
 
 
 class Fused(_Less):
-    """One that adds a residual, as a norm of the sum: every other component of x comes as the residual, so it is exact.
+    """A kernel that adds a residual: every other component of x comes as the residual, so that the sum is exact.
 
     Attributes:
-        residual: What is given as the residual instead, beside the whole x.
+        residual: A residual to give instead, beside the whole x.
         total: The second output of the last call.
-        after: Whether it is added after the norm instead; None before the first call.
+        after: Whether the residual is added after the norm; None before the first call.
     """
 
     residual: FrameworkArray | None = None
@@ -60,22 +60,23 @@ class Fused(_Less):
         if residual is None:
             even = _like(x, np.arange(x.shape[-1]) % 2 == 0)
             x, residual = x * even, x * (1 - even)
-        x, residual = x * 1, residual * 1  # what works in place has its own
+        x, residual = x * 1, residual * 1  # copies, for a kernel that works in place
         total = x + residual
         if self.after is None:
             self.after = self._added_after(total, given, named)
         if self.after:
             return self.given(total, total * 0, *given, **named) if whole else self.given(x, residual, *given, **named)
         output = self.given(x, residual, *given, **named)
-        output = (x, residual) if output is None else output
+        output = (x, residual) if output is None else output  # written in place
         output, self.total = (*output, None)[:2] if isinstance(output, tuple | list) else (output, None)
+        # The sum may be returned first.
         if self.total is not None and bool((output == total).all()) and not bool((self.total == total).all()):
             output, self.total = self.total, output
         return output
 
 
 class _Gated(_Less):
-    """One that multiplies by a function of a gate, before or after it normalizes, at an open gate."""
+    """A kernel that multiplies by a function of a gate, before or after it normalizes: the gate is open."""
 
     left = "the activation of {} and its derivative"
 
@@ -86,13 +87,14 @@ class _Gated(_Less):
         # On small rows eps tells a factor of the row from one of its norm.
         few = _like(x, 1e-3 * np.random.default_rng(0).normal(size=(2, x.shape[-1])))
         once, twice = at(few, _OPEN), at(few, 2 * _OPEN)
-        if (once == twice).all():
+        if (once == twice).all():  # the gate is saturated, as with a sigmoid
             return at(x, _OPEN)
+        # SiLU multiplies by the gate itself: divided out after the norm, or before it where it scales the row.
         return at(x, _OPEN) / _OPEN if (twice == 2 * once).all() else at(x / _OPEN, _OPEN)
 
 
 class _Projected(_Less):
-    """One that multiplies its output by a matrix, which is that of the identity."""
+    """A kernel that multiplies its output by a matrix: the identity."""
 
     left = "another {} than the identity, and the derivative by it"
     given_instead = staticmethod(np.eye)
@@ -102,7 +104,7 @@ class _Projected(_Less):
 
 
 class _Shifted(_Projected):
-    """One that adds a bias behind that matrix, which is 0."""
+    """A kernel that adds a bias after that matrix: 0."""
 
     left = "another {} than 0, and the derivative by it"
     given_instead = staticmethod(np.zeros)
@@ -123,7 +125,7 @@ def _like(x: Any, values: np.ndarray) -> Any:
 
 
 def left(target: object) -> list[str]:
-    """What is not examined of a fused kernel."""
+    """The parts of a fused kernel that no trial examines."""
     return [target.left.format(target.name), *left(target.target)] if isinstance(target, _Less) else []
 
 

@@ -23,7 +23,7 @@ from .options import CheckOptions
 from .scripts import ones
 
 SIZES = (64, 128, 16, 4)
-"""Dimensions that are tried one after the other until a kernel takes one."""
+"""Dimensions to try until a kernel takes one."""
 _UNKNOWN: Mapping[str, str] = MappingProxyType({})
 
 
@@ -33,11 +33,11 @@ class Form:
 
     Attributes:
         given: What was given.
-        target: The same as a norm of rows alone, without a residual, a gate or a matrix.
+        target: The same with residual, gate and matrix fixed: a norm of rows.
         factory: Whether it makes the norm of a dimension instead of being one.
         size: A dimension that it takes.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
-        axes: How many its arrays have, along one of which it normalizes; 0 where it is the last one of any number.
+        axes: The number of axes of its arrays if it normalizes along one that is named; 0 for the last of any number.
     """
 
     given: object
@@ -76,7 +76,7 @@ class Kernel:
         form = self.form
         if not form.factory:
             return form.size if own_size(form.target) == form.size else None
-        bound = self.at(form.size)
+        bound = self.at(form.size)  # a factory without a size makes norms of one dimension
         affine = bound.holds and (bound.gain is not None or bound.bias is not None)
         return form.size if affine and not any(map(is_size, parameters(form.target))) else None
 
@@ -87,7 +87,7 @@ class Kernel:
 
     @property
     def several(self) -> bool:
-        """Whether others are tried as well."""
+        """Whether other dimensions are tried as well."""
         return self.asked.d is None and self.fixed is None
 
     @property
@@ -104,7 +104,7 @@ class Kernel:
 
     @property
     def takes_eps(self) -> bool:
-        """Whether it is told its ε."""
+        """Whether ε is a parameter."""
         return any(role(name) == "eps" for name in parameters(self.form.target))
 
     def array(self, values: np.ndarray) -> FrameworkArray:
@@ -112,13 +112,13 @@ class Kernel:
         return self._setting.array(values)
 
     def arrays(self, d: int) -> dict[str, FrameworkArray]:
-        """Gain and bias as arrays of the framework, without what the kernel has not or holds itself."""
+        """Gain and bias as arrays of the framework, as far as each call takes them."""
         bound = self.at(d)
         given = {} if bound.holds else {"gain": bound.gain, "bias": bound.bias}
         return {name: self.array(value) for name, value in given.items() if value is not None}
 
     def whole(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> Any:
-        """All that the kernel gives for arrays of its framework; gain and bias are of :meth:`arrays` by default."""
+        """All outputs for arrays of the framework, by default with the gain and bias of :meth:`arrays`."""
         d = int(x.shape[-1])
         bound = self.at(d)
         eps = bound.eps if self.asked.eps is None else self.asked.eps
@@ -139,7 +139,7 @@ class Kernel:
                 return bound.function(x, *positional, **keywords)
 
     def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
-        """The first of what :meth:`whole` gives."""
+        """The first output, the normalized rows."""
         output = _first(self.whole(x, arrays))
         if output is None:
             raise TypeError("it returns nothing")

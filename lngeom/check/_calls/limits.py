@@ -1,4 +1,4 @@
-"""The call of a kernel, that may do anything: it computes no longer than it may, and it does not end the check."""
+"""Limits on a call of a kernel, which may do anything: on its processor time, and on ending the process."""
 
 import mmap
 import resource
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _told: list[mmap.mmap] = []
-"""What this process does, for the one that waits for it."""
+"""A page shared with the process that waits for this one; empty if none does."""
 _PAGE = 1 << 14
 
 
@@ -18,7 +18,7 @@ def page() -> mmap.mmap:
 
 
 def watch(told: mmap.mmap) -> None:
-    """From now on :func:`limited` says here what is called, a script of it, each up to a NUL, and last if it runs."""
+    """From now on :func:`limited` writes name and script here, NUL-terminated, and a final flag: a call is running."""
     _told[:] = [told]
 
 
@@ -28,7 +28,7 @@ def watched() -> bool:
 
 
 def _tell(what: str, script: str, seconds: float) -> None:
-    """Says it, and has the system end what does not return to Python a while after a call may last."""
+    """Writes name and script; the system ends the process if compiled code runs 2 s past the limit."""
     said = what.encode() + b"\0" + script.encode()
     _told[0][:] = (said if len(said) < _PAGE - 1 else what.encode()).ljust(_PAGE - 1, b"\0") + b"\1"
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -42,7 +42,7 @@ class Endless(BaseException):
 
 @contextmanager
 def timed(what: str, seconds: float) -> Iterator[None]:
-    """End what computes longer; outside the main thread it may take long.
+    """End a call that computes longer; in another thread than the main one there is no limit.
 
     Processor time is counted, of all threads, so that other work on the machine does not count. Python ends a call
     between two of its own instructions; one that waits without computing is not ended.
@@ -64,9 +64,9 @@ def timed(what: str, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
-    """A call: ``sys.exit`` is an error, and it is :func:`timed`.
+    """A call with a limit on its time, in which ``sys.exit`` is an error.
 
-    One that never returns from compiled code ends with its process, if that is watched.
+    A call that never returns from compiled code ends with its process, if that is watched.
     """
     if _told:
         _tell(what, script, seconds)
@@ -74,7 +74,7 @@ def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
         with timed(what, seconds), returning(what):
             yield
     finally:
-        if _told:  # what judges the outputs may take its time
+        if _told:  # no limit holds while outputs are judged
             _told[0][-1] = 0
             resource.setrlimit(
                 resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1])
@@ -83,7 +83,7 @@ def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
 
 @contextmanager
 def returning(what: str) -> Iterator[None]:
-    """Turn what code raises to end its process into an error; where none waits for this one, Ctrl-C stays."""
+    """Turn exceptions that would end the process into errors; Ctrl-C stays if no other process waits for this one."""
     try:
         yield
     except SystemExit as error:
@@ -96,7 +96,7 @@ def returning(what: str) -> Iterator[None]:
 
 @contextmanager
 def stating(what: str) -> Iterator[None]:
-    """A call of a definition: what ends the process there is no call of the kernel, although it may be in one."""
+    """A call of a definition: if it ends the process, the kernel is not to blame, even within a call of one."""
     running = _told[0][-1] if _told else 0
     for flag in _told:
         flag[-1] = 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedLayerNormalization": "rms"}
-_SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes
+_SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # notes of torch.onnx.export
 
 
 class _File:
@@ -36,7 +36,7 @@ class _File:
                     self.constants[node.output[0]] = array(node.attribute[0].t)
             shaped = (v for v in (*graph.value_info, *graph.input) if v.type.tensor_type.HasField("shape"))
             self.ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in shaped}
-        except Exception as error:  # onnx raises those of protobuf as well
+        except Exception as error:  # of onnx or of protobuf
             raise _unreadable(path, error) from None
 
     def ends(self, name: str, nodes: list[NodeProto]) -> tuple[str, str]:
@@ -61,7 +61,7 @@ class _File:
         graph = helper.make_graph(nodes, "norm", wanted, given, kept)
         model = helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version)
         options = self.runtime.SessionOptions()
-        options.log_severity_level = 4  # what it says is told in the one line of the error
+        options.log_severity_level = 4  # the error has one line
         return self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def element(self, name: str) -> int:

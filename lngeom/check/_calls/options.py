@@ -12,10 +12,10 @@ class CheckOptions:
     """Options of :func:`check`.
 
     Attributes:
-        kind: ``layernorm`` or ``rmsnorm``; by default what the target computes, then what its name says.
-        eps: By default the module's own, the default of the parameter, or what is measured.
+        kind: ``layernorm`` or ``rmsnorm``; by default as the target computes it, or as its name says.
+        eps: By default the module's own, the default of the parameter, or the measured value.
         dtype: ``float64``, ``float32``, ``bfloat16`` or ``float16``.
-        d: By default that of the module; a kernel that takes any is tried at many.
+        d: By default the dimension of the module; a kernel that takes any is tried at many.
         axis: Along which the kernel normalizes arrays of four, three or two axes; by default the last one, of rows.
         device: By default the framework's.
         backward: Check the derivatives of a PyTorch or JAX kernel as well.

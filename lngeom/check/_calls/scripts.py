@@ -1,4 +1,4 @@
-"""Scripts of a few lines that show what a kernel does without this library."""
+"""Short scripts that call a kernel without this library."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ _GROWS = """for _ in range(8):
     for _ in range(50):
         {}
     print(open("/proc/self/statm").read().split()[1], "pages")"""
-"""Calls again and again, and says how much memory the process has."""
+"""Calls repeatedly, and prints the memory of the process."""
 
 
 def _imports(kernel: Any) -> tuple[str, ...]:

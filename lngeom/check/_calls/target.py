@@ -20,10 +20,10 @@ _SECONDS = 60.0
 
 @contextmanager
 def intact(spec: str) -> Iterator[None]:
-    """Refuse what replaces a function or number of Python, NumPy or this library: these judge its outputs.
+    """Refuse code that replaces a function or number of Python, NumPy or this library: these judge its outputs.
 
     Raises:
-        InputError: One is another than before.
+        InputError: One was replaced.
     """
     spaces = [(name, vars(module)) for name, module in sys.modules.items() if name.partition(".")[0] in _KEPT]
     before = [(place, space, name, old) for place, space in spaces for name, old in space.items()

@@ -1,4 +1,4 @@
-"""Kernels of Triton where no GPU is: Python runs them, whether Triton is installed or not."""
+"""A hook on imports: without a GPU, Python runs the kernels of Triton, whether Triton is installed or not."""
 
 import contextlib
 import importlib
@@ -28,7 +28,7 @@ def launches() -> int:
 
 
 class _StandIn(Loader):
-    """Finds what stands for Triton and for all modules of its language."""
+    """Loads the stand-ins for Triton and for the modules of its language."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         made = importlib.import_module(_STAND_IN)
@@ -39,7 +39,7 @@ class _StandIn(Loader):
 
 
 def _asked_by_program() -> bool:
-    """Whether the import that is under way stands in a program, and not in a library that could do without."""
+    """Whether a program imports it, and not a library for which Triton is optional."""
     frame = sys._getframe(2)
     while frame.f_back and (frame.f_code.co_filename.startswith("<frozen") or "importlib" in frame.f_code.co_filename):
         frame = frame.f_back
@@ -47,7 +47,7 @@ def _asked_by_program() -> bool:
 
 
 class _WhenImported(MetaPathFinder):
-    """Arranges for kernels when Triton is imported, so that nothing that needs none waits."""
+    """Acts only when Triton is imported, so that other checks do not wait for it."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name.partition(".")[0] != "triton" or not (name == "triton" or self.stands_in):
@@ -71,14 +71,14 @@ class _WhenImported(MetaPathFinder):
 
 
 def forget_stand_in() -> None:
-    """Leave no module that only stands for one of Triton to libraries that ask whether it is installed."""
+    """Remove the stand-ins, so that libraries that ask for Triton do not find them."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "triton" and isinstance(getattr(module.__spec__, "loader", None), _StandIn):
             del sys.modules[name]
 
 
 def interpret_triton() -> None:
-    """Have Python run the kernels of Triton if no GPU is there."""
+    """Have Python run the kernels of Triton if there is no GPU."""
     if "triton" in sys.modules:
         _run_by_python(sys.modules["triton"])
     elif not any(isinstance(finder, _WhenImported) for finder in sys.meta_path):
@@ -86,7 +86,7 @@ def interpret_triton() -> None:
 
 
 def _run_by_python(triton: Any = None) -> None:
-    """Kernels where no GPU is; contexts of devices do nothing, and there are four processors."""
+    """Without a GPU: contexts of devices do nothing, and there are four processors."""
     torch = importlib.import_module("torch")
     if not (torch.cuda.is_available() or torch.xpu.is_available()):
         torch.cuda.device = lambda *_: contextlib.nullcontext()

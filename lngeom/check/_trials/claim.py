@@ -29,8 +29,8 @@ class Claim:
         kind, eps, meant: The definition.
         proof: What the kernel computes in exact arithmetic.
         measured: Values of ε that its proof or its behaviour shows.
-        default: Whether ε is the default of what is meant, because it is neither stated nor seen.
-        variant: The known variant that came out, whose derivatives are the right ones then.
+        default: Whether ε is the default of the contract, because it is neither stated nor measured.
+        variant: The known variant that the outputs show, against which derivatives are judged.
     """
 
     kernel: Kernel
@@ -44,7 +44,7 @@ class Claim:
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
-        """That of the dtype."""
+        """The arithmetic of the dtype."""
         return Arithmetic.of(self.kernel.dtype)
 
     @property
@@ -113,7 +113,7 @@ def claimed(kernel: Kernel) -> Claim:
 
 
 def _proof(kernel: Kernel, meant: Contract) -> Proof:
-    """The proof of what the target computes in exact arithmetic, if tracing it ends."""
+    """The proof about the target in exact arithmetic, if its trace ends."""
     asked = kernel.asked
     if kernel.form.filed:
         return Proof("not traced", "its outputs are files")
@@ -127,7 +127,7 @@ def _proof(kernel: Kernel, meant: Contract) -> Proof:
 
 
 def _known(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, tuple[float, ...]] | None:
-    """Kind and ε as a proof has them, None where it tells of no norm."""
+    """Kind and ε as a proof has them, None if it found no norm."""
     eps = kernel.eps if kernel.eps is not None else proof.eps
     if proof.kind not in ("layernorm", "rmsnorm") or eps is None:
         return None
@@ -135,11 +135,11 @@ def _known(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, 
 
 
 def _inferred(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, tuple[float, ...]]:
-    """Kind and ε of what cannot be traced, where not given, and the ε that the kernel's behaviour shows."""
+    """Kind and ε as given, or else as behaviour and name show them, and the measured ε."""
     x = rounded(probes(kernel.d, kernel.dtype), kernel.dtype).astype(np.float64)
     seen = None
     if kernel.d > 2:
-        with contextlib.suppress(Exception):  # what it raises is told by the trials
+        with contextlib.suppress(Exception):  # the trials report it
             got = kernel.run(x)
             seen = behaviour(x, got, float(FORMATS[kernel.dtype].roundoff)) if got.shape == x.shape else None
     if kind is None:

@@ -1,7 +1,4 @@
-"""Which definition is meant: where families of models differ, what is right for one is wrong for another.
-
-A family has a :class:`Contract`; a definition of one's own, a function in array calls of lngeom, is :class:`Stated`.
-"""
+"""Definitions that families of models differ in: a :class:`Contract`; :class:`Stated` is a definition of one's own."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +18,7 @@ from .._calls.target import resolve
 from .._tracing.roles import by_roles
 
 _OTHER_WAYS = 4
-"""A kernel may round four times as much as the function does, whose operations need not be its own."""
+"""A kernel may round four times as much as the function: it may use other operations."""
 _PARTS = "value", "error"
 
 
@@ -66,7 +63,7 @@ CONTRACTS = {
 
 
 def contract(name: str | None) -> Contract:
-    """The contract of a family, of a function FILE.py:NAME, or that of a JSON file with some of its fields.
+    """The contract of a family, of a function FILE.py:NAME, or of a JSON file with some of its fields.
 
     Raises:
         InputError: There is none of them, or the file has other fields.
@@ -92,7 +89,7 @@ class Stated(Definition):
     function: Callable[..., Any] = NotImplemented
 
     def _rows(self, sample: Sample, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-        """Values as this format computes them, each with a bound of its error whatever the order of sums."""
+        """Values computed in this format, each with an error bound for any order of summation."""
         given = [None if v is None else Rounded(v.astype(np.float64).astype(dtype)) for v in (self.gain, self.bias)]
         rows = [self.function(Rounded(row), *given, eps=self.eps) for row in sample.x.astype(np.float64).astype(dtype)]
         values, errors = (np.stack([np.broadcast_to(getattr(row, k), sample.d) for row in rows]) for k in _PARTS)
@@ -103,7 +100,7 @@ class Stated(Definition):
         return self._rows(sample, np.float64)[0]
 
     def family(self, sample: Sample, arithmetic: Arithmetic, columns: slice = slice(None)) -> Family:
-        """All that is as near as the rounding of the function explains, in the format of the work."""
+        """All outputs within the rounding errors of the function in the working format."""
         exact, inexact = self._rows(sample, np.float64)
         work = np.float64 if arithmetic.work.bits > 24 else np.float32
         slack = _OTHER_WAYS * self._rows(sample, work)[1] + inexact

@@ -16,14 +16,14 @@ from .claim import Claim
 DIMENSIONS = (1, 2, 3, 5, 8, 17, 33, 100, 128, 257, 1000, 1025, 4096, 5120, 16_384)
 """Tried beside the main one where a kernel takes any: powers of 2, their neighbours, and beyond usual blocks."""
 MODELS = (256, 512, 768, 1024, 2048, 3072, 8192)
-"""Widths of models, at which a kernel may take another way: three groups of rows each."""
+"""Widths of models, at which a kernel may take another path: three groups of rows each."""
 
 _WIDE = 4096
-"""Of more components three groups of rows are enough."""
+"""Above this many components three groups of rows are enough."""
 
 SMALL = Way("small")
 HUGE = 1 << 17
-"""Of more components two rows are enough, and neither shapes nor batches are tried."""
+"""Above this many components two rows are enough, and neither shapes nor batches are tried."""
 
 _TOP = {"float16": 6e4, "bfloat16": 1e15, "float32": 1e15, "float64": 1e150}
 _SMALL = {"float16": -3.5, "bfloat16": -7, "float32": -7, "float64": -12}

@@ -17,13 +17,13 @@ from .contracts import Stated
 T = TypeVar("T")
 
 _AT_ONCE = 1 << 14
-"""Components of which the bounds are computed at a time."""
+"""Components whose bounds are computed at a time, few enough for the cache."""
 
 
 class Shown(NamedTuple):
     """The component of an input at which a kernel is wrong.
 
-    `numbers` are what was computed, what is right, and how far a correct kernel may be off; `label` is of the group.
+    `numbers` are the computed value, the exact one, and the bound; `label` names the group.
     """
 
     input: list[float] | list[list[float]]
@@ -37,7 +37,7 @@ class Shown(NamedTuple):
 class Outputs:
     """Outputs of one group of rows, with their distances from a correct result over the bound.
 
-    `x`, `got` and `ratio` have shape (n, d); `base` is the definition, `arithmetic` that of the dtype.
+    `x`, `got` and `ratio` have shape (n, d); `base` is the definition, `arithmetic` the format.
     """
 
     label: Way
@@ -54,7 +54,7 @@ class Outputs:
 
     @property
     def wrong(self) -> np.ndarray:
-        """Rows outside, as floats see it."""
+        """Rows outside the bounds, computed in floats."""
         return self.ratio.max(axis=-1) > 1
 
     @property

@@ -34,11 +34,11 @@ class Tried:
     Attributes:
         inputs: The rows, with the claim.
         trials: Outputs of all groups, those of ordinary rows at the main dimension first.
-        notes: What it refused, and what a correct kernel may do.
-        faults: What no correct kernel does, whatever it computes; the first one is told.
-        left: What was not examined.
+        notes: Refusals, and observations that a correct kernel may show.
+        faults: Behaviour of no correct kernel; the first one is reported.
+        left: The list of untested conditions.
         alone: Outputs of the first rows, each a batch of its own, where they are wrong in their batch.
-        sums: How a kernel fused with a residual treats the sum, and what is wrong with it.
+        sums: Which sum a fused kernel normalizes, and the fault of that sum.
         wrong, refuted: The smallest trial that exact arithmetic confirms wrong, None if there is none; and the claim
             that it refutes, with gain 1 and bias 0 where these are wrong as well.
     """

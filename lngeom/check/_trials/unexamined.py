@@ -1,4 +1,4 @@
-"""What a check leaves out in floats: the verdict says it, so that nothing silent reads as checked."""
+"""Untested conditions: the verdict lists them, so that silence does not read as checked."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ ALWAYS = (
     "other modes of Python and its libraries, such as no_grad, autocast, threads, the environment and -O",
     "what loading, copying, converting or freezing a module changes",
 )
-"""What no trial in floats has."""
+"""Conditions that no trial in floats has."""
 
 
 def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
