@@ -75,6 +75,40 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
         assert scene.judged("sweep", done, run) == ""
 
 
+def _exchanged(first: Path, second: Path) -> None:
+    kept = first.read_bytes()
+    second.replace(first)
+    second.write_bytes(kept)
+
+
+DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a shard too many": (
+        lambda run: shutil.copy(run / "shards/000000.safetensors", run / "shards/000099.safetensors"),
+        "is beyond the last shard; set aside as 000099.damaged",
+    ),
+    "exchanged shards": (
+        lambda run: _exchanged(run / "shards/000000.safetensors", run / "shards/000001.safetensors"),
+        "holds other tokens than its number says; set aside",
+    ),
+    "other tokens": (
+        lambda run: np.save(run / "tokens.npy", np.load(run / "tokens.npy") + 1),
+        "tokens.npy: is damaged or gone; drawn again",
+    ),
+}
+"""What is done to a stopped run, and the line about it; the results are those of an undamaged run."""
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_stopped_run_that_was_damaged_goes_on_to_the_same_results(name: str, scene: Scene) -> None:
+    damage, line = DAMAGED[name]
+    with scene.copy("stopped") as (run,):
+        damage(run)
+        done, told = scene.said("sweep", run)
+        assert line in " ".join(told.split())
+        assert done == "done"
+        assert scene.judged("sweep", done, run) == ""
+
+
 def test_what_is_checked_stays_as_it_is() -> None:
     norm = nn.LayerNorm(8, dtype=torch.bfloat16).train()
     before = copy.deepcopy(norm.state_dict())
