@@ -28,6 +28,7 @@ from lngeom.empirical.models import find_model, load_model, load_network, refuse
 from lngeom.empirical.observe import Observer
 from lngeom.empirical.pages import summary
 from lngeom.empirical.porting import compare_models
+from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.sweep import MeasureOptions, measure, read_finished
 from lngeom.empirical.text import TokenPolicy, encoded
 from lngeom.errors import LngeomError
@@ -107,6 +108,14 @@ def test_a_stopped_run_that_was_damaged_goes_on_to_the_same_results(name: str, s
         assert line in " ".join(told.split())
         assert done == "done"
         assert scene.judged("sweep", done, run) == ""
+
+
+def test_tokens_that_cannot_be_drawn_again_and_tokens_of_a_finished_run_are_refused(scene: Scene) -> None:
+    with scene.copy("stopped", "finished") as (stopped, finished):
+        RunDirectory(stopped).amend(tokens_sha256="of a corpus that is gone")
+        refused(scene.said("sweep", stopped), "the corpus has changed since this run began; choose another --output")
+        np.save(finished / "tokens.npy", np.load(finished / "tokens.npy") + 1)
+        refused(scene.said("sweep", finished), "tokens.npy: is damaged .*; measure again in another directory")
 
 
 def test_what_is_checked_stays_as_it_is() -> None:
