@@ -12,8 +12,7 @@ from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._shared import variance
-from .._steps import as_sum, sum_of_squares
+from .._shared import as_sum, sum_of_squares, variance
 from ..works import ABSTRACT, BLOG, OWN, RIECHERS
 
 

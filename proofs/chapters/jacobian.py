@@ -13,8 +13,7 @@ from lngeom.prover import derivative, dim, dot, norm, ones, root, square_norm, t
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._shared import variance
-from .._steps import as_sum, product, sum_of_squares
+from .._shared import as_sum, product, sum_of_squares, variance
 from ..works import DIGEST, OWN, XIONG
 
 

@@ -5,8 +5,7 @@ from lngeom import prover as sy
 from lngeom.prover import dim, dot, norm, ones, root, square_norm
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
-from .._shared import variance
-from .._steps import same_divisor
+from .._shared import same_divisor, variance
 from ..works import DIGEST, GUPTA, JIANG, OWN
 from . import irreversibility
 

@@ -7,8 +7,7 @@ from lngeom.norms import layer_rms_distance, scale
 from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._shared import mean, mean_square, variance
-from .._steps import as_sum, product, sum_of_squares
+from .._shared import as_sum, mean, mean_square, product, sum_of_squares, variance
 from ..works import ASHKBOOS, BLOG, GRAEF, GUPTA, JIANG, OWN, RIECHERS, SHIRODKAR, ZHANG
 from .ellipsoid import zero_gains
 

@@ -11,8 +11,7 @@ from lngeom.prover import dim, dot, ones, square_norm, summed
 from lngeom.strategies import centred, isometries, rational_root, scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._shared import mean_square, variance
-from .._steps import same_divisor, same_radicand
+from .._shared import mean_square, same_divisor, same_radicand, variance
 from ..works import ASHKBOOS, GUPTA, QUAROT
 
 

@@ -8,8 +8,7 @@ from lngeom.projection import mean_vector
 from lngeom.prover import dim, dot, ones, root, square_norm, summed, trace
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._shared import mean, variance
-from .._steps import as_sum, product
+from .._shared import as_sum, mean, product, variance
 from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG
 
 
