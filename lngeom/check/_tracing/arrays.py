@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy
 
 from lngeom.carriers import Array, namespace
 
-from .sizes import FEATURE, REST, Dim, Num, part_of, part_size, power
+from .parts import ONE, Part, chunks, leading, part_of, rest, strided, trailing
+from .sizes import FEATURE, Dim, Num, power
 from .trace import Trace, root
 
 Axis: TypeAlias = "int | Sequence[int] | None"
@@ -25,10 +25,6 @@ PARTS = "parts "
 
 _STRIDE = 8
 """The longest step of a slice."""
-
-_PART = re.compile(rf"({REST})?(d_over|every_\d|first|last|chunk_\d+(_from)?)_\d+")
-_ONE = ("first_1", "last_1")
-"""The parts of one component, which every row has."""
 
 
 @dataclass(eq=False)
@@ -102,8 +98,8 @@ class Arr:
     def size(self, axis: int, number: type[Num] = Num) -> Num | int:
         """How long an axis is."""
         dim = self.axes[axis]
-        if is_part(dim):
-            return part_size(self.trace, dim[0], number)
+        if part := part_of(dim):
+            return part.size(self.trace, number)
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
     def _axis(self, axis: object) -> int:
@@ -115,7 +111,8 @@ class Arr:
             self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
         return int(axis) % len(self.axes)
 
-    def _axes(self, axis: Axis) -> list[int]:
+    def places(self, axis: Axis) -> list[int]:
+        """The indices of axes, all of them for None."""
         if axis is None:
             return list(range(len(self.axes)))
         return [self._axis(a) for a in (axis if isinstance(axis, tuple | list) else [axis])]
@@ -174,7 +171,7 @@ class Arr:
         """The larger one, (a + b + |a − b|)/2, or with sign −1 the smaller one."""
         other = self._operand(other)
         if self.largest_of is not None and other.number and sign > 0:
-            return self.largest_of.largest(None, low=other.number, axes=self.axes)
+            return self.largest_of.largest_above(other.number, self.axes)
         gap = self.combined(other, operator.sub).absolute()
         return self.combined(other, operator.add).combined(gap if sign > 0 else -gap, operator.add).divided(2)
 
@@ -213,15 +210,11 @@ class Arr:
         of, exponent = self.log_of
         return made.like(self.trace.ground.reached(of.power(float(exponent)).value, made.value))
 
-    def largest(self, axis: Axis, keepdims: bool = False, *, low: Fraction | None = None, axes: Any = None) -> Arr:
-        """The largest component, or `low` where all are smaller: a number of which nothing else is known."""
-        covered, kept = self._reduced(axis, keepdims) if axes is None else ({FEATURE}, axes)
-        absolute = any(self.value is made for made in self.trace.magnitudes)
-        if self.summed or covered != {FEATURE} or (not absolute and low is None):
-            self.trace.refuse("the largest of other numbers than the absolute values of all components")
-        value = self.trace.call(f"largest {float(low or 0)}", self.value)
+    def largest_above(self, low: Fraction | int, axes: Iterable[Dim]) -> Arr:
+        """The largest component of absolute values, or `low` where all are smaller: an opaque number."""
+        value = self.trace.call(f"largest {float(low)}", self.value)
         self.trace.identity(value, ">" if low else ">=")
-        made = self.like(value, axes=kept)
+        made = self.like(value, axes=axes)
         made.largest_of = self
         return made
 
@@ -229,9 +222,12 @@ class Arr:
         """A function of each component that nothing looks into."""
         return self._alone(self.trace.call(function, self.value))
 
+    def not_summed(self) -> None:
+        """Refuse a sum over rows, of which only linear functions are those of its summand."""
+        self.trace.never(self.summed, "a sum over rows is used otherwise than linearly")
+
     def _alone(self, value: Array) -> Arr:
-        if self.summed:
-            self.trace.refuse("a sum over rows is used otherwise than linearly")
+        self.not_summed()
         return self.like(value)
 
     def __neg__(self) -> Arr:
@@ -244,67 +240,6 @@ class Arr:
     def filled(self, number: object, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> Arr:
         """An array of one number."""
         return filled(self.trace, number, self.axes if axes is None else axes, dtype or self.dtype)
-
-    # ------------------------------------------------------------------------------------------------------ reductions
-
-    def _reduced(self, axis: Axis, keepdims: bool) -> tuple[set[str], list[Dim]]:
-        """The labels that a reduction covers, and the axes that it leaves."""
-        gone = self._axes(axis)
-        kept = [() if k in gone else dim for k, dim in enumerate(self.axes) if keepdims or k not in gone]
-        return set(itertools.chain(*(self.axes[k] for k in gone))), kept
-
-    def sum(self, axis: Axis = None, keepdims: bool = False) -> Arr:
-        """The sum over all components, or over rows."""
-        covered, kept = self._reduced(axis, keepdims)
-        if len(covered) == 1 and is_part(tuple(covered)):
-            return self.like(self.value * part_of(self.trace, *covered)).statistic("sum", kept)
-        if covered and FEATURE not in covered:
-            rows, parts = frozenset(covered), frozenset(PARTS + label for label in covered)
-            if parts <= self.summed:  # of sums over some rows each
-                return Arr(self.trace, self.value, kept, self.dtype, summed=self.summed - parts)
-            if self.summed & rows:
-                self.trace.refuse("rows are summed twice")
-            return Arr(self.trace, self.value, kept, self.dtype, summed=self.summed | rows)
-        return self._statistic("sum", covered, kept)
-
-    def mean(self, axis: Axis = None, keepdims: bool = False) -> Arr:
-        """The mean of all components."""
-        covered, kept = self._reduced(axis, keepdims)
-        if len(covered) == 1 and is_part(tuple(covered)):
-            return self.sum(axis, keepdims).divided(part_size(self.trace, next(iter(covered)), Num))
-        return self._statistic("mean", covered, kept)
-
-    def _statistic(self, name: str, covered: set[str], kept: list[Dim]) -> Arr:
-        if not covered:
-            return self.like(self.value, axes=kept)
-        if covered != {FEATURE}:
-            self.trace.refuse(f"a {name} over {', '.join(sorted(covered - {FEATURE}))}, which number rows")
-        return self.statistic(name, kept)
-
-    def statistic(self, name: str, kept: list[Dim]) -> Arr:
-        """The sum or the mean of all components, with the axes that are kept."""
-        if self.summed:
-            self.trace.refuse("a sum over rows is used otherwise than linearly")
-        result = getattr(namespace(self.value), name)(self.value, axis=-1, keepdims=True)
-        terms = self.value if name == "sum" else self.value / self.trace.ground.d
-        return self.like(result, axes=kept, of=terms)
-
-    def variance(self, axis: Axis = None, keepdims: bool = False, correction: Num | float = 0) -> Arr:
-        """The mean square of the deviations from the mean, or their sum over d − correction."""
-        deviation = self.combined(self.mean(axis, keepdims=True), operator.sub)
-        square = deviation.combined(deviation, operator.mul)
-        if not isinstance(correction, Num) and correction == 0:
-            return square.mean(axis, keepdims)
-        size: Num | int = 1
-        for k in self._axes(axis):
-            size = size * self.size(k)
-        return square.sum(axis, keepdims).divided(size - correction)
-
-    def contracted(self, other: Arr, dtype: str | None = None) -> Arr:
-        """The matrix product with one vector or one column of components."""
-        if other.axes not in (((FEATURE,),), ((FEATURE,), ())):
-            self.trace.refuse("a product of matrices")
-        return self.combined(other.view(other.axes[:1]), operator.mul, dtype).sum(-1, len(other.axes) == 2)
 
     # ------------------------------------------------------------------------------------------------------------ views
 
@@ -352,7 +287,7 @@ class Arr:
 
     def squeezed(self, axis: Axis) -> Arr:
         """Without axes of size 1, which no axis with a label is known to be."""
-        gone = self._axes(axis)
+        gone = self.places(axis)
         if any(self.axes[k] for k in gone):
             self.trace.refuse("an axis goes if its size is 1")
         return self.view([dim for k, dim in enumerate(self.axes) if k not in gone])
@@ -379,54 +314,32 @@ class Arr:
             index = (*index, Ellipsis)
         spare = len(self.axes) - sum(part is not None and part is not Ellipsis for part in index)
         axes: list[Dim] = []
-        rest, taken, last = list(self.axes), "", True
+        left, taken, last = list(self.axes), None, True
         for part in index:
             if part is None:
                 axes.append(())
             elif part is Ellipsis and spare >= 0:
-                axes, rest = axes + rest[:spare], rest[spare:]
-            elif isinstance(part, slice) and rest and _is_whole(part, rest[0]):
-                axes.append(rest.pop(0))
-            elif not isinstance(part, slice | Num) and part in (0, -1) and rest and not rest[0]:
-                rest.pop(0)
-            elif rest and rest[0] == (FEATURE,) and (label := self._part(part)):
-                axes += [] if isinstance(part, int) else [() if label in _ONE else (label,)]
-                rest.pop(0)
-                taken, last = label, not rest
+                axes, left = axes + left[:spare], left[spare:]
+            elif isinstance(part, slice) and left and _is_whole(part, left[0]):
+                axes.append(left.pop(0))
+            elif not isinstance(part, slice | Num) and part in (0, -1) and left and not left[0]:
+                left.pop(0)
+            elif left and left[0] == (FEATURE,) and (found := _part_at(part, self.trace)):
+                axes += [] if isinstance(part, int) else [() if found in ONE else (found,)]
+                left.pop(0)
+                taken, last = found, not left
             else:
                 self.trace.refuse(f"a part is taken: [{part!r}]")
         if not last:
             self.trace.refuse("a part is taken of an axis that is not the last one")
         return self._taken(taken, axes) if taken else self.view(axes)
 
-    def _part(self, part: object) -> str | None:
-        """The label of the components that a slice of the last axis takes, None for any other."""
-        if isinstance(part, int) and not isinstance(part, Num):
-            return {0: "first_1", -1: "last_1"}.get(part)
-        if not isinstance(part, slice):
-            return None
-        start, stop, step = part.start, part.stop, part.step
-        if step not in (None, 1):
-            begin = 0 if start is None else start
-            plain = type(step) is type(begin) is int and stop is None and 0 <= begin < step <= _STRIDE
-            return f"every_{step}_{begin}" if plain else None
-        if (start is None) == (stop is None) and start != 0:
-            return None
-        end, rest = (start, REST) if stop is None else (stop, "")
-        if isinstance(end, Num):
-            return f"{rest}{end.dim[0]}" if end.dim and is_part(end.dim) and not end.dim[0].startswith(REST) else None
-        if type(end) is not int or not end:
-            return None
-        if abs(end) > 1:
-            self.trace.integers.add(abs(end))
-        return f"{rest}first_{end}" if end > 0 else f"{'' if rest else REST}last_{-end}"
-
-    def _taken(self, label: str, axes: list[Dim]) -> Arr:
-        """Some of the components: as a number where it is one, and else as the row that they are taken of."""
+    def _taken(self, part: Part, axes: list[Dim]) -> Arr:
+        """Some of the components: one as a number, several as the whole row, of which reductions weigh the part."""
         self.memory.shared = self.memory.parted = True
         value = self.value
-        if label in _ONE:
-            value = namespace(value).sum(value * part_of(self.trace, label), axis=-1, keepdims=True)
+        if part in ONE:
+            value = namespace(value).sum(value * part.weights(self.trace), axis=-1, keepdims=True)
         made = Memory(shared=True, labels=tuple(itertools.chain(*axes)))
         return Arr(self.trace, value, axes, self.dtype, memory=made, summed=self.summed)
 
@@ -443,11 +356,11 @@ class Arr:
         """At most so many consecutive parts, all of one size but the last."""
         if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or type(count) is not int or count < 1:
             self.trace.refuse(f"{count!r} pieces of the axes {self.axes}")
-        n, size = count, part_size(self.trace, f"chunk_{count}_0", Num)
+        n, size = count, chunks(count, 1)[0].size(self.trace, Num)
         while n > 1 and (self.size(-1) <= size * (n - 1) if n > 2 else self.size(-1) == 1):
             n -= 1
-        labels = [f"chunk_{count}_{k}" for k in range(n - 1)] + [f"chunk_{count}_from_{n - 1}"]
-        return tuple(self._taken(label, [*self.axes[:-1], (label,)]) for label in labels) if n > 1 else (self,)
+        parts = chunks(count, n)
+        return tuple(self._taken(part, [*self.axes[:-1], (part,)]) for part in parts) if n > 1 else (self,)
 
     # --------------------------------------------------------------------------------------------------------- in place
 
@@ -462,28 +375,50 @@ class Arr:
         self.memory.undefined = self.memory.zero = False
 
 
-def is_part(dim: Dim) -> bool:
-    """Whether an axis holds some of the components."""
-    return len(dim) == 1 and _PART.fullmatch(dim[0]) is not None
-
-
 def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
     """The row that parts are which follow one another."""
     if len(parts) == 1:
         return parts[0]
     if axis not in (-1, len(parts[0].axes) - 1):
         parts[0].trace.refuse(f"arrays are put together along axis {axis}")
-    trace, labels = parts[0].trace, [part.axes[-1][0] if is_part(part.axes[-1]) else "" for part in parts]
-    stem = labels[0].rpartition("_")[0]
-    pieces = [*(f"{stem}_{k}" for k in range(len(parts) - 1)), f"{stem}_from_{len(parts) - 1}"]
-    halves = [labels[0], f"{REST}{labels[0]}"] if labels[0].startswith(("d_", "first")) else pieces
-    if labels not in (pieces, halves) or not labels[0]:
-        trace.refuse(f"arrays are put together along the axes {labels}")
+    trace, labels = parts[0].trace, [part_of(part.axes[-1]) for part in parts]
+    *before, last = labels
+    # The last part is what the others leave, and these stand in their order if the first one leads the row.
+    if last is None or last.others != tuple(before) or not last.others[0].leads:
+        trace.refuse(f"arrays are put together along the axes {[label or '' for label in labels]}")
     axes = [*parts[0].axes[:-1], (FEATURE,)]
     whole = [
-        part.like(part.value * part_of(trace, label), axes=axes) for part, label in zip(parts, labels, strict=True)
+        part.like(part.value * label.weights(trace), axes=axes)
+        for part, label in zip(parts, (*last.others, last), strict=True)
     ]
     return functools.reduce(lambda a, b: a.combined(b, operator.add, dtype), whole)
+
+
+def _part_at(index: object, trace: Trace) -> Part | None:
+    """The part that an index of the last axis takes; None where it has no meaning for every dimension."""
+    if not isinstance(index, slice):
+        return {0: ONE[0], -1: ONE[1]}.get(index) if type(index) is int else None
+    start, stop, step = index.start, index.stop, index.step
+    if step not in (None, 1):
+        begin = 0 if start is None else start
+        plain = type(step) is type(begin) is int and stop is None and 0 <= begin < step <= _STRIDE
+        return strided(step, begin) if plain else None
+    if (start is None) == (stop is None) and start != 0:
+        return None
+    end = start if stop is None else stop
+    if isinstance(end, Num):
+        before = part_of(end.dim or ())
+        if before is None or not before.leads:  # a slice up to the size of a part takes it only if it leads the row
+            return None
+    elif type(end) is int and end:
+        before = leading(end) if end > 0 else rest(trailing(-end))
+        if abs(end) > 1:
+            trace.integers.add(abs(end))
+    else:
+        return None
+    if stop is not None:
+        return before
+    return before.others[0] if before.others else rest(before)
 
 
 def _is_whole(part: slice, dim: Dim) -> bool:
@@ -518,73 +453,6 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     made = Arr(trace, value, axes, dtype)
     made.number = Fraction(number) if isinstance(number, int | float) and not isinstance(number, Num) else None
     return made
-
-
-@dataclass
-class Condition:
-    """Where a difference stands in a relation to 0, which serves for choices alone; `swapped` if it is the contrary."""
-
-    gap: Arr
-    relation: str
-    swapped: bool = False
-
-    def __bool__(self) -> bool:
-        return self.trace.refuse("a choice by data")
-
-    @property
-    def trace(self) -> Trace:
-        """The run that it is of."""
-        return self.gap.trace
-
-    def where(self) -> Arr:
-        """1 where the difference is 0, and 0 elsewhere, so that its product with the difference is 0."""
-        value = self.trace.call("zero", self.gap.value)
-        self.trace.identity(value * self.gap.value, "=")
-        return Arr(self.trace, value, self.gap.axes, self.gap.dtype)
-
-
-def compared(a: Arr, b: object, relation: str) -> Condition:
-    """A comparison of data."""
-    gap = a.combined(b, operator.sub)
-    gap = -gap if relation.startswith("<") else gap
-    return Condition(gap, relation.replace("<", ">").replace("!=", "="), swapped=relation == "!=")
-
-
-def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
-    """One of two arrays, as a condition on sizes says, or one on data that is known or makes no difference."""
-    if isinstance(condition, Condition) and condition.swapped:
-        a, b = b, a
-    both = a.combined(b, operator.add)
-    if isinstance(condition, Condition):
-        known = a.trace.always(condition.gap.value, condition.relation)
-        if known is None and condition.relation == "=":
-            return b.combined(
-                a.combined(b, operator.sub).combined(condition.where(), operator.mul), operator.add, dtype
-            )
-        condition = known
-    if not isinstance(condition, bool):
-        a.trace.refuse("a choice by data")
-    return (a if condition else b).cast(dtype).expanded(both.axes)
-
-
-def einsum(equation: str, operands: Sequence[Arr], dtype: str) -> Arr:
-    """A sum of products of arrays; the axes of each are, in their order, some of the axes of one of them."""
-    terms, arrow, result = equation.replace(" ", "").replace("...", ".").partition("->")
-    names, trace = terms.split(","), operands[0].trace
-    whole = max(names, key=len)
-    known = arrow and whole.removeprefix(".").isalpha() and len(set(whole)) == len(whole)
-    ordered = all(list(part) == [name for name in whole if name in part] for part in (result, *names))
-    pairs = zip(names, operands, strict=False)
-    fitting = all(len(a.axes) == len(part) or (part[0] == "." and len(a.axes) + 1 >= len(part)) for part, a in pairs)
-    if not (known and ordered and fitting) or len(names) != len(operands) or (whole[0] == ".") is not ("." in result):
-        trace.refuse(f"einsum {equation}")
-    aligned = list[Arr]()
-    for part, operand in zip(names, operands, strict=True):
-        for k, name in enumerate(reversed(whole)):  # as broadcasting aligns them, from the right
-            operand = operand if name in part or name == "." else operand.unsqueezed(-1 - k)
-        aligned.append(operand)
-    gone = [k - len(whole) for k, name in enumerate(whole) if name not in result]
-    return functools.reduce(lambda a, b: a.combined(b, operator.mul, dtype), aligned).sum(gone, False)
 
 
 def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:

@@ -6,7 +6,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .arrays import Arr, compared, filled
+from .arrays import Arr, filled
+from .choices import compared
+from .reductions import contracted
 
 Operation = Callable[..., Any]
 """A function of an array, of a further operand, and of the format of the result."""
@@ -48,7 +50,7 @@ _OPERATIONS: dict[str, Operation] = {
     "maximum": lambda a, b, _: a.maximum(b),
     "minimum": lambda a, b, _: a.maximum(b, sign=-1),
     "hypot": lambda a, b, dtype: a.hypotenuse(b, dtype),
-    "matmul": lambda a, b, dtype: a.contracted(b, dtype),
+    "matmul": lambda a, b, dtype: contracted(a, b, dtype),
     "negative": lambda a, _: -a,
     "absolute": lambda a, _: a.absolute(),
     "sqrt": lambda a, _: a.root(),

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import Arr, Condition, chosen, filled
+from .arrays import Arr, filled
+from .choices import Condition, chosen
 from .components import components
 from .factories import Function, Setting
 from .front import Build, Front
 from .keras_layers import named
 from .questions import QUESTIONS, asking
+from .reductions import contracted, largest, total
 from .sizes import FEATURE, Dim, Num
 from .trace import OURS, Refusal, Trace
 
@@ -175,9 +177,9 @@ _SIZES: dict[str, Function] = {
     "pow": operator.pow, "integer_pow": lambda n, *, y: n**y, "square": lambda n: n**2,
 }  # fmt: skip
 _ARRAYS: dict[str, Callable[..., Any]] = components("jax", lambda arrays: arrays[0].dtype) | {
-    "reduce_max": lambda x, *, axes: x.largest(list(axes)),
+    "reduce_max": lambda x, *, axes: largest(x, list(axes)),
     "integer_pow": lambda x, *, y: x.power(y),
-    "reduce_sum": lambda x, *, axes: x.sum(list(axes)),
+    "reduce_sum": lambda x, *, axes: total(x, list(axes)),
     "stop_gradient": lambda x: x.view(x.axes),
     "copy": lambda x: x.like(x.value),
     "dot_general": lambda a, b, **how: _product(a, b, **how),
@@ -218,9 +220,9 @@ def _product(a: Arr, b: Arr, *, dimension_numbers: Any, precision: object, prefe
     (left, right), (rows, others) = dimension_numbers
     last = len(a.axes) - 1
     if (left, right) == ((last,), (last,)) and tuple(rows) == tuple(others) == tuple(range(last)):
-        return a.combined(b, operator.mul).sum(-1)
+        return total(a.combined(b, operator.mul), -1)
     if (left, right, tuple(rows)) == ((last,), (0,), ()):
-        return a.contracted(b, a.dtype)
+        return contracted(a, b, a.dtype)
     return a.trace.refuse(f"a product of arrays along the axes {dimension_numbers}")
 
 

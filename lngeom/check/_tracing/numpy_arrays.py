@@ -12,8 +12,10 @@ from unittest import mock
 import numpy
 from numpy.typing import DTypeLike
 
-from .arrays import Arr, Axis, chosen, dims, einsum, filled, given, joined
+from .arrays import Arr, Axis, dims, filled, given, joined
+from .choices import chosen
 from .components import components
+from .reductions import einsum, largest, mean, total, variance
 from .sizes import Num, plain
 from .trace import Trace
 
@@ -130,7 +132,7 @@ def _summed(
 ) -> NumpyArray:
     if isinstance(initial, Num | NumpyArray) or initial != 0:
         x.arr.trace.refuse(f"a sum begins with {initial!r}")
-    return _written("sum", _wide(x, dtype).sum(axis, keepdims), out, where)
+    return _written("sum", total(_wide(x, dtype), axis, keepdims), out, where)
 
 
 def _clipped(x: NumpyArray, min: object = None, max: object = None, out: object = None) -> NumpyArray:
@@ -152,13 +154,13 @@ def _alone(values: tuple[Any, ...]) -> Sequence[Any]:
 METHODS: dict[str, Callable[..., NumpyArray]] = {
     "sum": lambda x, axis=None, *options, **named: _summed(x, axis, *options, **named),
     "mean": lambda x, axis=None, dtype=None, out=None, keepdims=False, *, where=True: _written(
-        "mean", _wide(x, dtype).mean(axis, keepdims), out, where
+        "mean", mean(_wide(x, dtype), axis, keepdims), out, where
     ),
     "var": lambda x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True: _written(
-        "var", _wide(x, dtype).variance(axis, keepdims, ddof), out, where
+        "var", variance(_wide(x, dtype), axis, keepdims, ddof), out, where
     ),
     "std": lambda x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True: _written(
-        "std", _wide(x, dtype).variance(axis, keepdims, ddof).root(), out, where
+        "std", variance(_wide(x, dtype), axis, keepdims, ddof).root(), out, where
     ),
     # In the same memory where none other is asked for or needed.
     "astype": lambda x, dtype, order="K", casting="unsafe", subok=True, copy=True: NumpyArray(
@@ -168,7 +170,7 @@ METHODS: dict[str, Callable[..., NumpyArray]] = {
     "reshape": _reshaped,
     "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(_alone(axes) or range(x.ndim)[::-1])),
     "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
-    "max": lambda x, axis=None, out=None, keepdims=False: _written("max", x.arr.largest(axis, keepdims), out),
+    "max": lambda x, axis=None, out=None, keepdims=False: _written("max", largest(x.arr, axis, keepdims), out),
     "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)),
     "clip": _clipped,
 }

@@ -15,6 +15,7 @@ from .arrays import Arr, given
 from .components import components
 from .factories import Function
 from .front import Front
+from .reductions import mean, total
 from .sizes import FEATURE
 from .tensors import layer
 from .trace import Trace
@@ -81,7 +82,7 @@ def _layer(function: Function) -> Function:
     return compute
 
 
-def _reduced(name: str) -> Function:
+def _reduced(statistic: Function) -> Function:
     def reduce(
         x: Arr,
         given: ArrayLike | None = None,
@@ -93,7 +94,7 @@ def _reduced(name: str) -> Function:
         over = axes if given is None else given
         if over is None:
             x.trace.refuse("a reduction over all axes")
-        return getattr(x, name)([int(axis) for axis in np.atleast_1d(over)], bool(keepdims))
+        return statistic(x, [int(axis) for axis in np.atleast_1d(over)], bool(keepdims))
 
     return reduce
 
@@ -105,8 +106,8 @@ def _cast(x: Arr, *, to: int, saturate: int = 1) -> Arr:
 _OPERATIONS: dict[str, Function] = components("onnx", lambda arrays: arrays[0].dtype) | {
     "Identity": lambda x: x.view(x.axes),
     "Cast": _cast,
-    "ReduceMean": _reduced("mean"),
-    "ReduceSum": _reduced("sum"),
+    "ReduceMean": _reduced(mean),
+    "ReduceSum": _reduced(total),
     "LayerNormalization": _layer(lg.layer_norm),
     "RMSNormalization": _layer(lg.rms_norm),
     "SimplifiedLayerNormalization": _layer(lg.rms_norm),

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 
 import numpy
 
-from lngeom.carriers import Array, namespace
+from lngeom.carriers import Array
 
+from .parts import fraction
 from .trace import Refusal, Trace, is_ours, program_line, root
 
 Dim = tuple[str, ...]
@@ -155,7 +156,7 @@ class Num:
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
         if self.dim == (FEATURE,) and type(other) is int and other > 1:
             self.trace.integers.add(other)
-            return part_size(self.trace, f"d_over_{other}", type(self))
+            return fraction(other).size(self.trace, type(self))
         at = at_of(self) or (int if self.trace.kernels and self.dim else None)
         if type(other) is int and other > 0 and at is not None:
             return self._block(f"{self._text()}_over_{other}", lambda d: at(d) // other)
@@ -243,38 +244,6 @@ def at_of(size: object) -> Callable[[int], int] | None:
     if isinstance(size, Num):
         return int if size.dim == (FEATURE,) else size.trace.blocks.get("·".join(size.dim or ()))
     return (lambda _: size) if type(size) is int else None
-
-
-REST = "rest of "
-"""What the label of a part begins with that holds all components but those of another one."""
-
-
-def part_of(trace: Trace, label: str) -> Array:
-    """Which components a part has: d_over_2 at the front, say, every_2_0 of all, the first or the last so many."""
-    if label.startswith(REST):
-        return trace.ground.ones("x") - part_of(trace, label.removeprefix(REST))
-    kind, _, number = label.rpartition("_")
-    name, _, several = kind.partition("_")
-    n, count = int(number), int(several) if several.isdigit() else 1
-    if kind.endswith("_from") or (name == "every" and n == count - 1):  # what the others leave
-        before = (part_of(trace, f"{kind.removesuffix('_from')}_{k}") for k in range(n))
-        return functools.reduce(operator.sub, before, trace.ground.ones("x"))
-    taken: dict[str, Callable[[numpy.ndarray], numpy.ndarray]] = {
-        "d": lambda all: all[: len(all) // n],
-        "every": lambda all: all[n::count],
-        "first": lambda all: all[:n],
-        "last": lambda all: all[max(0, len(all) - n) :],
-        "chunk": lambda all: all[n * (size := -(-len(all) // count)) : (n + 1) * size],
-    }
-    return trace.part(f"part_{label}", taken[name])
-
-
-def part_size(trace: Trace, label: str, number: type[Num]) -> Num:
-    """How many components a part has."""
-    mask = part_of(trace, label)
-    size = namespace(mask).sum(mask, axis=-1, keepdims=True)
-    trace.ground.assume(size, ">=")
-    return number(trace, size, (label,))
 
 
 def plain(value: object) -> object:

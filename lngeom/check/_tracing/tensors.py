@@ -17,10 +17,12 @@ import lngeom as lg
 from lngeom.carriers import Carrier
 
 from .allowed import kind
-from .arrays import Arr, Condition, chosen, dims, einsum, filled, joined
+from .arrays import Arr, dims, filled, joined
+from .choices import Condition, chosen
 from .components import components
 from .layout import contiguous, memory_answers
 from .questions import is_program
+from .reductions import contracted, einsum, largest, mean, total, variance
 from .sizes import FEATURE, Dim, Num
 from .trace import Trace, is_ours
 
@@ -286,7 +288,7 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "clamp": _clamp,
     "clamp_min": lambda x, min: _clamp(x, min),
     "clamp_max": lambda x, max: _clamp(x, None, max),
-    "amax": lambda x, dim=(), keepdim=False: x.largest(None if dim == () else dim, keepdim),
+    "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
     "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
     "softplus": lambda x, beta=1, threshold=20: (
@@ -299,7 +301,7 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
 
 @operation("linear")
 def _linear(input: Arr, weight: Arr, bias: Weight = None) -> Arr:
-    y = input.contracted(weight.swapped(-1, -2) if len(weight.axes) == 2 else weight, _dtype(input, weight))
+    y = contracted(input, weight.swapped(-1, -2) if len(weight.axes) == 2 else weight, _dtype(input, weight))
     return y if bias is None else y.combined(bias, operator.add)
 
 
@@ -399,7 +401,7 @@ def _over(x: Arr, dim: Axis, axis: Axis) -> Axis:
     return x.trace.refuse(f"the axis {chosen}") if isinstance(chosen, bool) else chosen
 
 
-def _statistic(name: str) -> Function:
+def _statistic(statistic: Callable[..., Arr]) -> Function:
     def compute(
         x: Arr,
         dim: Axis = None,
@@ -410,7 +412,7 @@ def _statistic(name: str) -> Function:
         keepdims: bool = False,
     ) -> Arr:
         wide = x.cast(_format(x.trace, dtype, x.dtype))
-        return getattr(wide, name)(_over(x, dim, axis), keepdim or keepdims)
+        return statistic(wide, _over(x, dim, axis), keepdim or keepdims)
 
     return compute
 
@@ -430,14 +432,14 @@ def _spread(how: Callable[[Arr, Arr], object]) -> Function:
     ) -> object:
         over, kept = _over(x, dim, axis), keepdim or keepdims
         taken = int(unbiased) if isinstance(unbiased, bool) else unbiased
-        return how(x.variance(over, kept, taken if correction is None else correction), x.mean(over, kept))
+        return how(variance(x, over, kept, taken if correction is None else correction), mean(x, over, kept))
 
     return compute
 
 
 OPERATIONS |= {
-    "mean": _statistic("mean"),
-    "sum": _statistic("sum"),
+    "mean": _statistic(mean),
+    "sum": _statistic(total),
     "var": _spread(lambda variance, mean: variance),
     "std": _spread(lambda variance, mean: variance.root()),
     "var_mean": _spread(lambda variance, mean: (variance, mean)),
@@ -459,7 +461,7 @@ def _norm(
     if order not in (None, 2, 2.0, "fro"):
         x.trace.refuse(f"a norm of order {order!r}")
     x = x.cast(_format(x.trace, dtype, x.dtype))
-    return x.combined(x, operator.mul).sum(dim, keepdim).root()
+    return total(x.combined(x, operator.mul), dim, keepdim).root()
 
 
 OPERATIONS["einsum"] = lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands)))
@@ -506,8 +508,8 @@ def _native_layer_norm(
     x: Arr, normalized_shape: Shape, weight: Weight, bias: Weight, eps: Num | float
 ) -> tuple[Arr, Arr, Arr]:
     over = list(range(-len(normalized_shape), 0))
-    spread = x.variance(over, True, 0).combined(eps, operator.add)
-    return _layer_norm(x, normalized_shape, weight, bias, eps), x.mean(over, True), spread.power(-0.5)
+    spread = variance(x, over, True, 0).combined(eps, operator.add)
+    return _layer_norm(x, normalized_shape, weight, bias, eps), mean(x, over, True), spread.power(-0.5)
 
 
 @operation("group_norm")

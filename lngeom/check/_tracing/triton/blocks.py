@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..arrays import PARTS, Arr, filled
+from ..reductions import total
 from ..sizes import FEATURE, Dim, Num
 from ..trace import Trace
 from .whole import PROGRAM, Shape, Space, Value, Whole, floor, least, quotient, running, symbol, whole
@@ -289,7 +290,7 @@ class Blocks:
         at = self.trace.blocks.get(str(size), lambda _: size.number or 1)  # d needs so many blocks, as all turns have
         lanes = self.trace.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d)) if turns else self.valued(size)
         beyond = tile.outside.like(tile.outside.value * (lanes - self.trace.ground.d))
-        return self.vector(tile.inside).sum(-1).combined(beyond, operator.add)
+        return total(self.vector(tile.inside), -1).combined(beyond, operator.add)
 
     def vector(self, arr: Arr) -> Arr:
         """Columns that may all be one number."""

@@ -1,0 +1,106 @@
+"""Parts of a row: the components that a slice takes, as the label of an axis."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy
+
+from lngeom.carriers import Array, namespace
+
+if TYPE_CHECKING:
+    from .sizes import Num
+    from .trace import Trace
+
+
+class Part(str):
+    """The label of an axis that holds some of the components.
+
+    Attributes:
+        taken: Picks them from the indices of all components; None where the part is the complement of `others`.
+        leads: Whether it begins at component 0 and has no gaps.
+    """
+
+    taken: Callable[[numpy.ndarray], numpy.ndarray] | None
+    others: tuple[Part, ...]
+    leads: bool
+
+    @classmethod
+    def of(cls, label: str, taken: Callable[[numpy.ndarray], numpy.ndarray], *, leads: bool = False) -> Part:
+        """A part of its own."""
+        part = cls(label)
+        part.taken, part.others, part.leads = taken, (), leads
+        return part
+
+    @classmethod
+    def complement(cls, label: str, *others: Part) -> Part:
+        """What several parts leave, so that sums over all of these add up to the sum over the row, exactly."""
+        part = cls(label)
+        part.taken, part.others, part.leads = None, others, False
+        return part
+
+    def weights(self, trace: Trace) -> Array:
+        """A vector that is 1 at the components of the part and 0 elsewhere."""
+        if self.taken is None:
+            return functools.reduce(operator.sub, (part.weights(trace) for part in self.others), trace.ground.ones("x"))
+        return trace.part(f"part_{self}", self.taken)
+
+    def size(self, trace: Trace, number: type[Num]) -> Num:
+        """How many components it has."""
+        weights = self.weights(trace)
+        size = namespace(weights).sum(weights, axis=-1, keepdims=True)
+        trace.ground.assume(size, ">=")
+        return number(trace, size, (self,))
+
+
+def leading(n: int) -> Part:
+    """The first n components."""
+    return Part.of(f"first_{n}", lambda all: all[:n], leads=True)
+
+
+def trailing(n: int) -> Part:
+    """The last n components."""
+    return Part.of(f"last_{n}", lambda all: all[max(0, len(all) - n) :])
+
+
+def fraction(n: int) -> Part:
+    """The first ⌊d/n⌋ components."""
+    return Part.of(f"d_over_{n}", lambda all: all[: len(all) // n], leads=True)
+
+
+def rest(part: Part) -> Part:
+    """All components but those of a part."""
+    return Part.complement(f"rest of {part}", part)
+
+
+def strided(step: int, begin: int) -> Part:
+    """Every component whose index has the remainder `begin`; the last remainder is what all others leave."""
+    if begin == step - 1:
+        return Part.complement(f"every_{step}_{begin}", *(strided(step, k) for k in range(begin)))
+    return Part.of(f"every_{step}_{begin}", lambda all: all[begin::step])
+
+
+def chunks(count: int, several: int) -> list[Part]:
+    """Consecutive pieces of ⌈d/count⌉ components, of which there are `several`; the last one is what remains."""
+
+    def chunk(k: int) -> Part:
+        def taken(all: numpy.ndarray) -> numpy.ndarray:
+            size = -(-len(all) // count)
+            return all[k * size : (k + 1) * size]
+
+        return Part.of(f"chunk_{count}_{k}", taken, leads=k == 0)
+
+    before = [chunk(k) for k in range(several - 1)]
+    return [*before, Part.complement(f"chunk_{count}_from_{several - 1}", *before)] if before else [chunk(0)]
+
+
+ONE = (leading(1), trailing(1))
+"""The parts of one component, which every row has."""
+
+
+def part_of(dim: tuple[str, ...]) -> Part | None:
+    """The part that an axis holds; None where it holds all components, or rows."""
+    return dim[0] if len(dim) == 1 and isinstance(dim[0], Part) else None
