@@ -14,8 +14,9 @@ import lngeom as lg
 from lngeom import prover
 from lngeom.checker import digest
 from lngeom.files import Json
-from lngeom.prover import ProofCertificate, ProofError, Proved, Table, Term
+from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Table, Term
 
+from .._tracing.factories import keras_function
 from .._tracing.front import Front
 from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
@@ -88,13 +89,15 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     given = {f"{name} = {value}" for run in runs for name, value in run.given.items()} - {*proof.given}
     shapes = [f"derivatives for x of other shapes than {survey.first}"] * (proof.shape != survey.first)
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
-    common: Json = {
-        "notes": (*proof.notes, *sorted(notes)),
-        "given": (*proof.given, *sorted(given)),
-        "sources": proof.sources | {name: hashed(code) for run in runs for name, code in run.sources.items()},
-        "unexamined": tuple(left),
-    }
-    return replace(proof, derivatives=backward, certificates=(*proof.certificates, *more), **common)
+    return replace(
+        proof,
+        derivatives=backward,
+        certificates=(*proof.certificates, *more),
+        notes=(*proof.notes, *sorted(notes)),
+        given=(*proof.given, *sorted(given)),
+        sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.sources.items()},
+        unexamined=tuple(left),
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------- one path
@@ -102,70 +105,90 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
 
 def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     """The verdict on one path; `known` are the definitions of those before."""
-    facts = path.facts
+    facts, name = path.facts, path.program.name
     defined, undefined = path.obligations(path.trace)
-    ranges = (", proved for d > 1" if SEVERAL in fact.hypotheses else ", proved" for fact in defined)
-    texts = (path.words(prover.formula(fact.conclusion)) for fact in defined)
-    shown = tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True))
-    unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
-    unused = [] if path.single else unused
-    notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
-    common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
-    common["sizes"] = tuple(path.trace.near)
+    seen = _seen(path, defined)
     identified = _identified(path, facts, known)
-    known += [identified[0]] if identified else []
-    expected = _expected(path, kind or (identified[0].kind if identified else ""))
     if identified is None:
-        # Where nobody said which is meant, what may still be the other one is not refuted.
-        other = [] if kind else [_expected(path, each) for each in ("layernorm", "rmsnorm") if each != expected.kind]
-        point = counterexample(path, expected)
-        if point is None or any(counterexample(path, each) is None for each in other):
-            msg = f"{path.program.name} equals none of the known definitions, and no point was found where it differs"
-            return Proof("not traced", msg, **common)
-        return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
-    if undefined:
-        msg = f"{path.program.name} agrees with {identified[0].text}, but it is not proved that {undefined[0]}"
-        return Proof("not traced", msg, **common)
+        return _different(path, kind, seen)
     candidate, equality = identified
+    known.append(candidate)
+    if undefined:
+        # The formula is right where it has a value; that it has one is part of the claim.
+        return replace(seen, text=f"{name} agrees with {candidate.text}, but it is not proved that {undefined[0]}")
     proved = [*defined, equality]
     hypotheses = {hypothesis for theorem in proved for hypothesis in theorem.hypotheses}
     alone, least = path.alone(hypotheses), 2 if SEVERAL in hypotheses else 1
     wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
     if wrong is not None:
-        msg = f"the code that runs is not the code that was traced: {wrong}"
-        return Proof("not traced", msg, **{**common, "undecided": True})
+        return replace(seen, text=f"the code that runs is not the code that was traced: {wrong}", undecided=True)
     plain = alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
     exact = candidate.exact and plain
-    reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
-    if alone is None and path.trace.builds:
-        reach += f" in place of the {path.trace.builds} that it was built with"
-    if not all(path.excludes(trace) for trace in path.raised):
-        reach += " but for sizes that are not examined"
     trace, output = path.again(RecordedGround(Table(), single=path.single))
-    certificates = path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
-    literals = path.program.literals
-    told = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
-    settings = {prover.greater(prover.scalar(n)) for n in literals.values if not literals.is_constant(n)}
-    made = {(kind, name) for _, _, name in path.trace.opaque for kind in "sv" if path.trace.is_computed(name)}
-    assumed = sorted(
-        prover.formula(h)
-        for h in hypotheses | settings
-        if not (atoms := prover.atoms_of([h.term])) <= told and not atoms & made
-    )
-    return Proof(
-        "proved" if exact else "variant",
-        f"{path.program.name} computes {candidate.text}",
-        " with ".join([reach, *filter(None, [" and ".join(path.branches())])]),
-        tuple(assumed),
+    certificates = path.certificates(name, proved, trace, output.value - candidate.value(trace.ground))
+    return replace(
+        seen,
+        status="proved" if exact else "variant",
+        text=f"{name} computes {candidate.text}",
+        dimensions=_dimensions(path, alone, least),
+        hypotheses=_assumed(path, hypotheses),
         kind=candidate.kind,
         eps=path.program.literals.values.get(candidate.eps),
         affine=candidate.affine,
         axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
-        counterexample=None if exact else counterexample(path, expected),
+        counterexample=None if exact else counterexample(path, _expected(path, kind or candidate.kind)),
         certificates=tuple(certificates),
         variants=candidate.variants if plain else {},
-        **common,
     )
+
+
+def _seen(path: Path, defined: list[Proved]) -> Proof:
+    """What every verdict on a path says, whatever it is; until one is found, the path is not traced."""
+    ranges = (", proved for d > 1" if SEVERAL in fact.hypotheses else ", proved" for fact in defined)
+    texts = (path.words(prover.formula(fact.conclusion)) for fact in defined)
+    unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
+    unused = [] if path.single else unused  # where d = 1, LayerNorm is its bias whatever ε is
+    return Proof(
+        "not traced",
+        "",
+        obligations=tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True)),
+        operations=dict(path.trace.operations),
+        notes=(*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused)),
+        sizes=tuple(path.trace.near),
+    )
+
+
+def _different(path: Path, kind: str | None, seen: Proof) -> Proof:
+    """The verdict on a path that computes no known definition: refuted if it differs at a point."""
+    name, expected = path.program.name, _expected(path, kind or "")
+    # Where nobody said which is meant, what may still be the other one is not refuted.
+    other = [] if kind else [_expected(path, each) for each in ("layernorm", "rmsnorm") if each != expected.kind]
+    point = counterexample(path, expected)
+    if point is None or any(counterexample(path, each) is None for each in other):
+        return replace(
+            seen, text=f"{name} equals none of the known definitions, and no point was found where it differs"
+        )
+    return replace(seen, status="refuted", text=f"{name} is not {expected.text}", counterexample=point)
+
+
+def _dimensions(path: Path, alone: int | None, least: int) -> str:
+    """For which dimensions, and on which branches, a path is proved."""
+    reach = f"d = {alone} alone" if alone else f"every d {'> 1' if least > 1 else '≥ 1'}"
+    if alone is None and path.trace.builds:
+        reach += f" in place of the {path.trace.builds} that it was built with"
+    if not all(path.excludes(trace) for trace in path.raised):
+        reach += " but for sizes that are not examined"
+    return " with ".join([reach, *filter(None, [" and ".join(path.branches())])])
+
+
+def _assumed(path: Path, hypotheses: set[Formula]) -> tuple[str, ...]:
+    """The assumptions that a reader needs: none of d or of the constants alone, and none of what is computed."""
+    literals = path.program.literals
+    told = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
+    settings = {prover.greater(prover.scalar(n)) for n in literals.values if not literals.is_constant(n)}
+    made = {(kind, name) for _, _, name in path.trace.opaque for kind in "sv" if path.trace.is_computed(name)}
+    shown = (h for h in hypotheses | settings if not (atoms := prover.atoms_of([h.term])) <= told and not atoms & made)
+    return tuple(sorted(map(prover.formula, shown)))
 
 
 def _exchanged(path: Path, affine: Affine | None) -> bool:
@@ -246,15 +269,19 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
         for k, data in enumerate(parts)
     )
     ranges = "; ".join(proof.dimensions for proof in proofs)
-    more = {
-        "operations": dict(sum((Counter(proof.operations) for proof in proofs), Counter())),
-        "obligations": tuple(dict.fromkeys(text for proof in proofs for text in proof.obligations)),
-        "hypotheses": tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),
-        "notes": tuple(dict.fromkeys(text for proof in proofs for text in proof.notes)),
-        "sizes": tuple(sorted({size for proof in proofs for size in proof.sizes})),
-        "undecided": worst.status == "not traced" or {"proved", "variant"} <= {proof.status for proof in proofs},
-    }
-    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts, variants={}, **more)
+    return replace(
+        worst,
+        text="; ".join(texts),
+        dimensions=ranges,
+        certificates=parts,
+        variants={},
+        operations=dict(sum((Counter(proof.operations) for proof in proofs), Counter())),
+        obligations=tuple(dict.fromkeys(text for proof in proofs for text in proof.obligations)),
+        hypotheses=tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),
+        notes=tuple(dict.fromkeys(text for proof in proofs for text in proof.notes)),
+        sizes=tuple(sorted({size for proof in proofs for size in proof.sizes})),
+        undecided=worst.status == "not traced" or {"proved", "variant"} <= {proof.status for proof in proofs},
+    )
 
 
 def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
@@ -287,8 +314,6 @@ def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, 
     if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
         return Proof("not traced", "it is compiled, and the compiled code may differ from the source")
     if framework == "keras" and hasattr(target, "get_config"):
-        from .._tracing.keras_layers import keras_function
-
         target, framework = keras_function(target)
     front = getattr(target, "front", None)  # a norm of a file brings its own
     if front is None and framework not in _FRONTS:

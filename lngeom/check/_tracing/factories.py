@@ -1,7 +1,8 @@
-"""Classes and factories of norms: what they are given to make the norm of a dimension."""
+"""Classes, factories and layers as programs: what they are given to make the norm of a dimension."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable
@@ -74,3 +75,24 @@ def _constructor(target: Function) -> dict[str, inspect.Parameter]:
         if any(p.default is REQUIRED for p in known.values()) or ("__init__" in vars(base) and len(known) > 1):
             break
     return known
+
+
+def keras_function(layer: Any) -> tuple[Function, str]:
+    """A layer of Keras as a function of x and its weights, by their names, and the framework that it runs on."""
+    keras = importlib.import_module("keras")
+    made = type(layer).from_config(layer.get_config())
+    made.build((None, 8))
+    names = [weight.name for weight in made.weights]
+
+    def run(x: object, *weights: object) -> object:
+        vars(made).update(zip(names, weights, strict=True))
+        return made.call(x)
+
+    return named(run, names), keras.backend.backend()
+
+
+def named(run: Function, names: list[str]) -> Function:
+    """A function of x and vectors with these names."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    run.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in ("x", *names)])  # type: ignore[attr-defined]
+    return run

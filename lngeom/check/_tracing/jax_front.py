@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 from .arrays import Arr, filled
 from .choices import Condition, chosen
 from .components import components
-from .factories import Function, Setting
+from .factories import Function, Setting, named
 from .front import Build, Front
-from .keras_layers import named
 from .questions import QUESTIONS, asking
 from .reductions import contracted, largest, total
 from .sizes import FEATURE, Dim, Num
