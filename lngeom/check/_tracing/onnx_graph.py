@@ -17,7 +17,7 @@ from .factories import Function
 from .front import Front
 from .reductions import mean, total
 from .sizes import FEATURE
-from .tensors import layer
+from .torch_operations import layer
 from .trace import Trace
 
 if TYPE_CHECKING:

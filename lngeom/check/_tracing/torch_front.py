@@ -21,7 +21,8 @@ from .front import Build, Front
 from .modes import asking
 from .roles import role
 from .sizes import FEATURE, Dim, Num
-from .tensors import Size, Tensor, known, raised
+from .tensors import Size, Tensor, raised
+from .torch_operations import known
 from .trace import Trace
 from .triton import stand_in
 from .triton.launch import launching

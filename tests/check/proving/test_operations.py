@@ -198,7 +198,7 @@ def test_an_option_is_computed_or_refused(name: str) -> None:
     assert prove_target(catching, "norm", framework).status == "not traced"
 
 
-@pytest.mark.parametrize("file", ["tensors", "numpy_arrays", "jax_front", "onnx_graph"])
+@pytest.mark.parametrize("file", ["tensors", "torch_operations", "numpy_arrays", "jax_front", "onnx_graph"])
 def test_no_option_is_dropped(file: str) -> None:
     tree = ast.parse(Path(tensors.__file__).with_name(f"{file}.py").read_text())
     for function in ast.walk(tree):

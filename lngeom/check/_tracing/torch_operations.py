@@ -1,0 +1,480 @@
+"""The table of PyTorch's operations on traced arrays."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+import lngeom as lg
+from lngeom.carriers import Carrier
+
+from .allowed import kind
+from .arrays import Arr, dims, filled, joined
+from .choices import chosen
+from .components import components
+from .layout import contiguous, memory_answers
+from .reductions import contracted, einsum, largest, mean, total, variance
+from .sizes import FEATURE, Dim, Num
+from .tensors import OPERATIONS, QUESTIONS, Function, Size, operation
+from .trace import Trace, is_ours
+
+Operand = Arr | Num | float
+"""An operand of arithmetic beside a traced array."""
+
+Axis = int | Sequence[int] | None
+Shape = Sequence[Num | int]
+Weight = Arr | None
+Order = float | str
+
+_KNOWN_NAMED = (
+    "tensor as_tensor is_tensor is_floating_point is_complex promote_types result_type finfo iinfo arange item tolist "
+    "Size register_parameter register_buffer device dtype numel element_size"
+)
+_KNOWN = frozenset(_KNOWN_NAMED.split())
+
+
+def known(name: str) -> bool:
+    """Whether a function of PyTorch depends on its arguments alone: those of traced arguments are looked up anyway."""
+    plain = name.strip("_")
+    return plain in _KNOWN or plain in OPERATIONS or plain.removeprefix("i") in OPERATIONS
+
+
+# ------------------------------------------------------------------------------------------- component by component
+
+
+def _dtype(*operands: object) -> str:
+    """The format of a result: what the formats of arrays with axes promote to."""
+    arrays = [operand for operand in operands if isinstance(operand, Arr)]
+    chosen = [array for array in arrays if array.axes] or arrays
+    return functools.reduce(_promoted, [array.dtype for array in chosen])
+
+
+@functools.cache
+def _promoted(a: str, b: str) -> str:
+    return str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
+
+
+def _array(value: Operand, like: Arr) -> Arr:
+    return value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype)
+
+
+def _both(a: Operand, b: Operand) -> tuple[Arr, Arr]:
+    """Two operands, of which one is an array, as arrays."""
+    like = a if isinstance(a, Arr) else b
+    assert isinstance(like, Arr), "one is"
+    return _array(a, like), _array(b, like)
+
+
+def _binary(a: Operand, b: Operand, how: Callable[[Carrier, Carrier], Carrier]) -> Arr:
+    first, second = _both(a, b)
+    return first.combined(second, how, _dtype(a, b))
+
+
+def _scaled(a: Operand, alpha: Operand) -> Operand:
+    return a if not isinstance(alpha, Num) and alpha == 1 else _binary(a, alpha, operator.mul)
+
+
+def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
+    first, _ = _both(a, b)
+    if rounding_mode is not None:
+        first.trace.refuse(f"a division is rounded: {rounding_mode}")
+    return first.divided(b, _dtype(a, b))
+
+
+def _activated(x: Arr, function: str, inplace: bool) -> Arr:
+    result = x.applied(function)
+    if inplace:
+        x.become(result)
+    return x if inplace else result
+
+
+def _clamp(x: Arr, min: Operand | None = None, max: Operand | None = None) -> Arr:
+    x = x if min is None else x.maximum(min)
+    return x if max is None else x.maximum(max, sign=-1)
+
+
+OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
+    "add": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.add),
+    "sub": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.sub),
+    "rsub": lambda a, b, *, alpha=1: _binary(b, _scaled(a, alpha), operator.sub),
+    "addcmul": lambda a, b, c, *, value=1: _binary(a, _scaled(_binary(b, c, operator.mul), value), operator.add),
+    "div": _divide,
+    "rdiv": lambda a, b: _divide(b, a),
+    "addcdiv": lambda a, b, c, *, value=1: _binary(a, _scaled(_divide(b, c), value), operator.add),
+    "pow": lambda x, exponent: x.power(exponent),
+    "clone": lambda x: x.like(x.value),
+    "silu": lambda x, inplace=False: _activated(x, "silu", inplace),
+    "relu": lambda x, inplace=False: _activated(x, "relu", inplace),
+    "clamp": _clamp,
+    "clamp_min": lambda x, min: _clamp(x, min),
+    "clamp_max": lambda x, max: _clamp(x, None, max),
+    "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
+    "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
+    "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
+    "softplus": lambda x, beta=1, threshold=20: (
+        x.applied("softplus")
+        if (beta, threshold) == (1, 20)
+        else x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
+    ),
+}
+
+
+@operation("linear")
+def _linear(input: Arr, weight: Arr, bias: Weight = None) -> Arr:
+    y = contracted(input, weight.swapped(-1, -2) if len(weight.axes) == 2 else weight, _dtype(input, weight))
+    return y if bias is None else y.combined(bias, operator.add)
+
+
+# ------------------------------------------------------------------------------------------------- formats and views
+
+_FLOATS = ("float64", "float32", "bfloat16", "float16")
+OPERATIONS |= {
+    name: (lambda x, *, _to=dtype: x.cast(_to))
+    for name, dtype in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}.items()
+}
+_KINDS = ("Double", "Float", "BFloat16", "Half")
+_TYPES: dict[str, str] = {f"torch.{kind}Tensor": dtype for kind, dtype in zip(_KINDS, _FLOATS, strict=True)}
+
+
+def _format(trace: Trace, dtype: object, otherwise: str) -> str:
+    """The name of a format, that of floats alone."""
+    if dtype is None:
+        return otherwise
+    return dtype if isinstance(dtype, str) and dtype in _FLOATS else trace.refuse(f"a cast to {dtype}")
+
+
+def _is_place(value: object) -> bool:
+    """Whether a value says where an array is, and not what."""
+    return isinstance(value, torch.device) or (
+        isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu|hpu)(:\d+)?", value) is not None
+    )
+
+
+@operation("to")
+def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Arr:
+    for like in wanted:
+        if isinstance(like, Arr):
+            dtype = like.dtype
+        elif isinstance(like, str) and not _is_place(like):
+            dtype = like
+        elif not _is_place(like) and like is not None and not isinstance(like, bool):
+            x.trace.refuse(f"a cast to {like}")
+    y = x.cast(_format(x.trace, dtype, x.dtype))
+    return y.like(y.value) if copy or True in wanted else y
+
+
+def _shape(sizes: Sequence[Any]) -> Sequence[Any]:
+    return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
+
+
+OPERATIONS |= {
+    "type": lambda x, dtype: x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype)),
+    "type_as": lambda x, other: x.cast(other.dtype),
+    "view": lambda x, *sizes: x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(_shape(sizes)),
+    "reshape": lambda x, *sizes, shape=None: x.reshaped(_shape(sizes) if shape is None else shape),
+    "permute": lambda x, *order, dims=None: x.transposed(_shape(order) if dims is None else dims),
+    "transpose": lambda x, dim0, dim1: x.swapped(dim0, dim1),
+    "unsqueeze": lambda x, dim: x.unsqueezed(dim),
+    "squeeze": lambda x, dim=None: x.squeezed(dim),
+    "detach": lambda x: x.view(x.axes),
+    "contiguous": contiguous,
+    "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
+    "mT": lambda x: x.swapped(-1, -2),
+    "getitem": lambda x, index: x.item(index),
+    "cat": lambda tensors, dim=0: joined(tensors, _dtype(*tensors), dim),
+    "split": lambda x, split_size_or_sections, dim=0: x.pieces(dim, split_size_or_sections),
+    "chunk": lambda x, chunks, dim=0: x.chunks(dim, chunks),
+    "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
+    "expand_as": lambda x, other: x.expanded(other.axes),
+}
+
+
+@operation("flatten")
+def _flatten(x: Arr, start_dim: int = 0, end_dim: int = -1) -> Arr:
+    first, last = start_dim % len(x.axes), end_dim % len(x.axes)
+    merged: Dim = tuple(itertools.chain(*x.axes[first : last + 1]))
+    return x.view([*x.axes[:first], merged, *x.axes[last + 1 :]])
+
+
+@operation("movedim")
+def _movedim(x: Arr, source: int, destination: int) -> Arr:
+    order = [k for k in range(len(x.axes)) if k != source % len(x.axes)]
+    order.insert(destination % len(x.axes), source % len(x.axes))
+    return x.transposed(order)
+
+
+@operation("expand")
+def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
+    wanted = list(_shape(sizes) if size is None else size)
+    old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
+    dims = [s.dim or () if isinstance(s, Num) else a for s, a in zip(wanted, old, strict=True)]
+    if not all(isinstance(s, Num) or s in (-1, 1) for s in wanted):
+        x.trace.refuse(f"an array is expanded to {wanted}")
+    return x.expanded(dims)
+
+
+# --------------------------------------------------------------------------------------------------------- reductions
+
+
+def _over(x: Arr, dim: Axis, axis: Axis) -> Axis:
+    chosen = axis if dim is None else dim
+    return x.trace.refuse(f"the axis {chosen}") if isinstance(chosen, bool) else chosen
+
+
+def _statistic(statistic: Callable[..., Arr]) -> Function:
+    def compute(
+        x: Arr,
+        dim: Axis = None,
+        keepdim: bool = False,
+        *,
+        dtype: str | None = None,
+        axis: Axis = None,
+        keepdims: bool = False,
+    ) -> Arr:
+        wide = x.cast(_format(x.trace, dtype, x.dtype))
+        return statistic(wide, _over(x, dim, axis), keepdim or keepdims)
+
+    return compute
+
+
+def _spread(how: Callable[[Arr, Arr], object]) -> Function:
+    """A function of the variance and the mean."""
+
+    def compute(
+        x: Arr,
+        dim: Axis = None,
+        unbiased: Num | float = True,
+        keepdim: bool = False,
+        *,
+        correction: Num | float | None = None,
+        axis: Axis = None,
+        keepdims: bool = False,
+    ) -> object:
+        over, kept = _over(x, dim, axis), keepdim or keepdims
+        taken = int(unbiased) if isinstance(unbiased, bool) else unbiased
+        return how(variance(x, over, kept, taken if correction is None else correction), mean(x, over, kept))
+
+    return compute
+
+
+OPERATIONS |= {
+    "mean": _statistic(mean),
+    "sum": _statistic(total),
+    "var": _spread(lambda variance, mean: variance),
+    "std": _spread(lambda variance, mean: variance.root()),
+    "var_mean": _spread(lambda variance, mean: (variance, mean)),
+    "std_mean": _spread(lambda variance, mean: (variance.root(), mean)),
+}
+
+
+@operation("norm")
+def _norm(
+    x: Arr,
+    ord: Order | None = None,
+    dim: Axis = None,
+    keepdim: bool = False,
+    *,
+    p: Order | None = None,
+    dtype: str | None = None,
+) -> Arr:
+    order = ord if p is None else p
+    if order not in (None, 2, 2.0, "fro"):
+        x.trace.refuse(f"a norm of order {order!r}")
+    x = x.cast(_format(x.trace, dtype, x.dtype))
+    return total(x.combined(x, operator.mul), dim, keepdim).root()
+
+
+OPERATIONS["einsum"] = lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands)))
+
+# ------------------------------------------------------------------------------------------------------ whole layers
+
+
+def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
+    """An array of which a layer normalizes exactly the components."""
+    dims = [size.dim if isinstance(size, Num) else () if size == 1 else size for size in shape]
+    labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
+    if list(x.axes[len(x.axes) - len(dims) :]) != dims or labels != [FEATURE]:
+        x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
+    return x
+
+
+def layer(
+    x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameters: Arr | None, **statistics: Arr
+) -> Arr:
+    """A norm layer of PyTorch: that of the library, with gain and bias as PyTorch applies them."""
+    if x.summed:
+        x.trace.refuse("a sum over rows is used otherwise than linearly")
+    added = eps.value if isinstance(eps, Num) else x.trace.constant(eps)
+    values = {name: statistic.value for name, statistic in statistics.items()}
+    square = values.get("variance", lg.moments(x.value)[1] if function is lg.layer_norm else None)
+    square = lg.projection.mean_square(x.value) if square is None else square
+    x.trace.require(square + added, ">")
+    ground = x.trace.ground
+    y = Arr(x.trace, ground.fused(lambda v: function(v, eps=added, **values), x.value, x.dtype), x.axes, x.dtype)
+    gain, bias = (*parameters, None, None)[:2]
+    y = y if gain is None else y.combined(gain, operator.mul)
+    return y if bias is None else y.combined(bias, operator.add)
+
+
+@operation("layer_norm")
+def _layer_norm(
+    x: Arr, normalized_shape: Shape, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5
+) -> Arr:
+    return layer(_trailing(x, normalized_shape), lg.layer_norm, eps, weight, bias)
+
+
+@operation("native_layer_norm")
+def _native_layer_norm(
+    x: Arr, normalized_shape: Shape, weight: Weight, bias: Weight, eps: Num | float
+) -> tuple[Arr, Arr, Arr]:
+    over = list(range(-len(normalized_shape), 0))
+    spread = variance(x, over, True, 0).combined(eps, operator.add)
+    return _layer_norm(x, normalized_shape, weight, bias, eps), mean(x, over, True), spread.power(-0.5)
+
+
+@operation("group_norm")
+def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5) -> Arr:
+    if num_groups != 1 or tuple(itertools.chain(*x.axes[1:])) != (FEATURE,):
+        x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
+    return layer(x, lg.layer_norm, eps, *_along(x, weight, bias))
+
+
+def _along(x: Arr, *parameters: Weight) -> list[Weight]:
+    """Parameters along the second axis of an array."""
+    ends = [1] * (len(x.axes) - 2)
+    return [None if p is None else p.reshaped([p.size(0), *ends]) for p in parameters]
+
+
+@operation("batch_norm")
+def _batch_norm(  # noqa: PLR0913  # PyTorch's signature
+    x: Arr,
+    running_mean: Weight,
+    running_var: Weight,
+    weight: Weight = None,
+    bias: Weight = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: Num | float = 1e-5,
+) -> Arr:
+    if training or running_mean is None or running_var is None or x.axes[1:2] != ((FEATURE,),):
+        x.trace.refuse("batch statistics")
+    return layer(x, lg.norms.batch_norm, eps, *_along(x, weight, bias), mean=running_mean, variance=running_var)
+
+
+@operation("rms_norm")
+def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num | float | None = None) -> Arr:
+    added = torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps
+    return layer(_trailing(x, normalized_shape), lg.rms_norm, added, weight)
+
+
+OPERATIONS |= {
+    "normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.divided(_norm(x, p, dim, True).maximum(eps)),
+    "dropout": lambda x, p=0.5, training=True, inplace=False: (
+        x.view(x.axes) if not training or p == 0 else x.trace.refuse("random numbers")
+    ),
+}
+
+# -------------------------------------------------------------------------------------------- new arrays, and questions
+
+
+def _new(
+    number: object, sizes: Sequence[Any], trace: Trace, size: Shape | None, dtype: object, otherwise: str = "float32"
+) -> Arr:
+    """An array of one number."""
+    axes = dims(trace, _shape(sizes) if size is None else size)
+    return filled(trace, number, axes, _format(trace, dtype, otherwise))
+
+
+def _constant_arrays(name: str, number: int, **state: bool) -> dict[str, Function]:
+    """Three ways to make an array of a number in memory of this state; whether derivatives by it are asked for changes
+    none.
+    """
+
+    def held(arr: Arr) -> Arr:
+        vars(arr.memory).update(state)
+        return arr
+
+    return {
+        name: lambda *sizes, trace, size=None, dtype=None, requires_grad=False: held(
+            _new(number, sizes, trace, size, dtype)
+        ),
+        f"new_{name}": lambda x, *sizes, size=None, dtype=None, requires_grad=False: held(
+            _new(number, sizes, x.trace, size, dtype, x.dtype)
+        ),
+        f"{name}_like": lambda x, *, dtype=None, requires_grad=False: held(
+            x.filled(number, dtype=_format(x.trace, dtype, x.dtype))
+        ),
+    }
+
+
+OPERATIONS |= _constant_arrays("ones", 1) | _constant_arrays("zeros", 0, zero=True)
+OPERATIONS |= _constant_arrays("empty", 0, undefined=True)
+OPERATIONS |= {
+    "full": lambda size, fill_value, *, trace, dtype=None: _new(fill_value, (), trace, size, dtype),
+    "new_full": lambda x, size, fill_value, *, dtype=None: _new(fill_value, (), x.trace, size, dtype, x.dtype),
+    "full_like": lambda x, fill_value, *, dtype=None: x.filled(fill_value, dtype=_format(x.trace, dtype, x.dtype)),
+    "zero": lambda x: x.filled(0),
+    "fill": lambda x, value: x.filled(value),
+}
+
+_ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized"), False)
+_ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad_fn": None}
+_ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided}
+_NOTED = ("device", "is_cuda")
+_ON_GPU = {"device": torch.device("cuda:0"), "is_cuda": True}
+"""Answers to a program with kernels, of the machine that they are written for."""
+
+
+def _answering(name: str, value: object) -> Callable[..., object]:
+    def answer(x: Arr) -> object:
+        told = _ON_GPU.get(name, value) if x.trace.kernels else value
+        if name in _NOTED:
+            x.trace.notes.add(f"asks for {name}" + f", and is told {told}" * x.trace.kernels)
+        return told
+
+    return answer
+
+
+def _lengths(x: Arr) -> tuple[Any, ...]:
+    return tuple(x.size(k, Size) for k in range(len(x.axes)))
+
+
+def _requires_grad(x: Arr) -> bool:
+    if not x.memory.name:
+        frame = sys._getframe(1)
+        while is_ours(frame) and frame.f_back is not None:
+            frame = frame.f_back
+        if kind(frame) != "program":  # PyTorch, which keeps it for derivatives
+            return False
+        x.trace.refuse("whether a computed array requires gradients")
+    return x.trace.circumstance(f"where {x.memory.name} requires gradients")
+
+
+QUESTIONS |= {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
+    "shape": _lengths,
+    "dtype": lambda x: getattr(torch, x.dtype),
+    "ndim": lambda x: len(x.axes),
+    "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
+    "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
+    "requires_grad": _requires_grad,
+    "grad": lambda x: x.trace.unexamined.add("inputs and parameters that have a gradient"),
+    "is_inference": lambda x: x.trace.circumstance("in inference mode"),
+    "requires_grad_": lambda x, requires_grad=True: x,
+    "__set__requires_grad": lambda x, requires_grad: None,
+}
+QUESTIONS |= memory_answers(Size)
+OPERATIONS |= QUESTIONS
+_ALIASES = """
+add=radd sub=subtract div=truediv,divide,true_divide rdiv=rtruediv clamp=clip transpose=swapaxes,swapdims T=t
+detach=data,alias view_as=reshape_as movedim=moveaxis expand=broadcast_to to=_to_copy
+norm=linalg_norm,linalg_vector_norm,vector_norm ndim=dim,ndimension numel=nelement size=sym_size
+"""
+for _one, _, _others in (entry.partition("=") for entry in _ALIASES.split()):
+    OPERATIONS |= dict.fromkeys(_others.split(","), OPERATIONS[_one])
