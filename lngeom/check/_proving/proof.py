@@ -134,7 +134,8 @@ class Proof:
         lines += [f"  defined      {text}" for text in self.obligations]
         lines += [f"  backward     {derivative}" for derivative in self.derivatives]
         if self.certificates:
-            whole = next(data for data in reversed(self.certificates) if "_by_" not in data["id"])
+            backward = {data["id"] for derivative in self.derivatives for data in derivative.certificates}
+            whole = next(data for data in reversed(self.certificates) if data["id"] not in backward)
             size = f"{_counted(len(whole['terms']), 'term')}, {_counted(len(whole['steps']), 'step')}"
             lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:

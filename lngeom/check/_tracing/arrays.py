@@ -213,7 +213,7 @@ class Arr:
     def largest_above(self, low: Fraction | int, axes: Iterable[Dim]) -> Arr:
         """The largest component of absolute values, or `low` where all are smaller: an opaque number."""
         value = self.trace.call(f"largest {float(low)}", self.value)
-        self.trace.identity(value, ">" if low else ">=")
+        self.trace.identity(value, ">" if low > 0 else ">=")
         made = self.like(value, axes=axes)
         made.largest_of = self
         return made

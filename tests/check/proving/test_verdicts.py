@@ -53,6 +53,10 @@ def test_code_on_numpy_is_traced() -> None:
     assert "is changed in place" in prove_target(in_place, "in_place", "numpy").text
 
 
+def test_a_kernel_of_any_name_is_shown() -> None:
+    assert "certificate" in str(prove_target(dict(KERNELS)["proved"]["fused rms"], "divided_by_rms", "torch"))
+
+
 def test_the_range_comes_from_the_obligations() -> None:
     def unbiased(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
         return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) * weight + bias
