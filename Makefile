@@ -5,7 +5,7 @@ STAMP := .venv/.complete
 MEASURING := .venv/.measuring
 WORKERS ?= auto
 
-.PHONY: setup sweep test lowest verify lint docs linkcheck attack gauge bench bench-gpu clean
+.PHONY: setup sweep test lowest verify lint docs linkcheck gauge bench bench-gpu clean
 
 setup: $(STAMP)
 
@@ -36,10 +36,6 @@ lowest:
 	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m lngeom prove > .venv-lowest/proofs.txt
 	tail -n 3 .venv-lowest/proofs.txt
-
-# Every attack on the measurements, 1,000 attempts in an area; `make attack ATTACK="--times 10"` makes fewer.
-attack: $(STAMP)
-	$(BIN)/python -m experiments.attack $(ATTACK)
 
 # Needs Coq with mathcomp, and says so where they are absent.
 verify: $(STAMP)

@@ -1,13 +1,18 @@
 """What tests of several rooms share."""
 
+import contextlib
+import io
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from lngeom.cli import main
 from lngeom.empirical.observe import States
+from lngeom.errors import LngeomError
 
 CONDITION = 64
 
@@ -39,6 +44,36 @@ def growing(norms: Sequence[float], **entries: Any) -> list[dict[str, Any]]:
     row = {"side": "input", "bucket": "rest", "role": "pre_attn", "norm_std": 0.0, "tokens": 4, **entries}
     blocks = [row | {"layer": layer, "norm_mean": norm} for layer, norm in enumerate(norms[:-1])]
     return [*blocks, row | {"layer": None, "role": "final", "norm_mean": norms[-1]}]
+
+
+def said(*words: object) -> tuple[str, str]:
+    """The outcome of a command and its output: "refused" in one line, "done", or anything else, which is a fault."""
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as error:  # of the parser
+            code = error.code
+        except Exception as error:  # what is wrong is just this: an error that no one foresaw
+            return f"{type(error).__name__}: {error}", ""
+    lines = errors.getvalue().strip().splitlines()
+    if code == 2 and len(lines) == 1:
+        return "refused", lines[0]
+    return "done" if code == 0 else f"exit code {code}: {lines}", output.getvalue()
+
+
+def refused_or(what: str, action: Callable[[], object]) -> str:
+    """The fault of an action that may be refused in one line; words that it returns describe a fault."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = action()
+    except LngeomError as error:
+        return f"{what}: {error!r} is not a single line" if "\n" in str(error) else ""
+    except Exception as error:  # what is wrong here is just this: an error that no one foresaw
+        return f"{what}: {type(error).__name__}: {error}"
+    return answer if isinstance(answer, str) else ""
 
 
 def refused(outcome: tuple[str, str], line: str) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,12 @@ import pytest
 import torch
 from torch.nn import functional
 
-from experiments.attack.scene import said
-from experiments.attack.texts import onnx_norm
 from lngeom.check import called, check
 from lngeom.check._calls.limits import limited
 from lngeom.errors import InputError
 from tests.kernels.derived import EPS, mean, rms, square, verdict
 from tests.kernels.seeded import FAULTS, Fault, size
-from tests.support import refused
+from tests.support import refused, said
 
 Rows = Any
 
@@ -451,6 +449,19 @@ def test_full_memory_is_no_verdict_on_a_kernel() -> None:
 
     with pytest.raises(MemoryError):
         check(kernel, kind="rmsnorm", eps=EPS, d=8)
+
+
+def onnx_norm(axis: int = -1, *inputs: str, shape: Sequence[int | str] = ("a", 8)) -> bytes:
+    """An ONNX file of one LayerNormalization with a gain, of an input of some shape."""
+    import onnx
+    from onnx import helper
+
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in "xy")
+    gain = onnx.numpy_helper.from_array(np.linspace(0.5, 2, 8, dtype=np.float32), "g")
+    node = helper.make_node("LayerNormalization", list(inputs or "xg"), ["y"], axis=axis)
+    graph = helper.make_graph([node], "norm", [x], [y], [gain])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model.SerializeToString()
 
 
 @pytest.mark.parametrize("rank", [2, 4])

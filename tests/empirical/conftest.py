@@ -18,11 +18,11 @@ import torch
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
-from experiments.attack.scene import Scene
 from lngeom.cli import main
 from lngeom.empirical.models import KNOWN_MODELS, GPT2RMSConfig, bundled_model, sites_of, topology_of
 from lngeom.empirical.text import bundled_wikipedia
 from lngeom.errors import LngeomError
+from tests.empirical.scene import Scene
 
 # Tiny models gain nothing from threads, and test processes run side by side.
 torch.set_num_threads(1)
@@ -211,4 +211,4 @@ def wikipedia() -> Path:
 @pytest.fixture(scope="session")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     """A model, and what a sweep and a fold make of it."""
-    return Scene(tmp_path_factory.mktemp("scene"), more=["fold"])
+    return Scene(tmp_path_factory.mktemp("scene"), fold=True)

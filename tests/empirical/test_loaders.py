@@ -1,23 +1,52 @@
 """Random bytes, random JSON, random headers, and sound files damaged: a value or one clear line, never a traceback."""
 
+import bz2
+import gzip
+import io
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from experiments.attack.scene import refused_or
-from experiments.attack.texts import SOUND, read_corpus
 from lngeom.empirical import observe
 from lngeom.empirical.models import find_model, load_config, load_model, load_tokenizer
 from lngeom.empirical.runs import RunDirectory, read_origins
 from lngeom.empirical.support import read_table
 from lngeom.empirical.sweep import measure, read_finished
 from lngeom.empirical.text import open_corpus
+from tests.support import refused_or
+
+
+def _ids_file() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.arange(20, dtype=np.uint16))
+    return stream.getvalue()
+
+
+_PLAIN = {
+    ".txt": "a few words, ä ß 漢字\nand another line\n".encode(),
+    ".jsonl": b"".join(json.dumps({"text": f"text {n}", "more": [n, {"a": None}]}).encode() + b"\n" for n in range(5)),
+    ".xml": b"<?xml version='1.0' encoding='utf-8'?><mediawiki><page><ns>0</ns><revision><text>'''Albedo''' [[a|b]]"
+    b"</text></revision></page></mediawiki>",
+    ".npy": _ids_file(),
+    ".bin": bytes(range(20)),
+}
+_PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+SOUND = _PLAIN | {f"{t}{p}": pack(_PLAIN[t]) for t in (".txt", ".jsonl", ".xml") for p, pack in _PACKED.items()}
+"""Sound contents of a corpus, by suffix."""
+
+
+def read_corpus(path: Path) -> None:
+    """Read a corpus to its end."""
+    corpus = open_corpus(str(path))
+    corpus.token_ids().sum() if corpus.has_ids else list(corpus.documents())
 
 
 def _model(path: Path) -> None:

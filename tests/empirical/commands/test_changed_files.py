@@ -22,7 +22,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
-from experiments.attack.scene import Scene, said
 from lngeom.check import check
 from lngeom.empirical.models import find_model, load_model, load_network, refuse_lost_blocks, sites_of
 from lngeom.empirical.observe import Observer
@@ -33,7 +32,8 @@ from lngeom.empirical.sweep import MeasureOptions, measure, read_finished
 from lngeom.empirical.text import TokenPolicy, encoded
 from lngeom.errors import LngeomError
 from lngeom.options import json_alone
-from tests.support import refused
+from tests.empirical.scene import Scene
+from tests.support import refused, said
 
 OPTIONS = MeasureOptions(directions=2, shard_batches=1)
 
@@ -73,7 +73,7 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
             path.replace(run / "shards" / path.name)
         done, told = scene.said("sweep", run)
         assert "belongs to another run, with other weights or options; set aside" in " ".join(told.split())
-        assert scene.judged("sweep", done, run) == ""
+        assert scene.judged(done, run) == ""
 
 
 def _exchanged(first: Path, second: Path) -> None:

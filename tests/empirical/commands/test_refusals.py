@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -20,14 +21,14 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from conftest import own_folder
-from experiments.attack.scene import Scene, read_only, said, short_files
 from lngeom.cli import main
 from lngeom.empirical.folding import fold
 from lngeom.empirical.pages import Layout, panels, print_rows
 from lngeom.empirical.pages.style import figure_bytes
 from lngeom.empirical.support import ModelError, hub, read_table, say, write_table
 from lngeom.files import lock_beside
-from tests.support import refused
+from tests.empirical.scene import Scene, read_only, short_files
+from tests.support import refused, said
 
 from ..conftest import tiny_model
 
@@ -110,9 +111,27 @@ def test_what_can_be_made_again_is(file: str, change: Any, line: str, scene: Sce
     with scene.copy("stopped") as (run,):
         change(run / file)
         done, told = scene.said("sweep", run)
-        assert scene.judged("sweep", done, run) == ""
+        assert scene.judged(done, run) == ""
         assert re.search(line, told), told
         assert done == "done"
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_flipped_bit_changes_no_result(sealed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, wrong = random.Random(0), list[str]()
+    if not sealed:
+        monkeypatch.setattr("lngeom.empirical.observe.storage._digest", lambda *_: "")
+        monkeypatch.setattr("lngeom.files._seal", lambda _: "")
+    scene = Scene(tmp_path)
+    for _ in range(25):
+        with scene.copy("stopped") as (run,):
+            files = sorted(path for path in run.rglob("*") if path.is_file() and not path.name.startswith("."))
+            path = generator.choice(files)
+            data = bytearray(path.read_bytes())
+            data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+            path.write_bytes(data)
+            wrong += filter(None, [scene.judged(scene.run("sweep", run), run)])
+    assert bool(wrong) is not sealed, wrong
 
 
 @pytest.mark.parametrize("file", ["tokens.npy", "sites.csv"])
@@ -129,7 +148,7 @@ def test_a_damaged_file_of_a_finished_run_is_named(file: str, scene: Scene) -> N
 def test_a_full_disk_is_told_and_the_same_command_goes_on(size: int, file: str, scene: Scene, tmp_path: Path) -> None:
     with short_files(size):
         refused(scene.said("sweep", tmp_path / "run"), f"{file}.*; .*the same command")
-    assert scene.judged("sweep", scene.run("sweep", tmp_path / "run"), tmp_path / "run") == ""
+    assert scene.judged(scene.run("sweep", tmp_path / "run"), tmp_path / "run") == ""
 
 
 def test_a_finished_run_is_shown_from_a_disk_that_nobody_can_write_to(scene: Scene) -> None:
