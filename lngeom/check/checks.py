@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
+from lngeom.sentences import Cause
 
 from ._calls.call_files import Filed
 from ._calls.call_form import call_form
 from ._calls.limits import Endless
 from ._calls.onnx_nodes import onnx_norms
 from ._calls.options import CheckOptions
+from ._diagnosis.counterexample import judged
 from ._diagnosis.gradients import differentiated, gradient_trials
-from ._diagnosis.judge import judged
 from ._diagnosis.names import named
 from ._trials.claim import claimed
 from ._trials.inputs import inputs
@@ -45,7 +46,7 @@ def check(target: object, **options: Any) -> Finding:
         outputs = judged(tried(inputs(claim)))
         return verdict(differentiated(named(outputs))).refusing(asked.refuse)
     except Endless as error:
-        return nothing_computed(asked, str(error))
+        return nothing_computed(asked, Cause("fault", str(error)))
 
 
 def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:

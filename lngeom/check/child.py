@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from lngeom.apart import Ended, apart
 from lngeom.errors import InputError
+from lngeom.sentences import Cause
 
 from ._calls import limits
 from ._calls.options import CheckOptions
@@ -59,7 +60,7 @@ def _bound_memory() -> None:
 
 def dead(asked: CheckOptions, end: str, script: str) -> Finding:
     """The finding on a kernel that ended its process; the script stays if it ends its own alike."""
-    found = nothing_computed(asked, end)
+    found = nothing_computed(asked, Cause("fault", end))
     return found.showing(script) if script and _ends(script, asked.seconds) else found
 
 

@@ -110,7 +110,7 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
         loaded |= more
         for name, finding in findings.items():
             passed = finding.passes(options.allow, proved=options.proved)
-            known = not passed and text.lower() in f"{finding.verdict}: {finding.cause}".lower()
+            known = not passed and finding.tells(text)
             outcomes.append(Outcome(name, finding, "", known if text else passed, text))
     return outcomes, loaded, errors
 

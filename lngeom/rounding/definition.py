@@ -9,6 +9,7 @@ import numpy
 
 from ..carriers import Array
 from ..norms import Placement
+from ..sentences import Cause
 from .constants import COMPONENT, FIRST_INPUT, FIRST_MEAN, FOLDED_BIAS, SCALE
 from .family import REAL, UNIT, Arithmetic, Family, Reals, Sample
 from .formats import FORMATS
@@ -33,7 +34,7 @@ class Definition:
     bias: Reals | None
     eps: float
     placement: Placement = "inside"
-    name: str = ""
+    cause: Cause | None = None
     verdict: Verdict = "rounding"
     statistics: Statistics | None = None
     denominator: Denominator | None = None
@@ -119,7 +120,7 @@ class Definition:
                 alpha = 2 * alpha
             p_low, p_high = self.scales(low, high, sample, arithmetic)
             # The certain divisor of a mistake is not excused by a doubtful one of the layer; below ω it vanishes.
-            if self.name:
+            if self.cause is not None:
                 vanishing = (square < 16 * w) & (p_high * p_high > 1 / (16 * w))
             else:
                 vanishing = (p_high == numpy.inf) | (low + sample.number(Fraction(self.eps)) <= 0)

@@ -9,10 +9,11 @@ import numpy
 
 from ..carriers import Array, door, dtype_name, float64
 from ..errors import InputError
+from ..sentences import Cause, several
 from .definition import Definition, Verdict, rounded
 from .family import Arithmetic, Fit, Method, Reals, Sample
 from .formats import FORMATS
-from .mistakes import ROW_ERROR, candidates
+from .mistakes import candidates
 from .tolerances import Layer, declared, definition, outward
 
 _FEW = 32  # components of a row in which a definition is tried first
@@ -56,7 +57,7 @@ def _listed(cases: Any) -> list[Case]:
     return listed
 
 
-def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, str | None]:
+def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, Cause | None]:
     """The cause that explains all `cases`: a variant, an unstable algorithm or a mistake; ("bug", None) if none does.
 
     `eps` are values measured on the kernel. A variant or mistake that a dimension cannot show counts as the layer.
@@ -64,7 +65,9 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     >>> import numpy as np
     >>> from lngeom.rounding import Case, Definition, Sample, diagnose
     >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
-    >>> diagnose([Case(layer, Sample([[1.0, 3.0, 8.0]]), np.array([[-3.0, -1.0, 4.0]]) / 13**0.5)], "float32")
+    >>> case = Case(layer, Sample([[1.0, 3.0, 8.0]]), np.array([[-3.0, -1.0, 4.0]]) / 13**0.5)
+    >>> verdict, cause = diagnose([case], "float32")
+    >>> verdict, str(cause)
     ('variant', 'variance divided by d - 1 (ddof=1)')
     """
     plain, cases, makers, verdicts = Arithmetic.of(dtype), _listed(cases), {}, {}
@@ -73,23 +76,23 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         makers[d] = {name: make for name, _, make in known}
         verdicts.update({name: verdict for name, verdict, _ in known})
     variants = [name for name, verdict in verdicts.items() if verdict == "variant"]
-    single = [name for name in variants if "; " not in name]
+    single = [name for name in variants if len(name.parts) == 1]
     # What loosens every component is tried last: truncation and an error common to the row would fit into it as well.
     loose = {name for name in variants if any(of[name]().casts for of in makers.values() if name in of)}
-    rows = [name for name in variants if name not in loose and ROW_ERROR in name]
+    rows = [name for name in variants if name not in loose and "cast row" in name.kinds]
     exact = [name for name in variants if name not in loose and name not in rows]
     asked = list(cases)
 
-    def made(name: str) -> Making:
+    def made(name: Cause | None) -> Making:
         return lambda case: makers[case.sample.d].get(name, lambda: case.base)()
 
-    def first(trials: Iterable[Trial]) -> tuple[Verdict, str] | None:
+    def first(trials: Iterable[Trial]) -> tuple[Verdict, Cause] | None:
         for verdict, cause, name, arithmetic in trials:
             if _explain(asked, made(name), arithmetic):
                 return verdict, cause
         return None
 
-    def shows(name: str) -> bool:
+    def shows(name: Cause | None) -> bool:
         """Whether most cases lie outside of a definition: narrow arithmetic is seen in most rows."""
         inside = 0
         for seen, case in enumerate(sorted(cases, key=lambda case: case.got.size), 1):
@@ -107,11 +110,11 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         or first(_toward_zero(cases, single, plain, dtype))
         or first(trial for trial in later if trial[1] in single)
         or first(_one_pass(cases, single, plain))
-        or first(trial for trial in mistakes if "; " not in trial[1])
+        or first(trial for trial in mistakes if len(trial[1].parts) == 1)
         or first(later)
         or first(mistakes)
         or _wrong_scale(cases, plain)
-        or first(_narrow(["", *filter(shows, single)] if shows("") else [], plain, cases))
+        or first(_narrow([None, *filter(shows, single)] if shows(None) else [], plain, cases))
         or ("bug", None)
     )
 
@@ -119,25 +122,24 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
 Making = Callable[[Case], Definition]
 """The definition that is tried on a case."""
 
-Trial = tuple[Verdict, str, str, Arithmetic]
-"""A verdict, its cause, and the definition (the layer itself for "") and arithmetic that may explain what came out."""
+Trial = tuple[Verdict, Cause, Cause | None, Arithmetic]
+"""A verdict and its cause, and the definition (None: the layer itself) and arithmetic that may explain the outputs."""
 
 
-def _unstable(name: str, algorithm: str, arithmetic: Arithmetic) -> Trial:
-    return "unstable", f"{name}; {algorithm}" if name else algorithm, name, arithmetic
+def _unstable(name: Cause | None, algorithm: Cause, arithmetic: Arithmetic) -> Trial:
+    return "unstable", several(name, algorithm), name, arithmetic
 
 
-def _one_pass(cases: list[Case], single: list[str], plain: Arithmetic) -> Iterator[Trial]:
-    text = "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits"
+def _one_pass(cases: list[Case], single: list[Cause], plain: Arithmetic) -> Iterator[Trial]:
     if cases[0].base.centered:
-        yield from (_unstable(name, text, replace(plain, method="one-pass")) for name in ("", *single))
+        low = replace(plain, method="one-pass")
+        yield from (_unstable(name, Cause("one-pass"), low) for name in (None, *single))
 
 
-def _toward_zero(cases: list[Case], single: list[str], plain: Arithmetic, dtype: str) -> Iterator[Trial]:
+def _toward_zero(cases: list[Case], single: list[Cause], plain: Arithmetic, dtype: str) -> Iterator[Trial]:
     if plain.storage.bits < 24 and all(_inward(case, plain) for case in cases):
         wider = replace(plain, storage=replace(plain.storage, bits=plain.storage.bits - 1))
-        text = f"output rounded toward zero in {dtype}, not to nearest"
-        yield from (_unstable(name, text, wider) for name in ("", *single))
+        yield from (_unstable(name, Cause("toward zero", dtype), wider) for name in (None, *single))
 
 
 def _kept(cases: list[Case], form: str) -> bool:
@@ -151,21 +153,21 @@ def _kept(cases: list[Case], form: str) -> bool:
     return any(numpy.concatenate(part).mean() > 0.5 for part in parts)
 
 
-def _narrow(names: list[str], plain: Arithmetic, cases: list[Case]) -> Iterator[Trial]:
+def _narrow(names: Sequence[Cause | None], plain: Arithmetic, cases: list[Case]) -> Iterator[Trial]:
     """Arithmetic in a narrow format; where outputs have a wider one, wide bounds alone are no sign of it."""
     for form in ("float32", "float16", "bfloat16"):
         own = plain.storage.bits >= 24 or FORMATS[form] == plain.storage
         if own and FORMATS[form].bits < plain.work.bits and (plain.storage.bits < 24 or _kept(cases, form)):
             # Merged statistics have no bound there that would not explain nearly anything.
             low = replace(plain, work=FORMATS[form], sums=FORMATS[form], method="two-pass")
-            what = "half-precision accumulation" if form != "float32" else "lower precision"
+            kept = Cause("kept low" if form == "float32" else "kept half", form)
             for name in names:
-                yield _unstable(name, f"intermediate results kept in {form} ({what})", low)
-                yield _unstable(name, f"one-pass variance in {form}", replace(low, method="one-pass"))
+                yield _unstable(name, kept, low)
+                yield _unstable(name, Cause("one-pass in", form), replace(low, method="one-pass"))
 
 
-def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None = None) -> Iterator[str]:
-    """Names of single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
+def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None = None) -> Iterator[Cause]:
+    """Single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
 
     Without `arithmetic`, the kernel has `dtype` and declares nothing.
     """
@@ -178,7 +180,7 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
     asked = list(cases)
     for name in dict.fromkeys(name for of in makers.values() for name in of):
-        if "; " in name:
+        if len(name.parts) > 1:
             continue
         made = {d: of[name]() for d, of in makers.items() if name in of}
         # The same definition, rounded once more.
@@ -239,7 +241,7 @@ def _scales(cases: Sequence[Case], plain: Arithmetic) -> tuple[Reals, Reals, Rea
     return (p, right, v, d) if p.size >= 3 and (p > 0).all() else None
 
 
-def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str] | None:
+def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, Cause] | None:
     """A cause that changes the length of every row and no direction."""
     if (scales := _scales(cases, plain)) is None:
         return None
@@ -249,12 +251,12 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
     off, wrong = abs(factor - 1).max(), abs(factor - 1) > 16 * u
     eps, threshold = cases[0].base.eps, v[wrong].max(initial=0)
     digits = -numpy.log10(max(off, 2.0**-64))
-    approximate = f"approximate reciprocal square root (off by up to {off:.2g}, {digits:.1f} digits left)"
+    approximate = Cause("approximate", off, digits)
     for times, power in (("sqrt(d)", 0.5), ("1/sqrt(d)", -0.5), ("d", 1), ("1/d", -1)):
         if off >= u and d.max() > 1 and abs(factor / d.astype(float) ** power - 1).max() < 16 * u:
-            return "bug", f"normalized value multiplied by {times}"
+            return "bug", Cause("multiplied by", times)
     if off >= u and numpy.ptp(factor) < u * factor.max():
-        return "bug", f"output multiplied by {numpy.median(factor):.6g}"
+        return "bug", Cause("output multiplied", numpy.median(factor))
     if not wrong.any():  # in a half format narrow arithmetic does as much
         return ("unstable", approximate) if plain.storage.bits >= 24 else None
     if padding := _filled(p, v + eps, d, u * (32 + 1 / factor)):
@@ -262,16 +264,16 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
     if wrong.sum() > 1 and numpy.ptp(p[wrong]) < 32 * u * p[wrong].max():
         for side, clamped in (("below", v[~wrong] >= threshold), ("above", v[~wrong] <= v[wrong].min())):
             if clamped.all():
-                return "bug", f"variance clamped {side} at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
+                return "bug", Cause("clamped", side, 1 / numpy.median(p[wrong]) ** 2 - eps)
     if form := _narrow_scale(p, eps, d, plain):
-        return "unstable", f"{form} (half-precision accumulation)"
+        return "unstable", form
     if off < 2.0**-4:
         return "unstable", approximate
-    where = f" where the variance is below {threshold:.3g}" if (v[~wrong] > threshold).all() else ""
-    return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
+    below = (threshold,) if (v[~wrong] > threshold).all() else ()
+    return "bug", Cause("scale below" if below else "scale", factor.min(), factor.max(), *below)
 
 
-def _filled(p: Reals, square: Reals, d: Reals, unit: Reals) -> str | None:
+def _filled(p: Reals, square: Reals, d: Reals, unit: Reals) -> Cause | None:
     """The padding, if a fixed number for each component up to a multiple was added to the sum of squares."""
     more, error = d * (1 / p**2 - square), d * unit * (1 / p**2 + square)
     for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
@@ -280,19 +282,18 @@ def _filled(p: Reals, square: Reals, d: Reals, unit: Reals) -> str | None:
             continue
         low, high = ((more + k * error)[count > 0] / count[count > 0] for k in (-1, 1))
         if 0 < low.max() <= high.min():
-            filled = f"filled with {numpy.sqrt(high.min()):.3g}"
-            return f"padding to a multiple of {block}, {filled}, counted in the statistics"
+            return Cause("padding filled", block, numpy.sqrt(high.min()))
     return None
 
 
-def _narrow_scale(p: Reals, eps: float, d: Reals, plain: Arithmetic) -> str | None:
+def _narrow_scale(p: Reals, eps: float, d: Reals, plain: Arithmetic) -> Cause | None:
     """The quantity kept in a half format, if nearly all its values are numbers of one."""
     for form in ("float16", "bfloat16"):
         variance = 1 / p**2 - eps
         for what, value in (("variance", variance), ("sum of squares", d * variance), ("reciprocal of the root", p)):
             kept = (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9
             if kept and FORMATS[form].bits < plain.storage.bits:
-                return f"{what} rounded to {form}"
+                return Cause("quantity rounded", what, form)
     return None
 
 
@@ -421,7 +422,8 @@ def _judged(
     few = Case(case.base, Sample(case.sample.x[worst]), case.got[worst])
     if not fit.ok.all():
         verdict, cause = diagnose([few], dtype)
-        return verdict, "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None, cause, ()
+        one_pass = verdict == "unstable" and cause is not None and cause.kinds & {"one-pass", "one-pass in"}
+        return verdict, "one-pass" if one_pass else None, str(cause) if cause else None, ()
     strict = case.base.family(case.sample, replace(plain, method="two-pass")).fit(case.got).ok.all()
     method: Method = "two-pass" if strict or not case.base.centered else "merged"
-    return "rounding", method, None, tuple(indistinct([few], dtype, plain))
+    return "rounding", method, None, tuple(map(str, indistinct([few], dtype, plain)))

@@ -8,6 +8,7 @@ import numpy
 
 from ..carriers import Array
 from ..norms import scale
+from ..sentences import Cause, Way, several
 from .definition import Definition, Denominator, Statistics, Verdict, rounded
 from .family import REAL, Reals, Sample
 from .formats import FORMATS
@@ -47,24 +48,29 @@ Fields = Mapping[str, object]
 
 
 class Change(NamedTuple):
-    """A change of a layer: kind (two of one kind exclude each other), name, new fields, conditions, and what it is."""
+    """A change of a layer: kind (two of one kind exclude each other), cause, new fields, conditions, verdict."""
 
     kind: str
-    name: str
+    name: str | Cause
     fields: Callable[[Setting], Fields]
     needs: str = ""
     verdict: Verdict = "bug"
+
+    def cause(self, dtype: str) -> Cause:
+        """The cause; the sentences of what a half format alone shows have its name."""
+        half = (dtype,) if "half" in self.needs else ()
+        return self.name if isinstance(self.name, Cause) else Cause(self.name, *half)
 
 
 def _by(kind: str, name: str, form: Denominator, needs: str = "", verdict: Verdict = "bug") -> Change:
     return Change(kind, name, lambda at: {"denominator": form}, needs, verdict)
 
 
-def _sums(name: str, statistics: Statistics, needs: str, verdict: Verdict = "bug", **more: bool) -> Change:
+def _sums(name: str | Cause, statistics: Statistics, needs: str, verdict: Verdict = "bug", **more: bool) -> Change:
     return Change("statistics", name, lambda at: {"statistics": statistics, **more}, needs, verdict)
 
 
-def _part(name: str, part: Callable[[Reals], Reals], needs: str = "", *, divisor_d: bool = False) -> Change:
+def _part(name: str | Cause, part: Callable[[Reals], Reals], needs: str = "", *, divisor_d: bool = False) -> Change:
     """Statistics of a part of each row, divided by its length or by d."""
 
     def statistics(s: Sample, centered: bool) -> tuple[Array, Array]:
@@ -76,11 +82,11 @@ def _part(name: str, part: Callable[[Reals], Reals], needs: str = "", *, divisor
     return Change("statistics", name, lambda at: {"statistics": lambda s: statistics(s, at.base.centered)}, needs)
 
 
-def _gain(name: str, new: Callable[[Reals], Reals | None], verdict: Verdict = "bug") -> Change:
+def _gain(name: str | Cause, new: Callable[[Reals], Reals | None], verdict: Verdict = "bug") -> Change:
     return Change("gain", name, lambda at: {"gain": new(at.base.gain)}, "gain", verdict)
 
 
-def _bias(name: str, new: Callable[[Reals], Reals | None]) -> Change:
+def _bias(name: str | Cause, new: Callable[[Reals], Reals | None]) -> Change:
     return Change("bias", name, lambda at: {"bias": new(at.base.bias)}, "bias")
 
 
@@ -127,147 +133,142 @@ def _without_tail(values: Reals, k: int, rest: int) -> Reals:
     return numpy.concatenate([values[:k], numpy.full(len(values) - k, rest)])
 
 
-ROW_ERROR = "one error for the whole row"
-"""In the name of what changes the length of each row by a rounding to the storage format, and no direction."""
-_STANDARD = "divided by the standard deviation instead of the root mean square"
-_FIRST = "first component subtracted from all before, which rounds each by the size of that one"
-
 # fmt: off
 _VARIANTS = (
-    Change("cast", "normalized value cast to {dtype} before the gain (as Llama)",
+    Change("cast", "cast gain",
            lambda at: _cast(at, 1.01 if at.base.bias is None else 2.02), "half affine", "variant"),
-    Change("cast", "reciprocal of the root cast to {dtype} before the product",
+    Change("cast", "cast root",
            lambda at: _cast(at, 2.02, 1.01), "half", "variant"),
-    Change("cast", f"reciprocal of the root cast to {{dtype}}, products not: {ROW_ERROR}",
+    Change("cast", "cast row",
            lambda at: _cast(at, 0, 1.01), "half", "variant"),
-    _gain("gain used as 1 + gain (as Gemma)", lambda g: 1 + g, "variant"),
-    Change("gain", "gain rounded to {dtype} (1 + gain formed in it)",
+    _gain("gain plus 1", lambda g: 1 + g, "variant"),
+    Change("gain", "gain rounded",
            lambda at: {"gain": rounded(at.base.gain, at.dtype)}, "gain half", "variant"),
-    Change("gain", "gain used as 1 + gain, rounded to {dtype} (as Nemotron)",
+    Change("gain", "gain plus 1 rounded",
            lambda at: {"gain": rounded(1 + at.base.gain, at.dtype)}, "gain half", "variant"),
-    Change("eps", "eps outside the root", lambda at: {"placement": "outside"},
+    Change("eps", "eps outside", lambda at: {"placement": "outside"},
            "eps inside", "variant"),
-    Change("eps", "eps inside the root", lambda at: {"placement": "inside"},
+    Change("eps", "eps inside", lambda at: {"placement": "inside"},
            "eps outside", "variant"),
-    _sums("variance divided by d - 1 (ddof=1)", lambda s: (s.mean, s.variance * s.d / (s.d - 1)), "layer d>1",
+    _sums("ddof", lambda s: (s.mean, s.variance * s.d / (s.d - 1)), "layer d>1",
           "variant"),
-    Change("statistics", "mean not subtracted (RMSNorm)", lambda at: {"centered": False}, "layer", "variant"),
-    Change("statistics", "mean subtracted (LayerNorm)", lambda at: {"centered": True}, "rms", "variant"),
-    _by("eps", "eps multiplied by max|x|^2", lambda v, e, s: scale(v + e * s.largest**2, eps=0), "eps seen d>1",
+    Change("statistics", "no mean", lambda at: {"centered": False}, "layer", "variant"),
+    Change("statistics", "mean", lambda at: {"centered": True}, "rms", "variant"),
+    _by("eps", "eps max2", lambda v, e, s: scale(v + e * s.largest**2, eps=0), "eps seen d>1",
         "variant"),
 )
 
 _EPS = (
-    Change("eps", "eps missing, or 0 as a number of float16", lambda at: {"eps": 0.0}, "eps lost"),
+    Change("eps", "eps lost", lambda at: {"eps": 0.0}, "eps lost"),
     Change("eps", "eps missing", lambda at: {"eps": 0.0}, "eps"),
     _by("eps", "eps squared", lambda v, e, s: scale(v, eps=e * e), "eps"),
-    _by("eps", "eps as a lower limit of the variance instead of a summand",
+    _by("eps", "eps floor",
         lambda v, e, s: scale(numpy.maximum(v, e), eps=0), "eps"),
-    _by("eps", "eps as a lower limit of the deviation instead of a summand",
+    _by("eps", "eps floor of root",
         lambda v, e, s: numpy.maximum(scale(v, eps=0), e), "eps"),
-    _by("eps", "eps added to the sum of squares, not to their mean", lambda v, e, s: scale(v, eps=e / s.d), "eps"),
-    _by("eps", "eps multiplied by d", lambda v, e, s: scale(v, eps=e * s.d), "eps"),
-    _by("eps", "eps multiplied by max|x|", lambda v, e, s: scale(v + e * s.largest, eps=0), "eps"),
-    _by("eps", "eps multiplied by the variance", lambda v, e, s: scale(v * (1 + e), eps=0), "eps"),
-    _by("eps", "eps added inside and outside the root", lambda v, e, s: scale(v, eps=e) + e, "eps"),
-    _by("eps", "eps added twice", lambda v, e, s: scale(v, eps=2 * e), "eps"),
-    _by("eps", "eps added to the reciprocal of the root", lambda v, e, s: 1 / (1 / scale(v, eps=0) + e)),
-    _by("eps", "root of eps added outside the root", lambda v, e, s: scale(v, eps=0) + e**0.5, "eps"),
+    _by("eps", "eps on sum", lambda v, e, s: scale(v, eps=e / s.d), "eps"),
+    _by("eps", "eps d", lambda v, e, s: scale(v, eps=e * s.d), "eps"),
+    _by("eps", "eps max", lambda v, e, s: scale(v + e * s.largest, eps=0), "eps"),
+    _by("eps", "eps variance", lambda v, e, s: scale(v * (1 + e), eps=0), "eps"),
+    _by("eps", "eps both", lambda v, e, s: scale(v, eps=e) + e, "eps"),
+    _by("eps", "eps twice", lambda v, e, s: scale(v, eps=2 * e), "eps"),
+    _by("eps", "eps on reciprocal", lambda v, e, s: 1 / (1 / scale(v, eps=0) + e)),
+    _by("eps", "eps root", lambda v, e, s: scale(v, eps=0) + e**0.5, "eps"),
 )
 
 _SCALE = (
-    _by("scale", "square root missing (divided by the variance)", lambda v, e, s: v + e),
-    _by("scale", "square root taken twice", lambda v, e, s: scale(scale(v, eps=e), eps=0)),
-    _by("scale", "standard deviation in place of the variance (root taken twice)",
+    _by("scale", "no root", lambda v, e, s: v + e),
+    _by("scale", "root twice", lambda v, e, s: scale(scale(v, eps=e), eps=0)),
+    _by("scale", "deviation in root",
         lambda v, e, s: scale(scale(v, eps=0), eps=e)),
-    _by("scale", "not divided by the root", lambda v, e, s: numpy.ones_like(v)),
-    _by("scale", "multiplied by the root instead of divided", lambda v, e, s: 1 / scale(v, eps=e)),
-    _by("scale", "multiplied by the variance instead of divided by its root", lambda v, e, s: 1 / (v + e)),
-    _by("scale", "normalized value multiplied by the variance", lambda v, e, s: scale(v, eps=e) / v),
-    _by("scale", "divided by the norm, factor sqrt(d) missing", lambda v, e, s: scale(v * s.d, eps=e)),
-    _by("scale", "divided by the norm, factor sqrt(d) and eps missing", lambda v, e, s: scale(v * s.d, eps=0)),
-    _by("scale", "divided by d once too often", lambda v, e, s: scale(v / s.d, eps=e), "d>1"),
-    _by("scale", "sum of squares divided by d + 1", lambda v, e, s: scale(v * s.d / (s.d + 1), eps=e), "d>1"),
-    Change("scale", "mean absolute value instead of the root mean square",
+    _by("scale", "not divided", lambda v, e, s: numpy.ones_like(v)),
+    _by("scale", "multiplied", lambda v, e, s: 1 / scale(v, eps=e)),
+    _by("scale", "by variance", lambda v, e, s: 1 / (v + e)),
+    _by("scale", "times variance", lambda v, e, s: scale(v, eps=e) / v),
+    _by("scale", "norm", lambda v, e, s: scale(v * s.d, eps=e)),
+    _by("scale", "norm no eps", lambda v, e, s: scale(v * s.d, eps=0)),
+    _by("scale", "d twice", lambda v, e, s: scale(v / s.d, eps=e), "d>1"),
+    _by("scale", "d plus 1", lambda v, e, s: scale(v * s.d / (s.d + 1), eps=e), "d>1"),
+    Change("scale", "mean absolute",
            lambda at: {"denominator": lambda v, e, s: _magnitude(at, s).mean(-1, keepdims=True) + e}),
-    Change("scale", "largest absolute value instead of the root mean square",
+    Change("scale", "largest absolute",
            lambda at: {"denominator": lambda v, e, s: _magnitude(at, s).max(-1, keepdims=True) + e}),
-    Change("order", "normalized twice, gain and bias once", lambda at: _again(at, affine=False)),
-    Change("order", "normalized twice, gain and bias both times", lambda at: _again(at, affine=True), "affine"),
-    _by("scale", "sum of squares divided by d - 1", lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e), "rms d>1"),
+    Change("order", "twice", lambda at: _again(at, affine=False)),
+    Change("order", "all twice", lambda at: _again(at, affine=True), "affine"),
+    _by("scale", "d less 1", lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e), "rms d>1"),
 )
 
 _STATISTICS = (
-    _sums("mean subtracted in the variance only", lambda s: (REAL(0), s.variance), "layer",
+    _sums("mean in variance", lambda s: (REAL(0), s.variance), "layer",
           centered=False, spread_centered=True),
-    _sums("mean missing in the variance", lambda s: (s.mean, s.square), "layer", centered=True, spread_centered=False),
-    _sums("mean added instead of subtracted", lambda s: (-s.mean, s.variance), "layer", spread_centered=True),
-    _sums("mean replaced by the median", _median, "layer"),
-    _sums("absolute value of the mean subtracted",
+    _sums("mean not in variance", lambda s: (s.mean, s.square), "layer", centered=True, spread_centered=False),
+    _sums("mean added", lambda s: (-s.mean, s.variance), "layer", spread_centered=True),
+    _sums("median", _median, "layer"),
+    _sums("absolute mean",
           lambda s: (abs(s.mean), s.variance + (abs(s.mean) - s.mean) ** 2), "layer"),
-    Change("order", _FIRST, lambda at: {"prepare": lambda x: x - x[:, :1]}, "layer", "unstable"),
-    _sums(_STANDARD, lambda s: (REAL(0), s.variance), "rms", spread_centered=True),
-    _sums("mean subtracted, yet not in the mean square", lambda s: (s.mean, s.square), "rms", centered=True),
-    _sums(f"{_STANDARD}, with divisor d - 1", lambda s: (REAL(0), s.variance * s.d / (s.d - 1)), "rms d>1",
+    Change("order", "first subtracted", lambda at: {"prepare": lambda x: x - x[:, :1]}, "layer", "unstable"),
+    _sums("deviation", lambda s: (REAL(0), s.variance), "rms", spread_centered=True),
+    _sums("mean not in square", lambda s: (s.mean, s.square), "rms", centered=True),
+    _sums("deviation ddof", lambda s: (REAL(0), s.variance * s.d / (s.d - 1)), "rms d>1",
           spread_centered=True),
-    _part("last component left out of the statistics", lambda x: x[:, :-1], "d>1"),
-    _part("last component left out of the sums, divisor d", lambda x: x[:, :-1], "d>1", divisor_d=True),
-    _part("first component left out of the statistics", lambda x: x[:, 1:], "d>1"),
-    _part("first component left out of the sums, divisor d", lambda x: x[:, 1:], "d>1", divisor_d=True),
-    _part("statistics of every other component", lambda x: x[:, ::2], "d>1"),
-    *(_part(f"statistics over a part of the row: components 0 to {k - 1}", lambda x, k=k: x[:, :k], f"d>{k}")
+    _part("no last", lambda x: x[:, :-1], "d>1"),
+    _part("no last in sums", lambda x: x[:, :-1], "d>1", divisor_d=True),
+    _part("no first", lambda x: x[:, 1:], "d>1"),
+    _part("no first in sums", lambda x: x[:, 1:], "d>1", divisor_d=True),
+    _part("every other", lambda x: x[:, ::2], "d>1"),
+    *(_part(Cause("first k", k - 1), lambda x, k=k: x[:, :k], f"d>{k}")
       for k in (1024, 2048, 4096, 8192)),
     # One component alone has no variance.
-    _part("statistics of the first half only", lambda x: x[:, : x.shape[-1] // 2], "d>3"),
+    _part("first half", lambda x: x[:, : x.shape[-1] // 2], "d>3"),
 )
 
 _AFFINE = (
     _gain("gain missing", lambda g: None),
     _gain("gain squared", lambda g: g * g),
-    _gain("gain used as gain - 1", lambda g: g - 1),
-    _gain("absolute value of the gain used", abs),
-    _gain("sign of the gain wrong", lambda g: -g),
-    _gain("divided by the gain", lambda g: 1 / _nonzero(g)),
-    _gain("exponential of the gain used", numpy.exp),
-    _gain("only the first gain used for all components", lambda g: numpy.broadcast_to(g[:1], g.shape)),
-    _gain("gain in reverse order", lambda g: g[::-1]),
-    _gain("gain shifted by one component", lambda g: numpy.roll(g, 1)),
-    _gain("gain shifted back by one component", lambda g: numpy.roll(g, -1)),
-    _gain("gain multiplied by 2", lambda g: 2 * g),
+    _gain("gain less 1", lambda g: g - 1),
+    _gain("gain absolute", abs),
+    _gain("gain sign", lambda g: -g),
+    _gain("gain divided", lambda g: 1 / _nonzero(g)),
+    _gain("gain exponential", numpy.exp),
+    _gain("gain first", lambda g: numpy.broadcast_to(g[:1], g.shape)),
+    _gain("gain reversed", lambda g: g[::-1]),
+    _gain("gain shifted", lambda g: numpy.roll(g, 1)),
+    _gain("gain shifted back", lambda g: numpy.roll(g, -1)),
+    _gain("gain doubled", lambda g: 2 * g),
     _gain("gain halved", lambda g: g / 2),
-    Change("order", "gain applied before the normalization",
+    Change("order", "gain before",
            lambda at: {"prepare": lambda x: x * at.base.gain, "gain": None}, "gain"),
-    Change("order", "1 + gain applied before the normalization (as Muse Spark)",
+    Change("order", "gain plus 1 before",
            lambda at: {"prepare": lambda x: x * (1 + at.base.gain), "gain": None}, "gain", "variant"),
-    Change("order", "gain applied before and after the normalization",
+    Change("order", "gain both",
            lambda at: {"prepare": lambda x: x * at.base.gain}, "gain"),
-    _gain("last component without the gain", lambda g: numpy.concatenate([g[:-1], [1]])),
+    _gain("gain no last", lambda g: numpy.concatenate([g[:-1], [1]])),
     _bias("bias missing", lambda b: None),
     _bias("bias subtracted", lambda b: -b),
-    _bias("bias added twice", lambda b: 2 * b),
+    _bias("bias twice", lambda b: 2 * b),
     _bias("bias halved", lambda b: b / 2),
-    _bias("bias in reverse order", lambda b: b[::-1]),
-    _bias("bias shifted by one component", lambda b: numpy.roll(b, 1)),
-    _bias("only the first bias used for all components", lambda b: numpy.broadcast_to(b[:1], b.shape)),
-    Change("bias", "bias multiplied by the gain (added before it)",
+    _bias("bias reversed", lambda b: b[::-1]),
+    _bias("bias shifted", lambda b: numpy.roll(b, 1)),
+    _bias("bias first", lambda b: numpy.broadcast_to(b[:1], b.shape)),
+    Change("bias", "bias gain",
            lambda at: {"bias": at.base.bias * at.base.gain}, "bias gain"),
-    Change("bias", "gain and bias exchanged",
+    Change("bias", "exchanged",
            lambda at: {"gain": at.base.bias, "bias": at.base.gain}, "bias gain"),
-    Change("order", "bias added before the normalization",
+    Change("order", "bias before",
            lambda at: {"prepare": lambda x: x + at.base.bias, "bias": None}, "bias"),
-    Change("bias", "bias divided by the root as well",
+    Change("bias", "bias divided",
            lambda at: _carried(at, at.base.bias / (1 if at.base.gain is None else _nonzero(at.base.gain))), "bias"),
-    Change("bias", "bias divided by the root and multiplied by the gain",
+    Change("bias", "bias carried",
            lambda at: _carried(at, at.base.bias), "bias"),
-    Change("input", "input rounded to float16", lambda at: {"prepare": lambda x: rounded(x, "float16")}, "wide"),
-    Change("input", "input rounded to TF32 (11 bits)",
+    Change("input", "input float16", lambda at: {"prepare": lambda x: rounded(x, "float16")}, "wide"),
+    Change("input", "input TF32",
            lambda at: {"prepare": lambda x: _short(x, 11, numpy.rint)}, "wide"),
-    Change("input", "input rounded to TF32 (11 bits, ties away from zero)",
+    Change("input", "input TF32 ties",
            lambda at: {"prepare": lambda x: _short(x, 11, lambda y: numpy.trunc(y + numpy.copysign(0.5, y)))}, "wide"),
-    Change("input", "input cut off to TF32 (11 bits)",
+    Change("input", "input TF32 cut",
            lambda at: {"prepare": lambda x: _short(x, 11, numpy.trunc)}, "wide"),
-    Change("input", "input cut off to bfloat16", lambda at: {"prepare": lambda x: _short(x, 8, numpy.trunc)}, "wider"),
-    Change("input", "input rounded to bfloat16", lambda at: {"prepare": lambda x: rounded(x, "bfloat16")}, "wider"),
+    Change("input", "input bfloat16 cut", lambda at: {"prepare": lambda x: _short(x, 8, numpy.trunc)}, "wider"),
+    Change("input", "input bfloat16", lambda at: {"prepare": lambda x: rounded(x, "bfloat16")}, "wider"),
 )
 # fmt: on
 
@@ -279,7 +280,7 @@ def _other_eps(base: Definition, measured: tuple[float, ...]) -> Iterator[Change
     """Every usual and every measured value of ε but the layer's."""
     for eps in (*_USUAL_EPS, *measured):
         if abs(eps - base.eps) > 1e-3 * base.eps and (eps or not base.eps):
-            yield Change("eps", f"eps = {eps:.4g}", lambda at, eps=eps: {"eps": eps})
+            yield Change("eps", Cause("eps other", float(f"{eps:.4g}")), lambda at, eps=eps: {"eps": eps})
 
 
 def _blocks(d: int) -> Iterator[Change]:
@@ -287,61 +288,58 @@ def _blocks(d: int) -> Iterator[Change]:
     for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         n, whole = -(-d // block) * block, d // block * block
         if d % block and n <= 8 * d + 128:
-            yield from _padded(f"a multiple of {block}", n)
+            yield from _padded(Way("multiple", block), n)
         if d % block and whole:
-            text = f"components after the last whole block of {block} left out of the"
-            yield _part(f"{text} statistics", lambda x, k=whole: x[:, :k])
-            yield _part(f"{text} sums", lambda x, k=whole: x[:, :k], divisor_d=True)
-            text = f"components after the last whole block of {block} without the"
-            yield _gain(f"{text} gain", lambda g, k=whole: _without_tail(g, k, 1))
-            yield _bias(f"{text} bias", lambda b, k=whole: _without_tail(b, k, 0))
+            yield _part(Cause("tail statistics", block), lambda x, k=whole: x[:, :k])
+            yield _part(Cause("tail sums", block), lambda x, k=whole: x[:, :k], divisor_d=True)
+            yield _gain(Cause("tail gain", block), lambda g, k=whole: _without_tail(g, k, 1))
+            yield _bias(Cause("tail bias", block), lambda b, k=whole: _without_tail(b, k, 0))
     if d & (d - 1):
-        yield from _padded("the next power of 2", 1 << d.bit_length())
+        yield from _padded(Way("power of 2"), 1 << d.bit_length())
 
 
-def _padded(size: str, n: int) -> Iterator[Change]:
+def _padded(size: Way, n: int) -> Iterator[Change]:
     """The last block filled with zeros, up to `n` components."""
 
     def extra(s: Sample) -> Reals:
         return s.variance + s.mean**2 * (n - s.d) / s.d
 
-    text = f"padding to {size} counted in"
-    yield _part(f"{text} the statistics", lambda x: numpy.pad(x, ((0, 0), (0, n - x.shape[-1]))))
-    yield _sums(f"{text} the variance", lambda s: (s.mean, extra(s)), "layer")
-    yield _sums(f"{text} sum and divisor of the variance", lambda s: (s.mean, extra(s) * s.d / n), "layer")
+    yield _part(Cause("padding statistics", size), lambda x: numpy.pad(x, ((0, 0), (0, n - x.shape[-1]))))
+    yield _sums(Cause("padding variance", size), lambda s: (s.mean, extra(s)), "layer")
+    yield _sums(Cause("padding variance sums", size), lambda s: (s.mean, extra(s) * s.d / n), "layer")
 
     def counted(s: Sample) -> tuple[Reals, Reals]:
         center = s.mean * s.d / n
         return center, s.variance + (s.mean - center) ** 2
 
-    yield _sums(f"padding to {size} counted in the mean", counted, "layer")
-    text = f"variance divided by d padded to {size}"
-    yield _sums(text, lambda s: (s.mean, s.variance * s.d / n), "layer")
+    yield _sums(Cause("padding mean", size), counted, "layer")
+    yield _sums(Cause("padding divisor", size), lambda s: (s.mean, s.variance * s.d / n), "layer")
 
 
 def candidates(
     base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()
-) -> Iterator[tuple[str, Verdict, Callable[[], Definition]]]:
-    """Name, verdict and maker of `base` with one change each, then with two of different kinds, best known first.
+) -> Iterator[tuple[Cause, Verdict, Callable[[], Definition]]]:
+    """Cause, verdict and maker of `base` with one change each, then with two of different kinds, best known first.
 
     `eps` are values of ε measured on the kernel.
     """
     at = Setting(base, d, dtype, base)
 
-    def changed(name: str, verdict: Verdict, *changes: Change) -> tuple[str, Verdict, Callable[[], Definition]]:
+    def changed(verdict: Verdict, *changes: Change) -> tuple[Cause, Verdict, Callable[[], Definition]]:
+        cause = several(*(change.cause(dtype) for change in changes))
+
         def make() -> Definition:
             definition = base
             for change in changes:
                 definition = replace(definition, **change.fields(at._replace(changed=definition)))
-            return replace(definition, name=name, verdict=verdict)
+            return replace(definition, cause=cause, verdict=verdict)
 
-        return name, verdict, make
+        return cause, verdict, make
 
     table = (*_VARIANTS, *_EPS, *_other_eps(base, eps), *_SCALE, *_STATISTICS, *_blocks(d), *_AFFINE)
-    possible = (change for change in table if all(_CONDITIONS[need](at) for need in change.needs.split()))
-    known = [change._replace(name=change.name.replace("{dtype}", dtype)) for change in possible]
-    yield from (changed(change.name, change.verdict, change) for change in known)
+    known = [change for change in table if all(_CONDITIONS[need](at) for need in change.needs.split())]
+    yield from (changed(change.verdict, change) for change in known)
     for i, first in enumerate(known):
         for j, second in enumerate(known):
             if first.verdict == "variant" and first.kind != second.kind and (j > i or second.verdict != "variant"):
-                yield changed(f"{first.name}; {second.name}", second.verdict, first, second)
+                yield changed(second.verdict, first, second)

@@ -11,7 +11,7 @@ import numpy as np
 from lngeom.cli import out_of_memory
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
-from lngeom.sentences import Way
+from lngeom.sentences import Cause, Statement, Way, several
 
 from .._calls.binding import UNREGISTERED
 from .._calls.call_files import Filed
@@ -23,18 +23,17 @@ from .._trials.claim import Claim
 from .._trials.inputs import Inputs
 from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
-from .input_gradients import instead, pulled
+from .counterexample import smallest_input
+from .input_gradients import further, instead, pulled
 from .names import Named
 from .pattern import places, summed
-from .remaining import further
-from .shrink import smallest_input
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4099, 601, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
 _ORDINARY = Way("ordinary")
 _HALVES = {
-    "component 0 of each 2 zero": "x gets no gradient",
-    "the last component of each 2 zero": "no gradient for the residual",
+    Statement("zeros in", Statement("period", Statement("at", "component", 0), 2)): Statement("input lost"),
+    Statement("zeros in", Statement("period", Statement("last", "component"), 2)): Statement("no residual gradient"),
 }
 """Every other component of a fused kernel comes as the residual."""
 _NO_BOUNDS = "no bounds are derived for those of this formula"
@@ -139,18 +138,18 @@ def differentiated(named: Named) -> Named:
         x = x.T.requires_grad_()
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             if getattr(kernel.call(x), "requires_grad", False):
-                cause = (
-                    "no gradient: the output on contiguous rows is detached from them, that on a transposed array not"
-                )
-                return replace(named, verdict="bug", cause=cause)
-        cause = "no gradient: the output is detached from x, gain and bias, so that there are no derivatives to check"
-        return replace(named, verdict="bug", cause=f"{named.cause}; beyond that {cause}" if named.cause else cause)
+                return replace(named, verdict="bug", cause=Cause("detached contiguous"))
+        return replace(named, verdict="bug", cause=_beside(named, Cause("detached")))
+
+
+def _beside(named: Named, cause: Cause) -> Cause:
+    return several(named.cause, Cause("beyond", cause)) if named.cause else cause
 
 
 def _examined(named: Named) -> Named:
     inputs = named.tried.inputs
     claim = inputs.claim
-    inputs = inputs._replace(claim=replace(claim, variant=(named.cause or "") * (named.verdict == "variant")))
+    inputs = inputs._replace(claim=replace(claim, variant=named.cause if named.verdict == "variant" else None))
     claim, meant = inputs.claim, inputs.claim.base(claim.kernel.d)
     if claim.meant.stated or meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
         return _unbounded(named, inputs)
@@ -158,11 +157,11 @@ def _examined(named: Named) -> Named:
     if verdict == "rounding" and claim.kernel.framework.name == "torch":
         never = (text for text in claim.kernel.at(claim.kernel.d).still if text.endswith(UNREGISTERED))
         if told := [*never, *further(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])]:
-            verdict, cause, trials = "bug", f"backward pass wrong: {told[0]}", []
-    if verdict == "rounding":
+            verdict, cause, trials = "bug", Cause("backward", told[0], "", "", ""), []
+    if cause is None:
         verdict, cause, shown = named.verdict, named.cause, named.shown
     else:
-        cause = f"{named.cause}; beyond that {cause}" if named.cause else cause
+        cause = _beside(named, cause)
         shown = _smallest(claim, trials[0]).shown() if trials else named.shown
     if not trials:
         return replace(named, verdict=verdict, cause=cause)
@@ -182,13 +181,11 @@ def _unbounded(named: Named, inputs: Inputs) -> Named:
         held = np.isfinite(claim.kernel.run(x)).all(-1)
         for name, got in _computed(claim, x[held], np.ones_like(x[held]), (-1,), transposed=False, only=None).items():
             if np.isnan(got).any():
-                cause = f"backward pass wrong: d/d{name} is NaN for {label}, where the outputs are finite"
-                cause = f"{named.cause}; beyond that {cause}" if named.cause else cause
-                return replace(named, verdict="bug", cause=cause, notes=notes)
+                return replace(named, verdict="bug", cause=_beside(named, Cause("NaN for", name, label)), notes=notes)
     return replace(named, notes=notes)
 
 
-def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
+def _judged(inputs: Inputs) -> tuple[str, Cause | None, list[GradientTrial]]:
     """Verdict, cause and trials, the evidence first."""
     try:
         trials = sorted(gradient_trials(inputs), key=lambda trial: -trial.largest)
@@ -196,7 +193,7 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
         if isinstance(error, LngeomError) or out_of_memory(error):
             raise
         told = str(error) if isinstance(error, _Missing) else f"{type(error).__name__}: {error}"
-        return "bug", f"backward pass wrong: {' '.join(told.split())[:140]}", []
+        return "bug", Cause("backward", " ".join(told.split())[:140], "", "", ""), []
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)
     odd = _refuted([trial for trial in doubtful if trial.label == ODD_GAINS])
     usual = _refuted([trial for trial in doubtful if trial.label != ODD_GAINS])
@@ -207,41 +204,45 @@ def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
     names = [trial.name for trial in proved]
     wrong = [trial for trial in doubtful if trial.name in names]
     telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == _ORDINARY]
-    cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
+    wrong_of = tuple(Statement("by", name) for name in names)
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
-        return "bug", f"{cause}: as if summed over the rows in 16 bits", [*proved, *wrong]
+        return (
+            "bug",
+            Cause("backward", wrong_of, Statement("known", Statement("in 16 bits")), "", ""),
+            [*proved, *wrong],
+        )
     with np.errstate(all="ignore"):
         fitted = {pulled(trial.x, trial.cotangent, trial.got, trial.bound, trial.base) for trial in telling}
         if all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in proved):
-            fitted = {"NaN where the gain is 0" if proved[0].label == ODD_GAINS else "NaN"}
+            fitted = {Statement("NaN at 0" if proved[0].label == ODD_GAINS else "NaN")}
         one = next(iter(fitted)) if len(fitted) == 1 else None
         known = one or _of_parameters(trials, proved)
         if known and isinstance(inputs.claim.kernel.form.target, Fused):
             known = _HALVES.get(known, known)
         if not known and "gain" in names and (used := _used(inputs, trials)):
-            known = "d/dgain, " * (len(names) > 1) + f"in place of the normalized value {used}"
-    cause += f": {known}" if known else ""
-    where = {trial.label for trial in wrong}
-    if where <= _STRIDED and len(where) > 1:
-        cause += f": strides of the cotangent ignored, wrong only for {' and '.join(sorted(map(str, where)))}"
-    else:
-        cause += f", only for {where.pop()}" if len(where) == 1 else _by_position(inputs.claim, wrong)
+            known = Statement("gain instead" if len(names) > 1 else "instead", used)
+    ways = frozenset(trial.label for trial in wrong)
+    where = Statement("in ways", ways) if len(ways) == 1 else _by_position(inputs.claim, wrong)
+    if ways <= _STRIDED and len(ways) > 1:
+        where = Statement("cotangent strides", ways)
+    odd_too = ""
     if beyond:
-        how = "NaN where the gain is 0" if all(np.isnan(trial.got).any() for trial in beyond) else f"for {ODD_GAINS}"
-        cause += f"; beyond that {', '.join(f'd/d{trial.name}' for trial in beyond)} {how}"
+        nan = all(np.isnan(trial.got).any() for trial in beyond)
+        of = tuple(Statement("by", trial.name) for trial in beyond)
+        odd_too = Statement("odd too", of, Statement("NaN at 0") if nan else Statement("for", ODD_GAINS))
+    cause = Cause("backward", wrong_of, Statement("known", known) if known else "", where, odd_too)
     return "bug", cause, [*proved, *wrong]
 
 
-def _by_position(claim: Claim, wrong: list[GradientTrial]) -> str:
+def _by_position(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
     """In which rows of a batch d/dx is wrong, where that is a matter of their place and not of what they hold."""
     trial = max((trial for trial in wrong if trial.name == "x"), key=lambda trial: len(trial.x), default=None)
     if trial is None or trial.wrong.all() or claim.kernel.form.filed:
         return ""
     if (_gradient_at(claim, trial.x[::-1], trial.label)[0].wrong != trial.wrong).any():
         return ""
-    zero = "" if trial.got[trial.wrong].any() else "zero "
-    rows = places(trial.wrong).replace("component", "row")
-    return f", {zero}only in {rows} of a batch of {len(trial.x)}"
+    kind = "only in" if trial.got[trial.wrong].any() else "zero only in"
+    return Statement(kind, places(trial.wrong, "row"), len(trial.x))
 
 
 def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
@@ -250,7 +251,7 @@ def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
     return [trial for group in of_each if (trial := next((t for t in group if t.outside()), None))]
 
 
-def _used(inputs: Inputs, trials: list[GradientTrial]) -> str | None:
+def _used(inputs: Inputs, trials: list[GradientTrial]) -> Statement | None:
     """What is summed with the cotangent for the derivative by the gain: cotangents of one row show it row by row."""
     trial = next(trial for trial in trials if trial.name == "gain" and trial.label == _ORDINARY)
     if trial.d > _MAIN or inputs.claim.kernel.form.filed:
@@ -260,19 +261,19 @@ def _used(inputs: Inputs, trials: list[GradientTrial]) -> str | None:
     return instead(np.reshape(gains, trial.x.shape), trial.x, trial.base, 2.0**-trial.arithmetic.storage.bits)
 
 
-def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> str | None:
+def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> Statement | None:
     """What came out instead of a derivative by gain or bias: the other one, or other rows and components."""
     told = []
     for trial in (trial for trial in proved if trial.name != "x"):
         others = (t for t in trials if t.label == trial.label and t.d == trial.d and t.name not in ("x", trial.name))
         other = next((t for t in others if t.x.shape == trial.x.shape and t.takes(trial.got)), None)
         if other is not None and other.wrong.any() and trial.takes(other.got):
-            return "these two exchanged"
+            return Statement("two exchanged")
         n = replace(trial.base, gain=None, bias=None).output(Sample(trial.x)).astype(float)
         terms = trial.cotangent * (n if trial.name == "gain" else 1)
-        how = f"that by {other.name}" if other else summed(terms, trial.got[0], trial.bound[0].astype(float))
-        told += [f"d/d{trial.name} {how}"] if how else []
-    return ", ".join(told) or None
+        how = Statement("that by", other.name) if other else summed(terms, trial.got[0], trial.bound[0].astype(float))
+        told += [Statement("by so", trial.name, how)] if how else []
+    return Statement("list", tuple(told)) if told else None
 
 
 def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:

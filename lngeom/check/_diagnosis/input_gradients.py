@@ -4,61 +4,68 @@ With h = g∘ȳ, n the normalized row and r the reciprocal of the root, d/dx = r
 a = b = c = 1, without centring at b = 0. Of ordinary rows alone, within the bounds of a correct pass.
 """
 
+import importlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lngeom.rounding import Definition, Sample
+from lngeom.sentences import Statement
 
+from .._calls.fused import Fused
+from .._trials.claim import Claim
+from .._trials.unexamined import statistic
 from .pattern import places
 
 Reals = Any
 _FORMS = {
     "": (1, 1, 1, 0, 0),
-    "gain missing": (0, 0, 0, 0, 0),
-    "gain applied twice": (2, 2, 2, 0, 0),
-    "gain applied after the correction terms, not before": (0, 0, 0, 0, 1),
-    "gain applied again after the correction terms": (1, 1, 1, 0, 1),
-    "mean of the cotangent taken without the gain": (1, 0, 1, 0, 0),
-    "term along the output taken without the gain": (1, 1, 0, 0, 0),
-    "both correction terms taken without the gain": (1, 0, 0, 0, 0),
-    "term along the output multiplied by the gain": (1, 1, 1, 1, 0),
+    "no gain in it": (0, 0, 0, 0, 0),
+    "gain twice in it": (2, 2, 2, 0, 0),
+    "gain after terms": (0, 0, 0, 0, 1),
+    "gain again": (1, 1, 1, 0, 1),
+    "mean without gain": (1, 0, 1, 0, 0),
+    "along without gain": (1, 1, 0, 0, 0),
+    "terms without gain": (1, 0, 0, 0, 0),
+    "along times gain": (1, 1, 1, 1, 0),
 }
 """Powers of the gain in the three terms, before n, and behind all."""
-_POWERS = {1: "", 0: "not divided by the root", 2: "divided by the root twice", 3: "divided by the root three times"}
+_POWERS = {1: "", 0: "no r", 2: "r twice", 3: "r thrice"}
 
 
 def _mean(values: Reals) -> Reals:
     return values.mean(-1, keepdims=True)
 
 
-def pulled(x: Reals, y: Reals, got: Reals, bound: Reals, base: Definition) -> str | None:
+def pulled(x: Reals, y: Reals, got: Reals, bound: Reals, base: Definition) -> Statement | None:
     """What is off in `got`, shape (n, d), of the derivative by `x` for the cotangent `y`; None if no form gives it."""
     rows, d, zero = Sample(x), x.shape[-1], (got == 0).all(0)
     if zero.any() and not zero.all():
-        return f"{places(zero)} zero"
+        return Statement("zeros in", places(zero))
     n = replace(base, gain=None, bias=None).output(rows).astype(float)
     r = np.asarray(base.reciprocal(base.exact(rows)[1], rows), dtype=float)
     g = np.ones(d) if base.gain is None else base.gain.astype(float)
     for power, scaled in _POWERS.items():
-        for text, (h, m, c, before, behind) in _FORMS.items():
+        for form, (h, m, c, before, behind) in _FORMS.items():
             terms = y * g**h, 0 * y - _mean(y * g**m), -(g**before) * n * _mean(y * g**c * n)
             factors = _fitted([g**behind * r**power * term / bound for term in terms], got / bound, d)
             if factors is not None:
-                return ", ".join(filter(None, (text, scaled, _off(factors, d, centered=base.centered)))) or None
+                told = *(Statement(kind) for kind in (form, scaled) if kind), *_off(factors, d, centered=base.centered)
+                return Statement("list", told) if told else None
     return None
 
 
-def instead(used: Reals, x: Reals, base: Definition, unit: float) -> str | None:
+def instead(used: Reals, x: Reals, base: Definition, unit: float) -> Statement | None:
     """What `used`, shape (n, d), is that should be the normalized values of the rows `x`; None if nothing known.
 
     Up to 64d roundings `unit`.
     """
     gain, bias = np.ones(1) if base.gain is None else base.gain, np.zeros(1) if base.bias is None else base.bias
     y, normal = base.output(Sample(x)), replace(base, gain=None, bias=None).output(Sample(x))
-    known = {"the output": y, "the output less the bias": y - bias, "the deviation": base.exact(Sample(x))[2]}
-    known |= {f"that of row i + {k} for row i": np.roll(normal, -k, 0) for k in range(1, len(x))}
+    known = {Statement("output"): y, Statement("less bias"): y - bias, Statement("c"): base.exact(Sample(x))[2]}
+    known |= {Statement("of row", k): np.roll(normal, -k, 0) for k in range(1, len(x))}
 
     def held(values: Reals, size: Reals = 0.0) -> Any:
         return abs(used[..., None] - values) <= 64 * x.shape[-1] * unit * (1 + abs(values) + size)
@@ -70,8 +77,7 @@ def instead(used: Reals, x: Reals, base: Definition, unit: float) -> str | None:
     if not fits.any(-1).all() or np.diagonal(fits, axis1=1, axis2=2).all():
         return None
     steady, at = fits.all(0), int(np.diagonal(fits.all(0)).argmin())
-    which = f" (of {int(steady[at].argmax())} for {at})" if steady.any(-1).all() else ", which depend on the row"
-    return f"the output recovered with the gain and bias of other components{which}"
+    return Statement("recovered of", int(steady[at].argmax()), at) if steady.any(-1).all() else Statement("recovered")
 
 
 def _fitted(terms: list[Reals], got: Reals, d: int) -> list[float] | None:
@@ -87,30 +93,43 @@ def _fitted(terms: list[Reals], got: Reals, d: int) -> list[float] | None:
     return None
 
 
-def _off(factors: list[Any], d: int, *, centered: bool) -> str:
-    """The terms whose factor is not the right one, in words."""
+def _off(factors: list[Any], d: int, *, centered: bool) -> list[Statement]:
+    """The terms whose factor is not the right one."""
     a, b, c = factors
     if a == c and b == a * centered:
-        return "" if a == 1 else "zero" if a == 0 else f"multiplied by {a:.4g}"
+        return [] if a == 1 else [Statement("is zero")] if a == 0 else [Statement("times", a)]
     if (a, b, c) == (1, 0, 0):
-        return "both correction terms missing" if centered else "term along the output missing"
-    mean, along = "mean of the cotangent", "term along the output"
-    told = [] if a == 1 else [f"cotangent itself multiplied by {a:.4g}"]
+        return [Statement("no terms" if centered else "no along")]
+    told = [] if a == 1 else [Statement("cotangent times", a)]
     if b != centered:
-        words: dict[float, str] = {
-            0: f"{mean} not subtracted",
-            -1: f"sign of the {mean} wrong",
-            2: f"{mean} subtracted twice",
-        }
-        words |= {1: f"{mean} subtracted as in LayerNorm", d: "sum of the cotangent subtracted, not its mean"}
-        told.append(words.get(b, f"{mean} multiplied by {b:.4g}"))
+        known = {0: "mean kept", -1: "mean sign", 2: "mean twice", 1: "mean as in LayerNorm", d: "sum for mean"}
+        told.append(Statement(known[b]) if b in known else Statement("mean times", b))
     if c != 1:
-        words: dict[float, str] = {
-            0: f"{along} missing",
-            -1: f"sign of the {along} wrong",
-            2: f"{along} doubled",
-            0.5: f"{along} halved",
-        }
-        words |= {d: "sum along the output subtracted, not its mean", d / (d - 1): f"{along} divided by d - 1"}
-        told.append(words.get(c, f"{along} multiplied by {c:.4g}"))
-    return ", ".join(told)
+        known = {0: "no along", -1: "along sign", 2: "along twice", 0.5: "along halved", d: "along sum"}
+        known |= {d / (d - 1): "along ddof"}
+        told.append(Statement(known[c]) if c in known else Statement("along times", c))
+    return told
+
+
+def further(claim: Claim, x: np.ndarray) -> Iterator[str]:
+    """What is wrong with d/dx through each further output from which autograd of PyTorch goes back.
+
+    The cotangent of the sum passes unchanged, without rounding; that of a statistic is seen only where it is dropped.
+    """
+    torch, kernel, x = importlib.import_module("torch"), claim.kernel, claim.stored(x)
+    array: Any = kernel.array(x)
+    leaf, fused = array.requires_grad_(), kernel.form.target
+    output: Any = kernel.whole(leaf)
+    outputs = [output, fused.total] if isinstance(fused, Fused) else output if isinstance(output, tuple) else [output]
+    for i, values in enumerate(outputs[1:], start=2):
+        if not getattr(values, "requires_grad", False):
+            continue
+        read = np.asarray(kernel.framework.read(values.detach()))
+        what = "the sum" if isinstance(fused, Fused) else statistic(claim, x, read) or "no statistic"
+        seed = torch.as_tensor(np.random.default_rng(i).integers(-8, 9, values.shape) / 4 + 0.125).to(values)
+        gradient = torch.autograd.grad(values, leaf, seed, retain_graph=True, allow_unused=True)[0]
+        if gradient is None or not gradient.any():
+            yield f"d/dx through output {i}, {what}: its cotangent is dropped"
+        elif what == "the sum" and not bool((gradient == seed).all()):
+            factor = float((gradient * seed).sum() / (seed * seed).sum())
+            yield f"d/dx through output {i}, the sum: not its cotangent, as if multiplied by {factor:.4g}"

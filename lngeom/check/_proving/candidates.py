@@ -27,7 +27,7 @@ Core = Callable[..., Carrier]
 """A norm of x, gain, bias and ε."""
 
 
-_VARIANTS = "gain used as 1 + gain (as Gemma)", "variance divided by d - 1 (ddof=1)", "eps outside the root"
+_VARIANTS = "gain plus 1", "ddof", "eps outside"
 _KNOWN = re.compile(r"^(?:\((1 \+ .+)\)∘)?.*\(x; (?:(divisor d − 1), )?ε = .*?(outside the root)?\)")
 
 
@@ -62,7 +62,7 @@ class Candidate:
 
     @property
     def variants(self) -> dict[str, str]:
-        """What the formula has of each variant, by the name that floats give it; empty if it may have more."""
+        """What the formula has of each variant, by the kind of its cause; empty if it may have more."""
         known = _KNOWN.search(self.text) if self.affine is not None and self.kind != "other" else None
         return {name: part for name, part in zip(_VARIANTS, known.groups(), strict=True) if part} if known else {}
 

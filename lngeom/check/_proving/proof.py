@@ -12,6 +12,7 @@ from lngeom.checker import digest
 from lngeom.errors import InputError
 from lngeom.files import Json
 from lngeom.prover import ProofCertificate
+from lngeom.sentences import Cause
 
 from .backward import Derivative
 from .candidates import Affine
@@ -52,7 +53,7 @@ class Proof:
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.
-        variants: What the formula has of each variant, by the name that floats give it; empty if it may have more.
+        variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
     """
 
     status: str
@@ -100,13 +101,18 @@ class Proof:
         """
         if any(derivative.status != "proved" or derivative.text for derivative in self.derivatives):
             return False
-        excused = all(self.allows(name, allowed) for name in self.variants or (self.text.partition(" computes ")[2],))
+        formula = Cause("fault", self.text.partition(" computes ")[2])
+        excused = all(self.allows(cause, allowed) for cause in (*map(Cause, self.variants),) or (formula,))
         return self.status == "proved" or (self.status == "variant" and excused)
 
-    def allows(self, cause: str, allowed: tuple[str, ...]) -> bool:
-        """Whether one of the words is in the cause that floats give, or speaks of this variant in the formula."""
-        part, words = self.variants.get(cause, "").lower(), [word.lower() for word in allowed if word.strip()]
-        return any(w in cause.lower() or (part and (w in part or part in w in self.text.lower())) for w in words)
+    def allows(self, cause: Cause, allowed: tuple[str, ...]) -> bool:
+        """Whether a word is the kind of the cause, is in its sentence, or speaks of this variant in the formula."""
+        part, words = self.variants.get(cause.kind, "").lower(), [word.lower() for word in allowed if word.strip()]
+        text = f"{cause}".lower()
+        spoken = (
+            w in text or w == cause.kind or (part and (w in part or part in w in self.text.lower())) for w in words
+        )
+        return any(spoken)
 
     def record(self) -> Json:
         """The JSON form, without the certificates."""

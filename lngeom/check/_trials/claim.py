@@ -9,7 +9,7 @@ import numpy as np
 
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, candidates, rounded
-from lngeom.sentences import Way
+from lngeom.sentences import Cause, Way
 
 from .._calls.binding import Manner
 from .._calls.kernel import Kernel
@@ -39,7 +39,7 @@ class Claim:
     meant: Contract
     proof: Proof
     measured: tuple[float, ...]
-    variant: str = ""
+    variant: Cause | None = None
     default: bool = False
 
     @cached_property

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from lngeom.sentences import Cause
+
 from .claim import Claim
 from .trial import Fault
 
-LEAK = "memory leak: every call keeps about as much memory as it returns"
+LEAK = Cause("leak")
 _LARGE, _CALLS, _BLOCKS, _BYTES = 1 << 18, 4, 4, {"float64": 8, "float32": 4}
 """Components of a batch large enough to be seen, calls in a block, and blocks, so that no one-time growth counts."""
 _STATISTICS = Path("/proc/self/statm")

@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from lngeom.sentences import Way
+from lngeom.sentences import Cause, Way
 
 from .claim import Claim
 
-UNSTEADY = "two calls in a row differ on the same rows (noise, or a state that grows)"
+UNSTEADY = Cause("unsteady")
 _ORDINARY, _STALE = Way("ordinary"), "depends on earlier calls (stale state)"
 _REPEATED = 12
 """With 12 calls, a fault in one of four is missed with probability 0.75¹² ≈ 3 %."""
 
 
-def state(claim: Claim, x: np.ndarray) -> str | None:
+def state(claim: Claim, x: np.ndarray) -> Cause | str | None:
     """How a call changes its arguments or depends on earlier calls, None if it does neither."""
     kernel, read = claim.kernel, claim.kernel.framework.read
     if kernel.form.filed:  # a file of outputs is written once

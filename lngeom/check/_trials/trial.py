@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
-from lngeom.sentences import Way
+from lngeom.sentences import Cause, Way
 
 from .._calls.call_files import Unwritten
 from .._tracing.triton import BeyondEnd
@@ -121,7 +121,7 @@ class Note(NamedTuple):
 class Fault(NamedTuple):
     """What no correct kernel does, whatever it computes."""
 
-    text: str
+    text: Cause | str
 
 
 Outcome = Trial | Note | Fault

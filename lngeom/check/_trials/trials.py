@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lngeom.cli import out_of_memory
-from lngeom.sentences import Way
+from lngeom.sentences import Cause, Way
 
 from .._calls.call_files import Unwritten
 from .._calls.triton_hook import INTERPRETED
@@ -46,7 +46,7 @@ class Tried:
     inputs: Inputs
     trials: list[Trial]
     notes: list[str]
-    faults: list[str]
+    faults: list[Cause | str]
     left: str = "everything but the rows tried"
     alone: np.ndarray | None = None
     sums: tuple[str | None, str | None] = None, None
@@ -58,14 +58,16 @@ class _Log:
     """Outcomes in the order in which they came."""
 
     def __init__(self) -> None:
-        self.trials, self.notes, self.faults = list[Trial](), list[str](), list[str]()
+        self.trials, self.notes, self.faults = list[Trial](), list[str](), list[Cause | str]()
 
     def take(self, outcome: Outcome) -> None:
         """Adds it to its kind."""
         if isinstance(outcome, Trial):
             self.trials.append(outcome)
+        elif isinstance(outcome, Fault):
+            self.faults.append(outcome.text)
         else:
-            (self.faults if isinstance(outcome, Fault) else self.notes).append(outcome.text)
+            self.notes.append(outcome.text)
 
     def add(self, what: object, outcomes: Iterable[Outcome], kind: Callable[[str], Note | Fault] = Note) -> bool:
         """Whether the trials end without an error; an error of the kernel is a note, or of another `kind`."""

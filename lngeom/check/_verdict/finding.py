@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from lngeom.errors import LngeomError
 from lngeom.files import Json
+from lngeom.sentences import Cause
 
 from .._proving.proof import Proof
 
@@ -43,7 +44,7 @@ class Finding:
 
     Attributes:
         verdict: ``rounding``, ``unstable``, ``variant`` or ``bug``.
-        cause: The algorithm, the definition or the mistake.
+        named: The algorithm, the definition or the mistake; `cause` is its sentence.
         kind, eps, gain, dtype: What the norm was checked against; `gain` is "none", "weight" or "1 + weight".
         worst_ratio: Largest distance from a correct output over its tolerance.
         input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
@@ -52,6 +53,7 @@ class Finding:
         notes: Further observations, among them the known mistakes that no input could tell from rounding.
         point: Gain, bias, component and layout that belong to `input`, and a script.
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
+        backward: Whether the derivatives were to be checked.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         left: What the trials in floats did not examine.
         proof: What it computes in exact arithmetic, for every dimension.
@@ -66,7 +68,7 @@ class Finding:
     """
 
     verdict: str
-    cause: str | None
+    named: Cause | None
     kind: str
     eps: float
     gain: str
@@ -79,6 +81,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     exact: bool = False
     gradient_ratio: float | None = None
+    backward: bool = False
     proof: Proof | None = None
     left: str = "everything but the call that failed"
     point: Point = field(default_factory=Point)
@@ -87,7 +90,7 @@ class Finding:
         """The finding; of a norm that is right, a variant if a note contains one of the words."""
         noted = (note for note in self.notes if any(word.lower() in note.lower() for word in words))
         refused = next(noted, None) if self.verdict == "rounding" else None
-        return self if refused is None else replace(self, verdict="variant", cause=refused)
+        return self if refused is None else replace(self, verdict="variant", named=Cause("fault", refused))
 
     def showing(self, script: str) -> "Finding":
         """The finding with a script that shows it."""
@@ -101,8 +104,13 @@ class Finding:
         if self._contradicted or (proved and not (self.proof is not None and self.proof.passes(allowed))):
             return False
         proof = self.proof or Proof("not traced", "")
-        excused = all(proof.allows(part, allowed) for part in (self.cause or "").split("; "))
-        return self.verdict == "rounding" or (self.verdict == "variant" and excused)
+        excused = all(proof.allows(part, allowed) for part in (self.named.parts if self.named else ()))
+        return self.verdict == "rounding" or (self.verdict == "variant" and self.named is not None and excused)
+
+    @property
+    def cause(self) -> str | None:
+        """The algorithm, the definition or the mistake in words."""
+        return None if self.named is None else str(self.named)
 
     @property
     def _contradicted(self) -> str:
@@ -114,6 +122,11 @@ class Finding:
         wrong = [f"d/d{one.name}" for one in self.proof.derivatives if one.status == "refuted"]
         what = "it" if self.proof.status == "refuted" else ", ".join(wrong)
         return f"exact arithmetic refutes {what}" if what else ""
+
+    def tells(self, text: str) -> bool:
+        """Whether verdict and cause contain the text, or it is the kind of a cause."""
+        kinds = self.named.kinds if self.named else ()
+        return text.lower() in f"{self.verdict}: {self.cause}".lower() or text in kinds
 
     def record(self) -> Json:
         """The JSON form, as ``schema.json`` of this package describes it."""
@@ -156,7 +169,7 @@ class Finding:
         known = ", not proved" if self.proof is not None and self.proof.status == "not traced" else ""
         if self.gradient_ratio is not None:
             return f"ok: within rounding, forward and backward{known}"
-        hint = "" if any("derivatives" in note for note in self.notes) else "; --backward checks the derivatives"
+        hint = "" if self.backward else "; --backward checks the derivatives"
         return f"ok: within rounding{known} (forward only{hint})"
 
     def _beside(self) -> str:

@@ -3,11 +3,17 @@
 import math
 from dataclasses import replace
 
+from lngeom.sentences import Cause
+
 from .._calls.options import CheckOptions
 from .._calls.scripts import ones, reproducer
-from .._diagnosis.names import BEGINNINGS, STRIDES, Named
+from .._diagnosis.diagnoses import BEGINNINGS, STRIDES
+from .._diagnosis.names import Named
 from .._trials.memory import LEAK
 from .finding import Finding, Point
+
+_SHIFTED = {"gain plus 1", "gain rounded", "gain plus 1 rounded", "gain plus 1 before"}
+"""Causes under which the gain is 1 + weight."""
 
 
 def verdict(named: Named) -> Finding:
@@ -15,7 +21,7 @@ def verdict(named: Named) -> Finding:
     tried, claim = named.tried, named.tried.inputs.claim
     asked = claim.kernel.asked
     if not tried.trials:
-        return replace(nothing_computed(asked, str(named.cause)), kind=claim.kind, eps=claim.eps)
+        return replace(nothing_computed(asked, named.cause), kind=claim.kind, eps=claim.eps)
     worst = max(tried.trials, key=lambda trial: trial.largest)
     shown, refuted = (named.shown, tried.refuted or claim) if named.shown is not None else (worst.shown(), claim)
     of_derivative = shown.cotangent is not None
@@ -29,7 +35,7 @@ def verdict(named: Named) -> Finding:
     if named.cause == LEAK:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))
-    shifted = claim.meant.offset == 1 or "1 + gain" in (named.cause or "")
+    shifted = claim.meant.offset == 1 or (named.cause is not None and bool(named.cause.kinds & _SHIFTED))
     return Finding(
         named.verdict,
         named.cause,
@@ -45,13 +51,14 @@ def verdict(named: Named) -> Finding:
         named.notes,
         exact=(by_outputs and known) or of_derivative,
         gradient_ratio=named.ratio,
+        backward=asked.backward,
         proof=claim.proof,
         left=tried.left,
         point=Point(tried.inputs.layout(shown.label), shown.component, gain, bias, shown.cotangent, script),
     )
 
 
-def nothing_computed(asked: CheckOptions, cause: str) -> Finding:
+def nothing_computed(asked: CheckOptions, cause: Cause | None) -> Finding:
     """The finding on a kernel that computed nothing."""
     none = math.nan, math.nan, math.nan
     return Finding("bug", cause, asked.kind or "norm", asked.eps or math.nan, "none", asked.dtype, math.inf, [], *none)
