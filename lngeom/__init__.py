@@ -18,7 +18,6 @@ The most used names are here. Every other name is in the module of its noun: :mo
 """
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING
 
 from . import (
@@ -45,21 +44,6 @@ if TYPE_CHECKING:
 else:  # hidden, so that a misspelt name stays an error for type checkers
     # Loaded when asked for: they would take half of the time of an import.
     _LATER = {"explain_difference": "rounding", "tolerance": "rounding"}
-    _MOVED = {
-        "angles": "IsotropicAngle angle_from_inner_product angle_from_moments angle_to_uniform",
-        "derivatives": "jacobian_product jacobian_singular_values jacobian_transpose_product",
-        "ellipsoid": "PrincipalAxes dead_direction",
-        "epsilon": "matching_eps",
-        "errors": "InputError LngeomError",
-        "fibers": "invert",
-        "folding": "FoldCertificate center_writer certify_centering certify_fold fold_affine",
-        "norms": "batch_norm layer_rms_distance layer_rms_distance_from_moments scale",
-        "projection": "centered_inner_product condition_number mean_vector uniform",
-        "rounding": "Acceptance Explanation Tolerance error_bound",
-    }
-    _OLD = {name: f"{module}.{name}" for module, names in _MOVED.items() for name in names.split()}
-    _OLD["gauge"] = "epsilon.relative_radius"
-    _OLD["gauge_from_mean_square"] = "epsilon.relative_radius_from_mean_square"
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
@@ -73,11 +57,6 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
         if name in _LATER:
             globals()[name] = value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
             return value
-        if name in _OLD:
-            message = f"lngeom.{name} is now lngeom.{_OLD[name]}; the old name goes with the next version"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
-            module, _, new = _OLD[name].partition(".")
-            return getattr(importlib.import_module(f".{module}", __name__), new)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

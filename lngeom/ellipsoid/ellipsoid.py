@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import math
-import warnings
 
 from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, namespace, widen
 from ..errors import InputError
@@ -56,17 +54,6 @@ class Ellipsoid:
         self.dimension = self.d - (max(1, self._zeros) if centered else self._zeros)
         self.solid = self._zeros >= (2 if centered else 1)
 
-    @classmethod
-    def from_module(cls, module: object) -> Ellipsoid:
-        """Deprecated: the old name of ``lngeom.empirical.models.ellipsoid``."""
-        message = (
-            "Ellipsoid.from_module is now lngeom.empirical.models.ellipsoid; the old name goes with the next version"
-        )
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return importlib.import_module("lngeom.empirical.models").ellipsoid(
-            module
-        )  # by name: no outer package is known
-
     def __repr__(self) -> str:
         norm = "LayerNorm" if self.centered else "RMSNorm"
         return f"<Ellipsoid of {norm}: dimension {self.dimension} in {self.d}>"
@@ -106,12 +93,6 @@ class Ellipsoid:
             square = square + xp.sum(y, axis=-1) ** 2 / self._zeros
         radius = xp.sqrt(square / self.d)
         return radius if unit is None else radius / unit[..., 0]
-
-    def gauge(self, z: Array) -> Array:
-        """Deprecated: the old name of :meth:`relative_radius`."""
-        message = "Ellipsoid.gauge is now Ellipsoid.relative_radius; the old name goes with the next version"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return self.relative_radius(z)
 
     @door
     def offset(self, z: Array) -> Array:

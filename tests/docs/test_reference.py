@@ -24,7 +24,7 @@ def offering() -> list[str]:
     return [
         name
         for name in ("lngeom", *(part.name for part in pkgutil.walk_packages(lngeom.__path__, "lngeom.")))
-        if "._" not in name and ".test_" not in name and not name.endswith((".conftest", "lngeom.symbolic"))
+        if "._" not in name and ".test_" not in name and not name.endswith(".conftest")
         if hasattr(importlib.import_module(name), "__all__")
     ]
 

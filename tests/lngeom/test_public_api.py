@@ -4,11 +4,9 @@ import importlib
 import importlib.metadata
 import inspect
 import re
-import sys
 import typing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import lngeom as lg
@@ -28,7 +26,6 @@ RESULTS = {
     "Tolerance": "tolerance",
 }
 ERRORS = {name for name in CLASSES if issubclass(OFFERED[name], Exception)}
-OLD = {name: place.rpartition(".")[2] for name, place in sorted(vars(lg)["_OLD"].items())}
 
 
 def test_the_front_has_the_names_used_most() -> None:
@@ -38,29 +35,6 @@ def test_the_front_has_the_names_used_most() -> None:
         assert getattr(lg, name) is OFFERED[name]
     public = {name for name, value in vars(lg).items() if not name.startswith("_") and not inspect.ismodule(value)}
     assert public - {"TYPE_CHECKING"} == set(lg.__all__)
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_an_old_name_warns_and_gives_the_same_object(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"lngeom\.{name} is now lngeom\.(\w+)\.{OLD[name]};") as caught:
-        assert getattr(lg, name) is OFFERED[OLD[name]]
-    module = str(caught[0].message).split("lngeom.")[2].partition(".")[0]
-    assert OLD[name] in MODULES[module].__all__
-    assert caught[0].filename == __file__
-    assert name not in dir(lg)
-
-
-def test_the_old_name_of_a_method_warns() -> None:
-    ellipsoid, z = lg.Ellipsoid(np.array([1.0, 2.0])), np.array([0.5, -1.0])
-    with pytest.warns(DeprecationWarning, match="is now Ellipsoid.relative_radius"):
-        assert ellipsoid.gauge(z) == ellipsoid.relative_radius(z)
-
-
-def test_the_old_name_of_the_prover_warns_and_is_the_same_module() -> None:
-    sys.modules.pop("lngeom.symbolic", None)
-    with pytest.warns(DeprecationWarning, match=r"lngeom\.symbolic is now lngeom\.prover"):
-        symbolic = importlib.import_module("lngeom.symbolic")
-    assert symbolic is importlib.import_module("lngeom.prover")
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -117,7 +91,7 @@ def test_every_error_descends_from_one_root() -> None:
 def modules() -> list[str]:
     files = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / "lngeom").rglob("*.py"))
     names = (".".join(path.parts).removesuffix(".__init__") for path in files)
-    return sorted(name for name in names if "._" not in name and name != "lngeom.symbolic")
+    return sorted(name for name in names if "._" not in name)
 
 
 def test_version_is_that_of_the_distribution() -> None:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import lngeom
 from lngeom.empirical.models import ellipsoid, norms, sites_of
 from lngeom.errors import InputError
 
@@ -185,14 +184,11 @@ def test_what_is_no_norm_has_no_ellipsoid(module: nn.Module, reason: str) -> Non
         ellipsoid(module)
 
 
-def test_a_broken_gain_has_no_ellipsoid_and_the_old_name_says_the_new_one() -> None:
+def test_a_broken_gain_has_no_ellipsoid() -> None:
     module = nn.LayerNorm(D)
     module.weight.data[1] = torch.nan
-    with (
-        pytest.warns(DeprecationWarning, match="now lngeom.empirical.models.ellipsoid"),
-        pytest.raises(InputError, match="NaN"),
-    ):
-        lngeom.Ellipsoid.from_module(module)
+    with pytest.raises(InputError, match="NaN"):
+        ellipsoid(module)
 
 
 class Holding(nn.Module):
