@@ -1,6 +1,18 @@
 """How to get back from the output of a norm layer to its inputs."""
 
-from .carriers import Array, Carrier, check_eps, check_vectors, detached, door, dtype_name, namespace, narrow, widen
+from .carriers import (
+    Array,
+    Carrier,
+    check_eps,
+    check_vectors,
+    detached,
+    door,
+    dtype_name,
+    finfo,
+    namespace,
+    narrow,
+    widen,
+)
 from .errors import InputError
 from .norms import Placement, scale
 from .projection import project, sized
@@ -48,7 +60,7 @@ def _check_ball(y: Array, wide: Array, square: Array, *, centered: bool) -> None
             f"rounding of its surface {dtype_name(y)} cannot resolve them); undo gain and bias, or use a wider dtype"
         )
     row, mean = sized(wide)[0], xp.abs(xp.mean(wide, axis=-1, keepdims=True))
-    limit = (0.5 * float(xp.finfo(y.dtype).eps)) ** 0.5
+    limit = (0.5 * float(finfo(y).eps)) ** 0.5
     if centered and bool(xp.any(abs(xp.mean(row, axis=-1)) > limit * xp.sqrt(xp.mean(row * row, axis=-1)))):
         raise InputError(
             f"y has a component along the uniform vector (largest mean {float(xp.max(mean))!r}): outputs of LayerNorm "

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy
 
-from .carriers import Array, check_vectors, detached, door, namespace, widen
+from .carriers import Array, check_vectors, detached, door, finfo, namespace, widen
 from .errors import InputError
 
 __all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fold", "certify_rounding", "fold_affine"]
@@ -162,19 +162,34 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
         shapes = ", ".join(str(tuple(array.shape)) for array in (got, exact, error))
         raise InputError(f"stored, exact and error have shapes {shapes}: compare numbers, in arrays of one shape")
     xp = namespace(got, exact, error)
-    kind = xp.finfo(got.dtype)
     difference = xp.abs(xp.astype(got, xp.float64) - exact)
-    # One rounding: half the last place of the largest number that the exact one may be. Libraries round float64 to a
-    # half format through float32, which adds half the last place of that.
-    size = xp.maximum(xp.abs(exact) + error, xp.full_like(exact, float(kind.smallest_normal)))
-    split = (2.0**52 + 1) * size
-    place = float(kind.eps) * xp.abs(split - (1 - 2.0**-53) * split)  # Rump: the power of two at or below `size`
-    if kind.bits < 32:
-        place = place * (1 + float(xp.finfo(xp.float32).eps) / float(kind.eps))
-    with numpy.errstate(over="ignore"):
-        worst = float(xp.max(2 * difference / (place + 4 * error)))
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        worst = float(xp.max(_rounding(got, exact, error)))
     norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
     return (math.inf if math.isnan(worst) else worst), (math.inf if math.isnan(norm) else norm)
+
+
+def _rounding(stored: Array, exact: Array, error: Array) -> Array:
+    """At most 1 where `stored` is `exact`, known up to `error`, rounded to nearest, ties to even.
+
+    The distance over that to the midpoint of `stored` and its neighbour on the side of `exact`, which below a power of
+    two is half as far. Libraries round float64 to a half format through float32: half the last place of that is added.
+    """
+    xp, kind = namespace(stored, exact, error), finfo(stored)
+    wide, normal, eps = xp.astype(stored, xp.float64), float(kind.smallest_normal), float(kind.eps)
+    size, unit = xp.abs(wide), 2.0**-64
+    ordinary = xp.where(size > 1, size * unit, size)
+    split = (2.0**52 + 1) * ordinary
+    power = xp.abs(split - (1 - 2.0**-53) * split)  # Rump: the power of two at or below it
+    power = xp.where(size > 1, power / unit, power)
+    power = xp.where(size >= normal, power, xp.full_like(power, normal))
+    distance, spacing = xp.abs(wide - exact), eps * power
+    below = (size == power) & (power > normal) & (xp.abs(exact) < size)
+    gap = xp.where(below, spacing / 2, spacing)
+    tie = (2 * distance == gap) & (error == 0) & (size / spacing % 2 == 1)
+    through = 1 + (float(xp.finfo(xp.float32).eps) / eps if kind.bits < 32 else 0.0)
+    ratio = 2 * distance / (gap * through + 4 * error)
+    return xp.where(tie, xp.full_like(ratio, 1 + _UNIT * 2), ratio)
 
 
 @door
@@ -183,7 +198,7 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
 
     Returns the certificate, as of a weight without bias; all three arrays have one shape.
 
-    Source: This project; a number rounded to nearest lies within half a unit in the last place.
+    Source: This project; a number rounded to nearest lies no farther than the midpoints with its neighbours.
     """
     xp = namespace(error)
     if not bool(xp.all(error >= 0)):

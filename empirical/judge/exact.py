@@ -151,13 +151,13 @@ def _geometry(sample: SiteSample, error: np.ndarray) -> Iterator[tuple[str, np.n
     mean_square = variance if centered else np.mean(sample.x**2, axis=-1)
     length = np.sqrt(d) * lg.epsilon.relative_radius_from_mean_square(mean_square, eps=site.eps)
     yield LENGTH, np.abs(np.linalg.norm(y, axis=-1) - length), reach
-    ellipsoid = lg.Ellipsoid(gain, sample.bias, centered=centered)
+    ellipsoid = lg.Ellipsoid(gain, centered=centered)
     if centered:
         yield ORTHOGONALITY, np.abs(y.sum(-1)), e.sum(-1)
         normal = 1 / np.abs(safe)
-        yield HYPERPLANE, ellipsoid.offset(sample.z), error @ normal / np.linalg.norm(normal)
+        yield HYPERPLANE, ellipsoid.offset(moved), error @ normal / np.linalg.norm(normal)
     rest = e.sum(-1) ** 2 / zeros if centered and zeros else 0.0
-    yield CONTAINMENT, ellipsoid.relative_radius(sample.z), 1 + np.sqrt(reach**2 + rest) / np.sqrt(d)
+    yield CONTAINMENT, ellipsoid.relative_radius(moved), 1 + np.sqrt(reach**2 + rest) / np.sqrt(d)
     turned = np.abs(np.pi / 2 - lg.angles.angle_to_uniform(sample.x)) if centered else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # y = 0 has no direction, and decides nothing
         limit = np.where(reach < length, np.arcsin(np.minimum(1, reach / length)), np.inf)

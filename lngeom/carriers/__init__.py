@@ -11,6 +11,7 @@ from .carrier import (
     check_vectors as check_vectors,
     detached as detached,
     dtype_name as dtype_name,
+    finfo as finfo,
     in_range as in_range,
     mean_in_range as mean_in_range,
     namespace as namespace,

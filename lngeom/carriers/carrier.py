@@ -7,6 +7,7 @@ term of the prover, stands for vectors of every dimension; there is nothing to c
 
 import math
 import numbers
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from types import ModuleType
@@ -208,6 +209,12 @@ def _check_eps_of_rows(eps: Array, x: Array) -> None:
     except ValueError as error:
         msg = f"eps has shape {shape}, x {tuple(x.shape)}: it is one number, or one for each vector"
         raise InputError(msg) from error
+
+
+def finfo(x: Array) -> Any:
+    """What is known of the floating-point format of `x`, also of one that NumPy has from another library."""
+    known = sys.modules[x.dtype.type.__module__] if isinstance(x, _NUMPY) else namespace(x)
+    return known.finfo(x.dtype)
 
 
 def widen(x: Array, like: Array = None) -> Array:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 
-from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, namespace, widen
+import numpy as np
+
+from ..carriers import Array, check_gain, check_parameter, check_vectors, door, dtype_name, finfo, namespace, widen
 from ..errors import InputError
 from ..projection import sized
-from .axes import PrincipalAxes, dead_direction, principal_axes
+from .axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
 
 
 class Ellipsoid:
@@ -68,6 +70,35 @@ class Ellipsoid:
         """Semi-axes, descending, shape (m,), float64."""
         return self.axes.semi_axes
 
+    @functools.cached_property
+    def _lost(self) -> tuple[int | None, float]:
+        """The coordinate of y that 1ᵀy = 0 gives better than z, if there is one; root mean square of the other b/g."""
+        gain, center = (np.abs(to_numpy(array)) for array in (self.gain, self.center))
+        with np.errstate(over="ignore"):
+            ratio = np.divide(center, gain, out=np.zeros(self.d), where=gain > 0)
+            last = int(np.argmax(ratio))
+            others = np.delete(ratio, last)
+            lost = self.centered and not self._zeros and bool(ratio[last] > np.sum(others + 1))
+            left = np.square(others if lost else ratio)
+        return (last if lost else None), math.sqrt(np.mean(left)) if left.size else 0.0
+
+    def _from_others(self, values: Array, sign: int) -> Array:
+        """`values` of y, or of its errors, with the lost coordinate replaced by `sign` times the sum of the others."""
+        xp, lost = namespace(values), self._lost[0]
+        if lost is None:
+            return values
+        at = xp.arange(self.d, device=values.device) == lost
+        rest = xp.where(at, xp.zeros_like(values), values)
+        return xp.where(at, sign * xp.sum(rest, axis=-1, keepdims=True), rest)
+
+    def _check_decided(self, z: Array, rtol: float) -> None:
+        """Raise where an error of `rtol` in z moves r by more than its fourth root."""
+        if (left := self._lost[1]) * rtol > rtol**0.25:
+            raise InputError(
+                f"the root mean square of b/g is {left!r}: in {dtype_name(z)} the rounding of z is as large as what "
+                "it tells of y; take outputs without bias, or of a wider dtype"
+            )
+
     def _preimage(self, z: Array) -> tuple[Array, Array, Array]:
         """Displacement z − b, its preimage (z − b)/g with 0 where g = 0, and the mask of nonzero gains."""
         check_vectors("z", z)
@@ -85,9 +116,16 @@ class Ellipsoid:
         LayerNorm the unseen components of y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For
         outputs of LayerNorm it equals ``lngeom.epsilon.relative_radius(x, eps=eps)`` if k ≤ 1, and is at most that
         otherwise. What leaves the ellipsoid's flat where the gain is zero does not count; ``offset`` measures it.
+
+        Rounding of z moves y_i by u|b_i/g_i|. Where that of one y_i exceeds all others together, 1ᵀy = 0 gives it from
+        them. Raises InputError where the others move r by more than ⁴√u: three quarters of its digits are lost then.
         """
-        xp = namespace(z, self.gain)
-        y, unit = sized(self._preimage(z)[1])
+        y = self._preimage(z)[1]
+        self._check_decided(z, float(finfo(z).eps) / 2)
+        return self._radius(y)
+
+    def _radius(self, y: Array) -> Array:
+        xp, (y, unit) = namespace(y), sized(self._from_others(y, -1))
         square = xp.sum(y * y, axis=-1)
         if self.centered and self._zeros:
             square = square + xp.sum(y, axis=-1) ** 2 / self._zeros
@@ -114,20 +152,22 @@ class Ellipsoid:
         + 1). The relative radius may exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero gains), 1ᵀy/√d be as large as
         ‖e‖, and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|. The default (d + 8)·eps of the dtype of z (half
         precision: its eps plus (d + 8)·eps of float32) bounds the rounding of any LayerNorm or RMSNorm, in any order of
-        summation, for inputs of condition number up to 2; multiply it by the condition number for others.
+        summation, for inputs of condition number up to 2; multiply it by the condition number for others. With the
+        default an InputError says, as in :meth:`relative_radius`, that a bias is too large beside the gain to decide.
         """
         xp = namespace(z, self.gain)
         moved, y, seen = self._preimage(z)
         if rtol is None:
-            resolution = float(xp.finfo(z.dtype).eps)
+            resolution = float(finfo(z).eps)
             half = "float16" in dtype_name(z)
             rtol = (self.d + 8) * (2.0**-23 if half else resolution) + (resolution if half else 0.0)
+            self._check_decided(z, rtol)
         gain, center = widen(self.gain), xp.abs(widen(self.center))
         floor = xp.where(seen, center / xp.where(seen, xp.abs(gain), xp.ones_like(gain)) + 1.0, xp.zeros_like(gain))
         error = rtol * (xp.abs(y) + floor)
-        slack = _norm(error)
-        stretch = math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0
-        inside = self.relative_radius(z) <= 1.0 + stretch * slack / math.sqrt(self.d)
+        slack, stretch = _norm(error), math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0
+        reach = stretch * _norm(self._from_others(error, 1))
+        inside = self._radius(y) <= 1.0 + reach / math.sqrt(self.d)
         inside &= xp.all(seen | (xp.abs(moved) <= rtol * center), axis=-1)
         if self.centered and not self._zeros:
             inside &= xp.abs(xp.sum(y, axis=-1)) <= math.sqrt(self.d) * slack

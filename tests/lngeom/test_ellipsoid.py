@@ -127,3 +127,28 @@ def test_relative_radius_is_differentiable() -> None:
     gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
     z = torch.tensor([0.3, 0.2, -0.5], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).relative_radius(v), (gain, z))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("others", [(1.0, 1.0, 1.0), (1.0, 2.0, 3.0)])
+def test_a_gain_that_is_small_beside_its_bias_hides_no_point(others: tuple[float, ...], dtype: type) -> None:
+    """1ᵀy = 0 gives the coordinate that z has lost, down to the smallest gain; of 200 points each one is told."""
+    y = lg.standardize(np.random.default_rng(0).standard_normal((200, 4)), eps=0.0)
+    for exponent in np.linspace(np.finfo(dtype).minexp, 0, 25).astype(int):
+        gain, bias = np.array([2.0**exponent, *others], dtype), np.ones(4, dtype)
+        ellipsoid = lg.Ellipsoid(gain, bias)
+        for radius in (0.95, 1.05):
+            z = (radius * y * gain.astype(float) + 1).astype(dtype)
+            np.testing.assert_allclose(ellipsoid.relative_radius(z), radius, rtol=64 * np.finfo(dtype).eps)
+            assert np.all(ellipsoid.contains(z) == (radius < 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_two_gains_that_are_small_beside_their_biases_are_refused(dtype: type) -> None:
+    small = float(np.finfo(dtype).eps)
+    gain, bias = np.array([small, small, 1, 1], dtype), np.ones(4, dtype)
+    for centered in (True, False):
+        ellipsoid = lg.Ellipsoid(gain, bias, centered=centered)
+        for ask in (ellipsoid.relative_radius, ellipsoid.contains):
+            with pytest.raises(lg.errors.InputError, match="root mean square of b/g"):
+                ask(bias)

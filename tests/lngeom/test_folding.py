@@ -105,16 +105,38 @@ def test_a_certificate_allows_one_rounding_wherever_a_number_lies(dtype: Any) ->
         gain = np.asarray([rng.uniform(0.5, 1.5)], dtype)
         folded, _ = fold_affine(weight, gain=gain)
         (true,) = (exact(weight) * exact(gain))[0]
-        # Of the binade of the number, or the smallest normal one; float32 may round before a half format does.
-        binade = max(math.frexp(float(abs(true)))[1] - 1, info.minexp)
-        half = Fraction(float(info.eps)) * Fraction(2) ** binade / 2
-        half *= 1 if dtype is np.float32 else 1 + Fraction(2) ** (info.nmant - 23)
         above, below = (np.nextafter(folded, dtype(to)) for to in (np.inf, -np.inf))
         for stored in (folded, above, below, np.nextafter(above, dtype(np.inf)), 0 * folded):
+            side = dtype(np.inf if exact(stored)[0, 0] < true else -np.inf)
+            half = abs(exact(np.nextafter(stored, side)) - exact(stored))[0, 0] / 2
+            half *= 1 if dtype is np.float32 else 1 + Fraction(2) ** (info.nmant - 23)  # through float32
             verdicts.append(abs(exact(stored)[0, 0] - true) <= half)
             assert certify_fold(weight, None, stored, None, gain=gain).exact is verdicts[-1]
     assert verdicts.count(True) >= len(verdicts) / 5
     assert verdicts.count(False) > len(verdicts) / 5
+
+
+def rounds(stored: torch.Tensor, exact: torch.Tensor) -> list[bool]:
+    pairs = zip(stored.reshape(-1, 1, 1), exact.reshape(-1, 1, 1), strict=True)
+    return [certify_rounding(each, true, torch.zeros_like(true)).exact for each, true in pairs]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_a_number_is_rounded_to_its_nearest_neighbour_ties_to_even(dtype: torch.dtype) -> None:
+    """At powers of two, among subnormal numbers and at both ends of the range, PyTorch's rounding and no other."""
+    info = torch.finfo(dtype)
+    low, high = (math.frexp(size)[1] - 1 for size in (info.tiny * info.eps, info.max))
+    ends, middle = [low, low + 1, high], math.frexp(info.tiny)[1]
+    powers = 2.0 ** torch.tensor([*ends, middle - 1, middle, -7, 0], dtype=torch.float64)
+    number = torch.cat([powers, -powers[1:], torch.nextafter(powers[1:].to(dtype), torch.zeros(1).to(dtype)).double()])
+    for toward in (math.inf, 0.0):
+        other = torch.nextafter(number.to(dtype), torch.tensor(toward, dtype=dtype)).double()
+        for share in (0.0, 0.25, 0.5, 0.75):  # of the way, exact in float64
+            exact = number + share * (other - number)
+            right = exact.to(dtype)
+            wrong = torch.where(right == number, other, number).to(dtype)
+            assert all(rounds(right, exact))
+            assert not any(rounds(wrong, exact))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
