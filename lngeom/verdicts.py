@@ -30,15 +30,19 @@ class Meaning(NamedTuple):
 
 MEANINGS: dict[Verdict, Meaning] = {
     "true": Meaning("proved as stated, or worked out where it is arithmetic", "✓", "yes"),
-    "true_under": Meaning("proved under hypotheses that the document leaves out", "✓", "open"),
-    "false": Meaning("refuted by an exact counterexample; the corrected statement is proved", "✗", "no"),
+    "true_under": Meaning(
+        "refuted as it stands, and proved under hypotheses that the document leaves out", "✓", "open"
+    ),
+    "false": Meaning(
+        "refuted by an exact counterexample, and mended by no hypothesis; the corrected statement is proved", "✗", "no"
+    ),
     "false_by_source": Meaning("a statement about history or practice that a dated source contradicts", "✗", "no"),
     "non_sequitur": Meaning("the premise can hold where the conclusion fails", "✗", "open"),
     "empirical": Meaning("a statement about trained networks, which a measurement answers", "○", "open"),
     "convention": Meaning(
         "a definition, a choice, or a statement about history and practice that a dated source bears out", "○", "open"
     ),
-    "unverified": Meaning("the text was not at hand, or what it says is not judged here", "?", "open"),
+    "unverified": Meaning("what decides it is neither proved, refuted nor measured here", "?", "open"),
     "isotropic": Meaning("the interval of a null law contains its value", "○", "open"),
     "not isotropic": Meaning(
         "the interval excludes it, which a network may do: no theorem is contradicted", "●", "open"
