@@ -74,7 +74,7 @@ class Ledger(SphinxDirective):
 
 
 class Imprecise(SphinxDirective):
-    """``{imprecise} projection``: what the five texts say that a theorem of the chapter shows to need a correction."""
+    """``{imprecise} projection``: what the texts say that a theorem of the chapter shows to need a correction."""
 
     required_arguments = 1
 
@@ -93,7 +93,7 @@ class Imprecise(SphinxDirective):
             raise self.error(f"no theorem of chapter {chapter!r} corrects a claim")
         container = nodes.container(classes=["imprecise"])
         container += self.parse_text_to_nodes(
-            f"::::{{dropdown}} Claims of the five texts that need a correction: {len(rows)}\n"
+            f"::::{{dropdown}} Claims of the ledger that need a correction: {len(rows)}\n"
             f"{table(('claim', 'verdict', 'instead'), rows)}::::\n"
         )
         return [container]

@@ -24,10 +24,11 @@ class Claim:
     Attributes:
         id: Number of the document, hyphen, number of the claim.
         place: Section, equation or table of the document.
-        quote: The words of the document, where it was at hand in full or the verdict hangs on them.
+        quote: The words of the document.
+        told_by: Who tells what the document says, where it was not at hand itself.
         says: The claim in our notation and words.
         verdict: Verdict
-        correction: What is true: the corrected statement, or the claim with its hypotheses, or what to measure.
+        correction: What is true: the corrected statement, or the claim with its hypotheses, or what was measured.
         why: Why the claim is not true as it stands, or what the verdict rests on.
         misprint: Whether the error is a slip of the print or of a transcription.
         repeats: Id of the claim that says the same; neither misprints nor repetitions count in a headline.
@@ -37,7 +38,7 @@ class Claim:
             with the hypotheses it contains all hypotheses of the theorems named.
         theorems: tuple of str. Ids of the theorems that prove the claim or its correction.
         counterexample: Counterexample
-        example: Counterexample. For a claim of numbers alone: they are worked out, and nothing is refuted.
+        example: Counterexample. Numbers worked out beside a claim that is true.
         arithmetic: Whether the claim is one of numbers alone, which an example settles without a theorem.
         columns: tuple of str. The measurement: columns of result files, ``FILE:COLUMN``.
         prediction: Id of the theorem that predicts what the columns hold.
@@ -54,6 +55,7 @@ class Claim:
     id: str
     place: str
     quote: str = ""
+    told_by: str = ""
     says: str
     verdict: Verdict
     correction: str
@@ -77,13 +79,17 @@ class Claim:
 
     @property
     def words(self) -> str:
-        """The words of the document in quotation marks, or that it was not at hand.
+        """The words of the document in quotation marks, or why there are none.
 
         >>> from lngeom.proofs.claims import find
-        >>> print(find("7-1").words)
-        The text was not at hand: the claim is in our words.
+        >>> print(find("11-1").words)
+        The text was not at hand: the claim is in our words, after summaries of SliceGPT.
         """
-        return f"“{self.quote}”" if self.quote else "The text was not at hand: the claim is in our words."
+        if self.quote:
+            return f"“{self.quote}”"
+        if self.told_by:
+            return f"The text was not at hand: the claim is in our words, after {self.told_by}."
+        return "The claim is in our words: no sentence of the text is quoted."
 
     @property
     def sources(self) -> list[str]:
@@ -113,7 +119,7 @@ class Claim:
 
         >>> from dataclasses import replace
         >>> from lngeom.proofs.claims import find
-        >>> find("3-6").unsettled(), replace(find("3-6"), theorems=()).unsettled()
+        >>> find("3-4").unsettled(), replace(find("3-4"), theorems=()).unsettled()
         ([], ['a theorem for the correction'])
         """
         proved = self.arithmetic or bool(self.theorems)
@@ -136,7 +142,7 @@ class Claim:
             case "false_by_source":
                 needs = {"a dated source": self.sources, "a reason": self.why}
             case "unverified":
-                needs = {"a reason": self.why, "no quotation": not self.quote}
+                needs = {"a reason": self.why}
             case "convention":
                 needs = {"a dated source": self.sources}
             case _:

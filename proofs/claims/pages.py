@@ -31,7 +31,7 @@ _WHY_NOT = ("false", "false_by_source", "non_sequitur")
 _CORRECTIONS: dict[Verdict, str] = {
     "true": "It is true",
     "true_under": "It is true",
-    "empirical": "To measure",
+    "empirical": "Measured",
     "convention": "In fact",
 }
 _HYPOTHESES: dict[Verdict, str] = {"true": "Stated there", "true_under": "Needed"}

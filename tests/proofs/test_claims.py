@@ -41,7 +41,7 @@ def name(value: Any) -> str:
 
 
 IN_FULL = 5
-"""So many documents, the first, were at hand in full; of the others abstracts and summaries were read."""
+"""So many documents, the first, were at hand in full, and each of their claims is quoted."""
 
 
 def test_every_document_has_claims_of_its_own() -> None:
@@ -52,8 +52,11 @@ def test_every_document_has_claims_of_its_own() -> None:
         assert {id.partition("-")[0] for id in ids} == {str(k)}
         numbers = [int(id.partition("-")[2]) for id in ids]
         assert numbers == sorted(set(numbers))  # a withdrawn claim leaves a gap: ids stay
-        unquoted = [claim.id for claim in select(document=document.key) if not claim.quote]
+        unquoted = [claim for claim in select(document=document.key) if not claim.quote]
         assert k >= IN_FULL or not unquoted
+        told = [claim.id for claim in select(document=document.key) if claim.told_by]
+        assert not ("read in full" in document.reference and told)
+        assert set(told) <= {claim.id for claim in unquoted}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=name)

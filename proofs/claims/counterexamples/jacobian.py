@@ -1,8 +1,10 @@
 """The derivative of LayerNorm where it is said to be something else."""
 
+from fractions import Fraction
+
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.prover import derivative, dot, ones
+from lngeom.prover import derivative, dot, ones, square_norm
 
 from ..case import WorkedExample, counterexample
 from ._exact import Operator
@@ -15,6 +17,17 @@ def _layer(x: Enclosure) -> Operator:
 
 def _rms(x: Enclosure) -> Operator:
     return lambda v: derivative(lambda u: lg.rms_norm(u, eps=0), x, v)
+
+
+@counterexample
+def factor_of_post_norm(case: WorkedExample) -> None:
+    """Centred inputs of norm √d pass gradients with one factor in dimension 4 and in dimension 64."""
+    factors = []
+    for d in (4, 64):
+        x, v = (Enclosure([Fraction(sign) for sign in signs * (d // 4)]) for signs in ((1, -1, 1, -1), (1, 1, -1, -1)))
+        case.given(f"x = (1, −1, 1, −1, ...) in dimension {d}: ‖x‖² = d", square_norm(x), "=", d)
+        factors.append(case.find("‖Jv‖²/‖v‖² at v = (1, 1, −1, −1, ...)", square_norm(_layer(x)(v)) / square_norm(v)))
+    case.claimed("the scale is √d: from 4 to 64 its square grows by 16", factors[1], "=", 16 * factors[0])
 
 
 @counterexample

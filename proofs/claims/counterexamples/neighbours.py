@@ -45,7 +45,7 @@ def mean_far_from_zero(case: WorkedExample) -> None:
     u = case.scalar("u, the unit roundoff of float32", Fraction(1, 2**24))
     x = case.vector("x", 101, 99, 101, 99)
     mean, variance = lg.moments(x)
-    case.given("σ = 1", variance, "=", 1)
+    case.given("every normalized component is 1 in size", lg.standardize(x, eps=0) * lg.standardize(x, eps=0), "=", 1)
     growth = [2 * k * u / (1 - 2 * k * u) for k in (8, 4)]  # γ(2M, u) and γ(M, u) for M = 4
     allowed = case.find("tolerance for gain 1, no bias", growth[0] / 2 + growth[1] + 5 * u)
     rounded = (x - mean * (1 + u)) / lg.norms.scale(variance, eps=0)
