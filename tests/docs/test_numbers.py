@@ -4,8 +4,10 @@ import importlib
 import runpy
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from lngeom.check import NEVER
 from lngeom.empirical.models import KNOWN_MODELS
@@ -24,6 +26,57 @@ def test_the_ledger_has_the_times_of_the_kernels() -> None:
     least = results("cost/kernels").groupby("norm")["milliseconds"].min()
     times = f"{least['rms_norm'] / least['layer_norm']:.1f}"
     assert f"rms_norm takes {times} times the time of layer_norm" in find("0-6").correction
+
+
+def span(values: Any, form: str) -> str:
+    return f"{values.min():{form}} to {values.max():{form}}"
+
+
+def angles(degrees: Any, digits: int) -> str:
+    return span(degrees, f".{digits}f").replace(" ", "° ", 1) + "°"
+
+
+def geometric(energies: Any) -> str:
+    """Mean over networks with its 95 % interval."""
+    logs = np.log(energies)
+    half = scipy.stats.t.ppf(0.975, len(logs) - 1) * logs.sem()
+    return "{:.2g} [{:.2g}, {:.2g}]".format(*np.exp([logs.mean(), logs.mean() - half, logs.mean() + half]))
+
+
+def test_the_ledger_answers_from_the_tables() -> None:
+    smollm2, study = results("smollm2/sites"), results("training/study")
+    after = smollm2.query("side == 'output' and bucket == 'all'")
+    before, rest, first = (smollm2.query(f"side == 'input' and bucket == '{of}'") for of in ("all", "rest", "first"))
+    whisper = results("whisper/angles").query("frames == 'all'")["angle_mean_deg"]
+    small = study.query("optimizer == 'adamw' and weight_decay and layers == 4 and width == 128")
+    ends = small.query("step == 300 and role == 'final'").groupby("norm")
+    long = pd.concat([results(f"training/long-layer-seed{seed}-norms") for seed in range(3)])
+    controls = [long["random_a_angle_mean_deg"], long["random_b_angle_mean_deg"]]
+    lengths = rest[rest["role"] != "pre_mlp"]["norm_mean"].to_numpy()
+    energies = [
+        "{d_cos2:#.3g} [{d_cos2_low:#.3g}, {d_cos2_high:#.3g}]".format(**row)
+        for row in before.sort_values("d_cos2").iloc[[0, -1]].to_dict("records")
+    ]
+    off = [f"{(before[f'{of}angle_mean_deg'] - 90).abs().median():.2f}°" for of in ("", "random_a_", "random_b_")]
+    said = {
+        "1-38": [angles(before["angle_mean_deg"], 2), angles(before["angle_std_deg"], 2), angles(whisper[:9], 1)],
+        "1-39": [angles(after["angle_mean_deg"], 2)],
+        "1-40": [f"{((whisper - 90).abs() > 5).sum()} of its {len(whisper)} norms"],
+        "1-44": [angles(study.query("norm == 'rms' and step == 300")["angle_mean_deg"], 1)],
+        "1-46": [geometric(of["d_cos2"]) for _, of in ends] + [span(before["d_cos2"], ".3g")],
+        "1-48": [*energies, *(f"{energy:.3f}" for energy in long["d_cos2"].iloc[[171, 179]])],
+        "1-61": [angles(of["angle_mean_deg"], 1) for _, of in ends],
+        "1-63": [angles(of["angle_mean_deg"], 1) for _, of in study.groupby("norm")],
+        "1-69": [*off, angles(long["angle_mean_deg"], 1), angles(pd.concat(controls), 1)],
+        "14-2": [
+            f"{lengths[0]:.2f} to {lengths[1]:.1f}",
+            span(lengths[2:] / lengths[1:-1], ".5g"),
+            f"{lengths[-1]:.0f}",
+        ],
+    }
+    said["1-44"] += [span(rest["d_cos2"], ".3g"), f"{first['d_cos2'].min():.3g} to {first['d_cos2'].max():#.3g}"]
+    for id, parts in said.items():
+        assert [part for part in parts if part not in find(id).correction] == []
 
 
 def test_pages_say_of_all_rows_what_holds_of_all() -> None:
