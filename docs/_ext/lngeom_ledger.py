@@ -12,7 +12,7 @@ from lngeom_records import address, cell, ledger_pages, load, settled, table, wo
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lngeom.proofs.claims import as_text, explanation, find
+from lngeom.proofs.claims import as_text, document_of, explanation, find
 
 BADGES = {
     "true": "success",
@@ -35,7 +35,7 @@ def badge(claim: dict[str, Any]) -> str:
 
 
 class Ledger(SphinxDirective):
-    """``{ledger} document``: the claims of a document with verdict, correction and what settles them."""
+    """``{ledger} document``: what was read of a document, and its claims with verdict, correction and evidence."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -45,7 +45,8 @@ class Ledger(SphinxDirective):
         if not claims:
             documents = sorted({c["document"] for c in load(self.env.app, "claims.json")})
             raise self.error(f"no claims of {self.arguments[0]!r}; documents: {', '.join(documents)}")
-        return self.parse_text_to_nodes("\n".join(map(self._text, claims)), allow_section_headings=True)
+        read = f"What was read: {cell(document_of(find(claims[0]['id'])).reference)}.\n\n"
+        return self.parse_text_to_nodes(read + "\n".join(map(self._text, claims)), allow_section_headings=True)
 
     def _text(self, claim: dict[str, Any]) -> str:
         settled = "; ".join(self._settled(claim["id"], one) for one in claim["settled_by"])

@@ -15,7 +15,7 @@ from lngeom_study import report
 from lngeom.check import NEVER
 from lngeom.empirical.support import Row
 from lngeom.proofs import theorems
-from lngeom.proofs.claims import claims
+from lngeom.proofs.claims import claims, document_of
 
 DOCS = Path(__file__).parents[1]
 
@@ -32,11 +32,14 @@ def numbers() -> dict[str, Any]:
     }
 
 
-def records() -> dict[str, int]:
-    """Theorems, and claims by verdict."""
+def records() -> dict[str, Any]:
+    """Theorems, and claims by verdict; misprints and repetitions are no claims of their own."""
     kinds = Counter(theorem.kind for theorem in theorems())
-    verdicts = Counter(claim.verdict for claim in claims() if claim.is_distinct)
-    return {**kinds, **verdicts, "claims": verdicts.total()}
+    distinct = [claim for claim in claims() if claim.is_distinct]
+    verdicts = Counter(claim.verdict for claim in distinct)
+    texts = Counter(document_of(claim).title for claim in distinct if claim.verdict == "false")
+    refuted = ", ".join(f"{count} in “{title}”" for title, count in texts.items())
+    return {**kinds, **verdicts, "claims": verdicts.total(), "refuted": refuted}
 
 
 def lines_of_code(path: Path) -> int:

@@ -74,6 +74,8 @@ def test_the_ledger_answers_from_the_tables() -> None:
             f"{lengths[-1]:.0f}",
         ],
     }
+    medians = study.query("norm == 'layer'").groupby("step")["d_cos2"].median()
+    said["1-63"] += [f"from {medians[0]:#.3g} to {medians[300]:.2g} in the median"]
     said["1-44"] += [span(rest["d_cos2"], ".3g"), f"{first['d_cos2'].min():.3g} to {first['d_cos2'].max():#.3g}"]
     for id, parts in said.items():
         assert [part for part in parts if part not in find(id).correction] == []
