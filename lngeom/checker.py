@@ -488,14 +488,29 @@ def loaded(text: str) -> list[Any]:
     return data if type(data) is list else [data]
 
 
+def _refuse_disguised(value: object) -> None:
+    """Refuse what JSON does not read: of a class derived from these `==` and the hash may say anything."""
+    if type(value) not in (str, int, float, bool, type(None), list, dict):
+        raise Malformed(f"{_short(value)} is of type {type(value).__name__}, which no file holds")
+    if type(value) in (list, dict):
+        for part in (*value.keys(), *value.values()) if type(value) is dict else value:
+            _refuse_disguised(part)
+
+
 def recheck(data: Mapping[str, Any]) -> int:
     """Number of steps of a certificate; all follow, and the last one is the statement.
+
+    Judged are strings, numbers, lists and dicts, of these types exactly, as a file holds them.
 
     >>> from lngeom.checker import recheck
     >>> from lngeom.proofs import find
     >>> recheck(find("projection.fixes_hyperplane").certificates()[0])
     2
     """
+    try:
+        _refuse_disguised(data)
+    except RecursionError:
+        raise Malformed(_DEEP) from None
     members = {"format", "id", "words", "statement", "steps", "terms", "sha256"}
     shaped = type(data) is dict and set(data) == members
     _need(shaped, f"a certificate has the members {', '.join(sorted(members))}", Malformed)

@@ -100,7 +100,7 @@ def _read(theorem: Proved, *relations: str) -> tuple[Term, str, frozenset]:
 
 
 def _relation(relation: str) -> str:
-    _require(relation in _HOLDS, f"{relation!r} is not one of {', '.join(_HOLDS)}")
+    _require(type(relation) is str and relation in _HOLDS, f"{relation!r} is not one of {', '.join(_HOLDS)}")
     return relation
 
 

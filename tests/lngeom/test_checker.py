@@ -15,7 +15,7 @@ import pytest
 from lngeom import checker
 from lngeom.checker import Refused, digest, recheck
 from lngeom.proofs import find
-from lngeom.prover import Table, rules as _rules, steps, terms as _terms
+from lngeom.prover import ProofError, Table, rules as _rules, steps, terms as _terms
 
 from .prover.attempts import KEPT, MISUSED
 
@@ -134,6 +134,54 @@ FORGERIES: dict[str, Callable[[Data], Any]] = {
 def test_a_change_without_a_new_hash_is_refused() -> None:
     with pytest.raises(Refused, match="hash"):
         recheck(find("projection.idempotent").certificates()[-1] | {"id": "projection.other"})
+
+
+class Anything(str):
+    """A text that equals every other, and stands in a table where ``!=`` stands."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("!=")
+
+
+def disguised(value: Any) -> Iterator[Any]:
+    """Copies of a certificate with one part of a class derived from its own."""
+    kinds = {str: Anything, **{kind: type(kind.__name__, (kind,), {}) for kind in (int, list, dict)}}
+    yield kinds[type(value)](value)
+    if type(value) in (list, dict):
+        for place, part in list(enumerate(value) if type(value) is list else value.items()):
+            for changed in disguised(part):
+                yield (
+                    {**value, place: changed} if type(value) is dict else [*value[:place], changed, *value[place + 1 :]]
+                )
+
+
+@pytest.mark.parametrize("rule", sorted(checker._PREMISES))
+def test_no_rule_takes_what_only_seems_to_be_text(rule: str) -> None:
+    data = next(of(make()) for make in KEPT.values() if make().rule == rule)
+    step = data["steps"][-1]
+    for relation in checker.RELATIONS:
+        forged = copy.deepcopy(data)
+        for conclusion in (forged["statement"]["conclusion"], forged["steps"][-1]["conclusion"]):
+            conclusion[1] = Anything(relation)
+        with pytest.raises(checker.Malformed, match="of type Anything"):
+            recheck(signed(forged))
+    for changed in disguised(step):
+        with pytest.raises(checker.Malformed, match="of type"):
+            recheck(signed({**data, "steps": [*data["steps"][:-1], changed]}))
+
+
+def test_the_prover_takes_no_relation_that_only_seems_to_be_one() -> None:
+    zero = _rules.combine(0, [])
+    for make in (
+        _rules.constant,
+        lambda t, r: _rules.weaken(zero, r),
+        lambda t, r: _rules.assume(_rules.Formula(t, r)),
+    ):
+        with pytest.raises(ProofError, match="is not one of"):
+            make(1, Anything("="))
 
 
 def test_it_runs_alone(tmp_path: Path) -> None:
