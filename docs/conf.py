@@ -31,7 +31,6 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx-mathjax-offline",
     "lngeom_evidence",
-    "lngeom_graph",
     "lngeom_ledger",
     "lngeom_library",
     "lngeom_links",

@@ -134,7 +134,7 @@ class Evidence(SphinxDirective):
         ]
 
     def _neighbours(self, id: str) -> list[str]:
-        """The theorems that it uses, and those that rest on it, as the graph has them."""
+        """The theorems that it uses, and those that rest on it."""
         nodes_by_name = items(self.env.app)
         by = [(name, nodes_by_name[name]) for name in users(nodes_by_name)[id]]
         lines = []

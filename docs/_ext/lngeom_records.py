@@ -1,6 +1,6 @@
 """Records of the checks and of the committed runs, and which rests on which.
 
-Boxes of theorems and the graph read the same nodes, so that neither can say more than the other. An edge is there where
+An edge is there where
 a record says so: a claim names the theorem that settles it, a verdict of a committed run names the theorem that
 predicts it, a page names the theorem that it uses, and a certificate passes through the conclusion of another theorem.
 """
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`")
 
 
 class Item(NamedTuple):
-    """A node of the graph: where it leads, what it says, what it rests on, and the columns that it reads."""
+    """A theorem, claim or page: where it leads, what it says, what it rests on, and the columns that it reads."""
 
     kind: str
     status: str
