@@ -1,6 +1,6 @@
 """The exceptions of the library: one root, so that ``except LngeomError`` catches everything raised here."""
 
-__all__ = ["InputError", "LngeomError"]
+__all__ = ["InputError", "LngeomError", "RunError"]
 
 
 class LngeomError(Exception):

@@ -80,7 +80,7 @@ def test_annotations_are_complete_and_eps_has_no_default(name: str) -> None:
 
 
 def test_every_error_descends_from_one_root() -> None:
-    assert sorted(ERRORS) == ["InputError", "LngeomError"]
+    assert sorted(ERRORS) == ["InputError", "LngeomError", "RunError"]
     for module in modules():
         for value in vars(importlib.import_module(module)).values():
             if inspect.isclass(value) and issubclass(value, Exception) and value.__module__.startswith("lngeom"):
