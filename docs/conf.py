@@ -84,7 +84,7 @@ nitpick_ignore_regex = [
         r"(numpy|scipy|np|os|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random|types|hypothesis)\..*",
     ),
     # types that nobody has to name: they stand in a file of a room
-    (r"py:.*", r"lngeom\.((?!empirical|proofs)\w+|(empirical|proofs)\.\w+)\.\w+\.\w+"),
+    (r"py:.*", r"lngeom\.((?!empirical|proofs)\w+|(empirical|proofs|check)\.\w+)\.\w+\.\w+"),
     (r"py:.*", r"lngeom\..*_\w+\.\w+"),
     (
         r"py:class",

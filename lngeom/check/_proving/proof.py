@@ -85,7 +85,7 @@ class Proof:
 
     @property
     def words(self) -> dict[str, str]:
-        """What a certificate cannot show, for those who read it: of which program, and of what world, it speaks."""
+        """The program that a certificate is about, and what is assumed of it: a certificate alone cannot show them."""
         return {
             "program": self.text,
             "for": f"{self.dimensions}, x of shape {self.shape}",
