@@ -24,7 +24,16 @@ FORBIDDEN = {
 }
 DOORS = {"lngeom.cli", "lngeom.pytest_plugin"}
 """What a user starts: each loads what is asked for, from all packages."""
-FRONTS = {"aten", "modes", "tensors", "torch_front", "triton.blocks", "triton.launch", "triton.stand_in"}
+FRONTS = {
+    "aten",
+    "modes",
+    "tensors",
+    "torch_front",
+    "torch_operations",
+    "triton.blocks",
+    "triton.launch",
+    "triton.stand_in",
+}
 """The files of ``lngeom.check._tracing`` that import PyTorch."""
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy
 
 from lngeom.carriers import Array, namespace
 
 if TYPE_CHECKING:
-    from .sizes import Num
     from .trace import Trace
+
+N = TypeVar("N")
 
 
 class Part(str):
@@ -48,7 +49,7 @@ class Part(str):
             return functools.reduce(operator.sub, (part.weights(trace) for part in self.others), trace.ground.ones("x"))
         return trace.part(f"part_{self}", self.taken)
 
-    def size(self, trace: Trace, number: type[Num]) -> Num:
+    def size(self, trace: Trace, number: Callable[[Trace, Array, tuple[Part, ...]], N]) -> N:
         """How many components it has."""
         weights = self.weights(trace)
         size = namespace(weights).sum(weights, axis=-1, keepdims=True)
