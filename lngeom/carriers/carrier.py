@@ -107,6 +107,8 @@ def check_kind(name: str, x: Array) -> None:
         raise InputError(f"{name} is {seen(x)}: {_ARRAYS}")
     torch = array_api_compat.is_torch_array(x)
     kind = x.dtype.kind if isinstance(x, _NUMPY) else "f" if torch else str(getattr(x, "dtype", "float"))
+    if isinstance(x, _NUMPY) and dtype_name(x) in _HALF_PRECISION:  # of ml_dtypes, which NumPy knows as bytes
+        kind = "f"
     if kind not in "iuf" and "int" not in kind and "float" not in kind and not hasattr(x, "computes_as_its_base"):
         raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
@@ -234,8 +236,8 @@ def widen(x: Array, like: Array = None) -> Array:
 
 
 def narrow(result: Array, like: Array) -> Array:
-    """`result` rounded once to the dtype of `like`, the undoing of :func:`widen`."""
-    if hasattr(like, "dtype") and dtype_name(like) in _HALF_PRECISION:
+    """`result` rounded once to the dtype of `like`: it was widened, or met a wider parameter."""
+    if hasattr(like, "dtype") and getattr(result, "dtype", like.dtype) != like.dtype:
         return namespace(result).astype(result, like.dtype)
     return result
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import array_api_strict
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -13,7 +14,7 @@ import lngeom as lg
 from lngeom.derivatives import jacobian_product
 
 from .exact import EXACT, FORMATS, wrong
-from .functions import EXPORTED, FUNCTIONS
+from .functions import EXPORTED, FUNCTIONS, data
 
 X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
 T = np.array([0.5, -2.0, 1.0, 4.0])
@@ -45,7 +46,7 @@ def test_every_exported_function_has_an_exact_counterpart_or_a_reason() -> None:
 
 CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no CUDA device")]
 ARRAYS = [
-    *(("numpy", dtype) for dtype in FORMATS if dtype != "bfloat16"),
+    *(("numpy", dtype) for dtype in FORMATS),
     *(("torch", dtype) for dtype in FORMATS),
     *(("strict", dtype) for dtype in SCALES),
     *(pytest.param("cuda", dtype, marks=CUDA) for dtype in FORMATS if dtype != "float16"),
@@ -57,7 +58,7 @@ def converted(library: str, dtype: str) -> Callable[[np.ndarray], Any]:
     if library == "strict":
         return lambda values: array_api_strict.asarray(values, dtype=getattr(array_api_strict, dtype))
     if library == "numpy":
-        return lambda values: values.astype(dtype)
+        return lambda values: values.astype(getattr(ml_dtypes, dtype, dtype))
     return lambda values: torch.tensor(values).to("cuda" if library == "cuda" else "cpu", getattr(torch, dtype))
 
 
@@ -150,3 +151,26 @@ def test_parameters_and_memory_maps_are_arrays(tmp_path: Any) -> None:
     mapped = np.memmap(tmp_path / "x", dtype=float, mode="w+", shape=X.shape)
     mapped[:] = X
     np.testing.assert_array_equal(lg.layer_norm(mapped, eps=1e-5), lg.layer_norm(X, eps=1e-5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm", "batch_norm_fixed", "project"])
+def test_a_wider_parameter_leaves_the_dtype_of_x(name: str, library: str, dtype: str) -> None:
+    wide, narrow = converted(library, "float64"), converted(library, dtype)
+    arrays = {key: wide(value) for key, value in data(4, 3).items()} | {"x": narrow(X)}
+    assert FUNCTIONS[name].call(arrays, 1e-5).dtype == narrow(X).dtype
+    assert lg.project(narrow(X), wide(T)).dtype == narrow(X).dtype
+
+
+def test_arrays_of_ml_dtypes_are_arrays() -> None:
+    array = converted("numpy", "bfloat16")
+    x, gain = array(X), array(T)
+    z = lg.layer_norm(x, gain, eps=1e-5)
+    assert lg.explain_difference(x, z, gain=gain, eps=1e-5).verdict == "rounding"
+    assert np.all(lg.Ellipsoid(gain).contains(z))
+    np.testing.assert_array_equal(
+        z.astype(float), lg.layer_norm(*map(torch.tensor, (X, T)), eps=1e-5).bfloat16().double()
+    )
+    with pytest.raises(lg.errors.InputError, match="float8_e4m3fn: .*convert it first"):
+        lg.rms_norm(X.astype(ml_dtypes.float8_e4m3fn), eps=1e-5)
