@@ -43,7 +43,9 @@ MEANINGS: dict[Verdict, Meaning] = {
         "a definition, a choice, or a statement about history and practice that a dated source bears out", "○", "open"
     ),
     "unverified": Meaning("what decides it is neither proved, refuted nor measured here", "?", "open"),
-    "isotropic": Meaning("the interval of a null law contains its value", "○", "open"),
+    "isotropic": Meaning(
+        "the 95 % interval of one energy contains that of the null law, and no more is said", "○", "open"
+    ),
     "not isotropic": Meaning(
         "the interval excludes it, which a network may do: no theorem is contradicted", "●", "open"
     ),

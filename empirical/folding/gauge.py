@@ -1,4 +1,4 @@
-"""Gauges of a network: changes of its residual stream that no output sees, written into its weights.
+"""Gauges of a network: affine changes of its residual stream that no output sees, written into its weights.
 
 LayerNorm(x + c𝟏) = LayerNorm(x): c may be added to all entries of a parameter whose rows reach LayerNorms alone. And
 RMSNorm(Qx) = Q RMSNorm(x) without a gain: once the gains are in the readers, every orthogonal Q may act on the stream.

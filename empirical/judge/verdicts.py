@@ -24,7 +24,7 @@ class Prediction:
     Attributes:
         site: Path of the norm layer; ``model`` for a prediction about the whole model.
         prediction: In a few words.
-        theorem: Id of the theorem, as ``lngeom prove`` lists it.
+        theorem: Id of the theorem, as ``lngeom prove`` lists it; of a network with RMSNorms that of a single norm.
         measured: The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean
             over the run.
         bound: The largest value allowed; for a mean, its expected value. None where no bound is known.

@@ -1,4 +1,4 @@
-"""The gauge of a residual stream: the maps of its states that readers undo, and the columns that they move."""
+"""The gauge of a residual stream: the affine maps of its states that readers undo, and the columns that they move."""
 
 import functools
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _GAUGES, _STATES, _EPS = 4, (12, 6, 8), 0.1
 class Gauge:
     """x ↦ c·Qx + (w·x + s)𝟏, with c²ε in place of ε, before a norm layer that gets another gain and bias.
 
-    By the theorems gauge.complete and gauge.complete_rms readers undo this and nothing else: with LayerNorms an
+    By the theorems gauge.complete and gauge.complete_rms readers undo this and no other affine map: with LayerNorms an
     orthogonal `rotation` Q with Q𝟏 = 𝟏, any `along` w and `shift` s, with RMSNorms any orthogonal Q, w = 0 and s = 0.
     """
 
@@ -112,8 +112,5 @@ def _moved(kind: Kind) -> set[tuple[str, Side]]:
 
 
 def gauge_dependent(name: str, kind: Kind, side: Side) -> bool:
-    """Whether a column belongs to the checkpoint: a change of the weights that no output sees changes it.
-
-    Decided by the table of random states in random gauges; columns that none of them moves belong to the function.
-    """
+    """Whether an affine gauge changes a column, decided by the table of random states in random gauges."""
     return (name, side) in _moved(kind)

@@ -129,14 +129,14 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """A run in a few lines over the norm layers: properties of the function, then of the stored checkpoint."""
+    """A run in a few lines over the norm layers: what no affine gauge changes, then how the checkpoint is stored."""
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
     ranges = []
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
         if values := [row[name] for row in before if row.get(name) is not None]:
             ranges.append(f"{words} from {min(values):.4g} to {max(values):.4g}")
-    lines = [f"of the function: {', '.join(ranges)}"] if ranges else []
-    lines += [f"how this checkpoint is stored, not seen in any output (lngeom gauge): {', '.join(STORED.values())}"]
+    lines = [f"not changed by affine gauges: {', '.join(ranges)}"] if ranges else []
+    lines += [f"how this checkpoint is stored, changed by affine gauges (lngeom gauge): {', '.join(STORED.values())}"]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
         if not measured:
@@ -159,4 +159,4 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 
 STORED = {"angle_mean_deg": "angles", "d_cos2": "d·E[cos²θ]", "rank_among_random": "ranks", "norm_mean": "norms"}
-"""The columns of the table that a change of the weights moves which no output sees, before and after every norm."""
+"""The columns of the table that affine gauges change, before and after every norm."""

@@ -99,7 +99,7 @@ def write_report(directory: Path) -> Path:
 
 
 def is_stored(column: observe.Column) -> bool:
-    """Whether weights decide the column that no output sees, as `gauge_dependent` finds with PyTorch."""
+    """Whether affine gauges change the column, as `gauge_dependent` finds with PyTorch."""
     return re.search("angle|rotation|norm_|distance|d_cos2|tilt|rank|eps", column.name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Attention: how large normalized queries and keys let its logits become, and which keys a query can single out."""
+"""Attention: which keys behind a norm a query can single out."""
 
 import lngeom as lg
 from lngeom.prover import dot, square_norm

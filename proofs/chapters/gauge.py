@@ -1,4 +1,4 @@
-"""Gauge: changes of the weights that change no output, what they do to angles, and what they leave alone."""
+"""Gauge: affine maps of the stream that readers undo, what they do to angles, and what they leave alone."""
 
 import lngeom as lg
 from lngeom.norms import scale
@@ -33,7 +33,7 @@ def test_writers(w: Vector, x: Vector, g: Vector, b: Vector, c: Scalar, eps: Eps
 
 @theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
 def test_complete(q: Vector, x: Vector, c: Scalar, e: Scalar, eps: Epsilon):
-    """What readers of LayerNorms undo: turning and scaling of centred states, anything along 1, and nothing else.
+    """Affine maps readers of LayerNorms undo: turning and scaling of centred states, anything along 1, nothing else.
 
     LN_{c²ε}(cq + e1) = q/√(σ² + ε) for 1·q = 0, ‖q‖ = ‖Πx‖ and c > 0
 
@@ -58,7 +58,7 @@ def test_complete(q: Vector, x: Vector, c: Scalar, e: Scalar, eps: Epsilon):
 
 @theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
 def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
-    """What readers of RMSNorms undo: turning and scaling of states, and nothing else.
+    """Affine maps readers of RMSNorms undo: turning and scaling of states, and nothing else.
 
     RMS_{c²ε}(cp) = p/√(‖x‖²/d + ε) for ‖p‖ = ‖x‖ and c > 0
 
@@ -79,7 +79,7 @@ def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
 
 @theorem(OWN, "gauge", "what statements about hidden states may be built of")
 def test_gram(h: Vector, w: Vector):
-    """What no gauge changes is a function of the inner products of centred states divided by ε.
+    """What no affine gauge changes is a function of the inner products of centred states divided by ε.
 
     H(h + w) = h − w for h·w = 0 and w ≠ 0, H the reflection along w
 

@@ -11,7 +11,7 @@ from lngeom.strategies import rational_root, scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import deviation, mean, mean_square, variance
-from ..works import GUPTA, IOFFE, OWN, SUMMARY
+from ..works import GUPTA, IOFFE, OWN
 
 
 @theorem(GUPTA, "section 2.3", "LayerNorm is irreversible")
@@ -195,7 +195,7 @@ def twice(draw: st.DrawFn, d: int) -> dict[str, object]:
     return {"x": x, "x2": x, "eps": draw(rational_root(x, ">"))}
 
 
-@theorem(SUMMARY, "contrast", "RMSNorm is reversible", models=twice)
+@theorem(OWN, "irreversibility", "with ε > 0 not even the length is lost", models=twice)
 def test_rms_norm_injective(x: Vector, x2: Vector, eps: Epsilon):
     """With ε > 0 RMSNorm forgets nothing.
 

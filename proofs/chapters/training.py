@@ -19,7 +19,7 @@ def test_effective_rate(x: Vector, p: Vector, q: Vector, a: Scalar, eta: Scalar)
     LN₀(ax − a²ηq) = LN₀(x − ηp) for a > 0 and aq = p
 
     Remark: For weights that the norm reads, and steps without momentum: only the learning rate over the squared length
-    of the weights counts.
+    of the weights counts. That gradients are a times smaller is assumed here; jacobian.small_inputs is the proof.
     """
     assume(a > 0)
     assume(p == a * q, "aq = p")

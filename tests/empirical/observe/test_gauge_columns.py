@@ -1,5 +1,6 @@
-"""Which columns of a sweep belong to the function and which to the checkpoint, on networks of equal outputs."""
+"""Which columns of a sweep affine gauges change, on networks of equal outputs."""
 
+import copy
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from lngeom import project
 from lngeom.empirical.folding import entering, find_norms, rotate, sample_inputs, shift
 from lngeom.empirical.models import Kind, sites_of
 from lngeom.empirical.observe import (
@@ -71,7 +73,7 @@ def _rotated(network: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "gauge"), [(FAMILIES["gpt2"], _shifted), (FAMILIES["gpt_neox"], _shifted), (RMS["llama"], _rotated)]
 )
-def test_networks_of_equal_outputs_have_equal_columns_of_the_function(
+def test_gauges_of_a_network_leave_the_other_columns_alone(
     make: Callable[[], Any], gauge: Callable[[Any], Any]
 ) -> None:
     network = in_float64(trained(make))
@@ -87,8 +89,26 @@ def test_networks_of_equal_outputs_have_equal_columns_of_the_function(
                 assert agree(column.name, *rows), (column.name, side)
 
 
+def test_an_idle_block_elsewhere_changes_no_logit_and_what_no_gauge_changes() -> None:
+    first, path = trained(FAMILIES["gpt2"]), "transformer.h.1.ln_1"
+    with torch.no_grad():
+        for writer in (first.transformer.h[0].attn.c_proj, first.transformer.h[0].mlp.c_proj):
+            writer.weight.zero_()
+            writer.bias.zero_()
+    last, inputs, seen = copy.deepcopy(first), sample_inputs(first, seed=3), list[list[float]]()
+    last.transformer.h = torch.nn.ModuleList(reversed(last.transformer.h))
+    with torch.inference_mode():
+        assert torch.equal(first(**inputs).logits, last(**inputs).logits)
+    for network in (first, last):
+        (row,) = (row for row in table(network) if (row["site"], row["side"], row["bucket"]) == (path, "input", "all"))
+        x = entering(network, [inputs], [path], project)[path]
+        seen.append([float(x.norm(dim=-1).mean()), row["mean_cosine"], row["gauge_mean"]])
+    assert [[round(length, 2), round(cosine, 3)] for length, cosine, _ in seen] == [[1.16, 0.104], [5.05, 0.569]]
+    assert (np.abs(np.subtract(*seen)) > np.sqrt(torch.finfo(torch.float64).eps)).all()
+
+
 @pytest.mark.parametrize("family", ["gpt2", "gpt_neox", "whisper", "llama"])
-def test_twenty_gauges_of_each_network_move_what_belongs_to_the_checkpoint(family: str) -> None:
+def test_twenty_gauges_of_each_network_move_what_gauges_change(family: str) -> None:
     network, rng = trained({**FAMILIES, **RMS}[family]), np.random.default_rng(1)
     norm = next(n for n in find_norms(network, sample_inputs(network)).values() if n.d == WIDTH)
     inputs = [sample_inputs(network, seed=seed) for seed in range(4)]
@@ -123,7 +143,7 @@ def test_the_summary_says_of_no_other_column_that_it_is_stored() -> None:
         )
 
 
-def test_the_mean_cosine_belongs_to_the_function_and_constants_have_none() -> None:
+def test_no_gauge_moves_the_mean_cosine_and_constants_have_none() -> None:
     kinds: tuple[Kind, ...] = ("layernorm", "rmsnorm")
     assert not any(gauge_dependent("mean_cosine", kind, side) for kind in kinds for side in SIDES)
     x = torch.tensor([[[3.0, 1.0], [5.0, 7.0], [2.0, 2.0], [torch.inf, 0.0]]], dtype=torch.float64)

@@ -25,11 +25,11 @@ def finished(token_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder / "run"
 
 
-def test_what_belongs_to_the_function_comes_first_and_a_floor_is_not_called_a_bound(finished: Path) -> None:
+def test_what_no_affine_gauge_changes_comes_first_and_a_floor_is_not_called_a_bound(finished: Path) -> None:
     page = (finished / "report.html").read_text()
     headings = re.findall("<h2>(.*?)</h2>", page)
     assert headings[1:5] == [
-        "What belongs to the function", "What a theorem says of this network",
+        "What no affine gauge changes", "What a shift does to this network",
         "Identities of a norm layer, recomputed", "How this checkpoint is stored",
     ]  # fmt: skip
     columns = re.findall("<th [^>]*>(.*?)</th>", page.partition('aria-label="table of norm layers"')[2])
