@@ -62,13 +62,14 @@ def test_every_command_shows_its_options() -> None:
     assert sorted(shown) == sorted(COMMANDS)
 
 
-def test_every_theorem_has_one_block_on_the_page_of_its_chapter() -> None:
+def test_every_theorem_has_one_block_of_its_kind_on_the_page_of_its_chapter() -> None:
+    block = re.compile(r"^```\{prf:(\w+)\} .*\n:label: (\S+)$", flags=re.MULTILINE)
     blocks = Counter(
-        (path.stem, label)
+        (path.stem, *found)
         for path in (DOCS / "derivations").glob("*.md")
-        for label in re.findall(r"^:label: (\S+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for found in block.findall(path.read_text(encoding="utf-8"))
     )
-    assert blocks == Counter((theorem.chapter, theorem.id) for theorem in theorems())
+    assert blocks == Counter((theorem.chapter, theorem.kind, theorem.id) for theorem in theorems())
 
 
 def test_every_chapter_has_its_evidence_and_a_picture_and_says_what_it_means_and_what_needs_a_correction() -> None:
