@@ -182,7 +182,7 @@ def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(t
         "empirical/__init__.py": "",
         "empirical/norms.py": f"import numpy as np\ndef rms(x, weight):\n    return x / {root} * weight\n",
         "proofs/__init__.py": "raise ImportError('the project does not want it loaded')",
-        "test_mine.py": "from lngeom.empirical.norms import rms\n"
+        "test_mine.py": "from empirical.norms import rms\n"
         "def test_right(check_norm): check_norm(rms, kind='rmsnorm', eps=1e-6, d=8, proved=True)\n"
         "def test_wrong(check_norm): check_norm(lambda x, w: 2 * rms(x, w), kind='rmsnorm', eps=1e-6, d=8)\n",
     }
@@ -195,7 +195,7 @@ def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(t
     proved = run([sys.executable, "-m", "lngeom", "prove", "projection.idempotent", "--jobs", "1"])
     assert proved.returncode == 0, proved.stderr
     check = run(
-        [sys.executable, "-m", "lngeom", "check", "lngeom.empirical.norms:rms", "--eps", "1e-6", "--d", "8", "--proved"]
+        [sys.executable, "-m", "lngeom", "check", "empirical.norms:rms", "--eps", "1e-6", "--d", "8", "--proved"]
     )
     assert "PROVED" in check.stdout, check.stdout + check.stderr
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {name.split("/")[0] for name in files}
