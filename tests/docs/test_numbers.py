@@ -99,6 +99,23 @@ def test_the_first_page_has_the_angles_of_recordings_that_nothing_was_fitted_to(
     assert f"is {low:.1f}° to {high:.1f}° in one, {least:.1f}° to {most:.1f}° in the other" in text
 
 
+def test_the_study_says_of_all_its_rows_what_the_tables_have() -> None:
+    page = (RESULTS / "training" / "index.md").read_text(encoding="utf-8")
+    steps, study = results("training/adamw"), results("training/study")
+    share = steps["step_share"] * (1 + 1 / steps["step_cv2"])
+    low, high = share.quantile([0.05, 0.95])
+    assert f"{share.median():.3f} of the prediction (5 to 95 %: {low:.3f} to {high:.2f};" in page
+    untied = steps[steps["embeddings"] == "untied"]["momentum_share"].max()
+    assert f"without tying the mean gradient has at most {untied:.1e} along 1" in page
+    least, most = steps[steps["step"] == 300]["step_cv2"].agg(["min", "max"])
+    assert f"between {least:.4f} and {most:.2f}," in page
+    losses = study[study["step"] == 300]["held_out_loss"]
+    assert f"the losses, {losses.min():.2f} to {losses.max():.2f} (" in page
+    stream = study.query("role == 'final' and norm == 'layer' and optimizer == 'sgd' and weight_decay == 0")
+    peaks = stream.loc[stream.groupby("seed")["norm_mean"].idxmax(), "step"]
+    assert f"peaks at steps {peaks.min()} to {peaks.max()}" in page
+
+
 def test_trust_has_what_no_verdict_covers() -> None:
     told = importlib.import_module("lngeom_numbers").numbers()["never"]
     assert "{{ never }}" in (DOCS / "trust.md").read_text(encoding="utf-8")
