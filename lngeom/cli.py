@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import NamedTuple, NoReturn
 
 from .errors import InputError, LngeomError
-from .options import STDOUT, add_options, read_options
+from .options import STDOUT, add_options, printable, read_options
 
 
 class Command(NamedTuple):
@@ -57,8 +57,6 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""What no terminal or XML should get: control characters, also of the direction of text, and bytes that are no text."""
 _FULL = re.compile(
     "can(no|')t allocate memory|out of memory|failed to map segment|bad_alloc|can't start new thread", re.I
 )
@@ -106,11 +104,6 @@ class _Completion(argparse.Action):
             add_options(commands.add_parser(name, help=command.help), load(name).Options)
         print(shtab.complete(whole, str(values)))
         parser.exit()
-
-
-def printable(text: str) -> str:
-    """The text with ? for every code point that is no character and every control character but newline."""
-    return _CONTROL.sub("?", text)
 
 
 def _main_parser() -> argparse.ArgumentParser:

@@ -19,6 +19,7 @@ import itertools
 import json
 import math
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, field, fields
@@ -38,6 +39,14 @@ STDOUT = "-"
 """The file name that stands for standard output."""
 
 _JSON_FILE = "FILE.json"
+
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""What no terminal or XML should get: control characters, also of the direction of text, and bytes that are no text."""
+
+
+def printable(text: str) -> str:
+    """The text with ? for every code point that is no character and every control character but newline."""
+    return _CONTROL.sub("?", text)
 
 
 def count(text: str) -> int:

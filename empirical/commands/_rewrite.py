@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lngeom.cli import printable
 from lngeom.files import Json
-from lngeom.options import argument, json_alone, json_option, option
+from lngeom.options import argument, json_alone, json_option, option, printable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -9,8 +9,7 @@ Example: lngeom ablate gpt2 --tokens 1e5 --no-sites
 
 from dataclasses import dataclass, replace
 
-from lngeom.cli import printable
-from lngeom.options import STDOUT, command_line, json_alone, json_option, option, part
+from lngeom.options import STDOUT, command_line, json_alone, json_option, option, part, printable
 
 from ..folding import Ablation
 

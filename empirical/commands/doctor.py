@@ -13,8 +13,7 @@ from collections import ChainMap
 from dataclasses import dataclass
 from pathlib import Path
 
-from lngeom.cli import printable
-from lngeom.options import argument, json_alone, json_option, option, seed
+from lngeom.options import argument, json_alone, json_option, option, printable, seed
 
 
 @dataclass(frozen=True)

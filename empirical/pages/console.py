@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lngeom.cli import printable
+from lngeom.options import printable
 
 from ..observe import SIDES
 from ..support import Row

@@ -16,8 +16,8 @@ from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from matplotlib.typing import RcKeyType
 
-from lngeom.cli import printable
 from lngeom.files import replacing
+from lngeom.options import printable
 
 Content = TypeVar("Content")
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from rich.console import Console
 
-from lngeom.cli import printable
+from lngeom.options import printable
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lngeom.cli import printable
 from lngeom.errors import InputError, LngeomError
-from lngeom.options import argument, json_alone, json_option, option, written
+from lngeom.options import argument, json_alone, json_option, option, printable, written
 
 if TYPE_CHECKING:
     from . import Finding, Outcome

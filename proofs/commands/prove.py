@@ -28,8 +28,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from lngeom.cli import printable
-from lngeom.options import argument, json_alone, json_option, option
+from lngeom.options import argument, json_alone, json_option, option, printable
 from lngeom.theorems import Theorem
 
 from .._registry import away_from, blamed_on, find, stated_in, theorems

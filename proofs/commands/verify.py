@@ -18,9 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lngeom.cli import printable
 from lngeom.errors import InputError
-from lngeom.options import argument, option, written
+from lngeom.options import argument, option, printable, written
 from lngeom.prover import ProofCertificate, ProofError
 from lngeom.theorems import CheckError
 

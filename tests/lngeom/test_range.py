@@ -172,5 +172,5 @@ def test_arrays_of_ml_dtypes_are_arrays() -> None:
     np.testing.assert_array_equal(
         z.astype(float), lg.layer_norm(*map(torch.tensor, (X, T)), eps=1e-5).bfloat16().double()
     )
-    with pytest.raises(lg.errors.InputError, match="float8_e4m3fn: .*convert it first"):
+    with pytest.raises(lg.errors.InputError, match=r"float8_e4m3fn: .*convert it first"):
         lg.rms_norm(X.astype(ml_dtypes.float8_e4m3fn), eps=1e-5)

@@ -8,9 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import lngeom
-from lngeom.cli import printable
 from lngeom.errors import InputError
 from lngeom.files import Json
+from lngeom.options import printable
 
 from .finding import Finding
 
