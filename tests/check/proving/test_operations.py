@@ -139,6 +139,7 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "its size is 1": lambda x, w: x.squeeze(),
     "without remainder": lambda x, w: x * (x.shape[-1] // 2.0),
     "a part is taken": lambda x, w: x * x[..., 2:5].sum(-1, keepdim=True),
+    r"\[slice\(None, every_3_0": lambda x, w: x * x[..., : x[..., ::3].shape[-1]].sum(-1, keepdim=True),
     "not the last one": lambda x, w: x.mT[:, :3].mT,
     "are put together": lambda x, w: torch.cat([x[..., 2:], x[..., :2]], -1),
     "and d_over_2": lambda x, w: x[..., : x.shape[-1] // 2] + x[..., x.shape[-1] // 2 :],
@@ -261,3 +262,9 @@ def test_sizes_are_compared_by_what_is_known() -> None:
     assert trace.branches == []
     assert d > 7, "an open question is answered with yes first"
     assert len(trace.branches) == 1
+
+
+def test_a_largest_value_is_no_less_than_its_bounds_say() -> None:
+    trace = Trace(Ground(), Literals())
+    x = program(lambda x: x.abs().amax(**S).clamp(min=-0.5), "f", TorchFront()).traced(trace, "float64", AXES)
+    assert (trace.ground.sign(x.value, ">="), trace.ground.sign(x.value, ">")) == (True, None)
