@@ -1,5 +1,6 @@
 """Tiny models of every architecture, with random weights, and the files of the two data packages."""
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
@@ -29,6 +31,7 @@ torch.set_num_threads(1)
 
 Words = Callable[..., list[str]]
 Refused = Callable[..., str]
+Weights = dict[str, torch.Tensor]
 VOCABULARY = 64
 BLOCKS = 2
 WIDTH = 16
@@ -94,6 +97,16 @@ def uncentred(module: Any) -> None:
 def centred(module: Any) -> None:
     """Makes a LayerNorm of an RMSNorm."""
     module.forward = lambda x: layer_norm(x, x.shape[-1:], module.weight, None, module.variance_epsilon)
+
+
+def rewritten(model: Path, change: Callable[[Weights], Weights | None] | None = None, **config: Any) -> Path:
+    """A saved model, with other weights and other entries of config.json from now on."""
+    if change is not None:
+        weights = load_file(model / "model.safetensors")
+        save_file(change(weights) or weights, model / "model.safetensors", {"format": "pt"})
+    path = model / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | config))
+    return model
 
 
 @pytest.fixture(params=ARCHITECTURES)

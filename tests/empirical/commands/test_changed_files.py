@@ -35,6 +35,8 @@ from lngeom.options import json_alone
 from tests.empirical.scene import Scene
 from tests.support import refused, said
 
+from ..conftest import Weights, rewritten
+
 OPTIONS = MeasureOptions(directions=2, shard_batches=1)
 
 
@@ -76,46 +78,10 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
         assert scene.judged(done, run) == ""
 
 
-def _exchanged(first: Path, second: Path) -> None:
-    kept = first.read_bytes()
-    second.replace(first)
-    second.write_bytes(kept)
-
-
-DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a shard too many": (
-        lambda run: shutil.copy(run / "shards/000000.safetensors", run / "shards/000099.safetensors"),
-        "is beyond the last shard; set aside as 000099.damaged",
-    ),
-    "exchanged shards": (
-        lambda run: _exchanged(run / "shards/000000.safetensors", run / "shards/000001.safetensors"),
-        "holds other tokens than its number says; set aside",
-    ),
-    "other tokens": (
-        lambda run: np.save(run / "tokens.npy", np.load(run / "tokens.npy") + 1),
-        "tokens.npy: is damaged or gone; drawn again",
-    ),
-}
-"""What is done to a stopped run, and the line about it; the results are those of an undamaged run."""
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_a_stopped_run_that_was_damaged_goes_on_to_the_same_results(name: str, scene: Scene) -> None:
-    damage, line = DAMAGED[name]
-    with scene.copy("stopped") as (run,):
-        damage(run)
-        done, told = scene.said("sweep", run)
-        assert line in " ".join(told.split())
-        assert done == "done"
-        assert scene.judged("sweep", done, run) == ""
-
-
-def test_tokens_that_cannot_be_drawn_again_and_tokens_of_a_finished_run_are_refused(scene: Scene) -> None:
-    with scene.copy("stopped", "finished") as (stopped, finished):
+def test_tokens_that_cannot_be_drawn_again_are_refused(scene: Scene) -> None:
+    with scene.copy("stopped") as (stopped,):
         RunDirectory(stopped).amend(tokens_sha256="of a corpus that is gone")
         refused(scene.said("sweep", stopped), "the corpus has changed since this run began; choose another --output")
-        np.save(finished / "tokens.npy", np.load(finished / "tokens.npy") + 1)
-        refused(scene.said("sweep", finished), "tokens.npy: is damaged .*; measure again in another directory")
 
 
 def test_what_is_checked_stays_as_it_is() -> None:
@@ -126,16 +92,6 @@ def test_what_is_checked_stays_as_it_is() -> None:
     assert all(
         value.dtype == torch.bfloat16 and torch.equal(value, before[n]) for n, value in norm.state_dict().items()
     )
-
-
-Weights = dict[str, torch.Tensor]
-
-
-def _rewritten(model: Path, change: Callable[[Weights], Weights | None], **config: Any) -> None:
-    weights = load_file(model / "model.safetensors")
-    save_file(change(weights) or weights, model / "model.safetensors", {"format": "pt"})
-    path = model / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | config))
 
 
 def _indexed(shard: str, change: Callable[[Weights], Weights | None]) -> Callable[[Path], None]:
@@ -156,23 +112,22 @@ def _as(dtype: torch.dtype, part: str) -> Callable[[Weights], Weights]:
     return lambda weights: {n: v.to(dtype) if part in n else v for n, v in weights.items()}
 
 
-def _same(weights: Weights) -> Weights:
-    return weights
-
-
 MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "int8 in a subfolder": (_indexed("a/b.safetensors", _as(torch.int8, "c_fc.weight")), "stored quantized .* is I8"),
-    "bool bias": (lambda m: _rewritten(m, _as(torch.bool, "ln_1.bias")), "stored quantized .* is BOOL"),
-    "bool bias of attention": (lambda m: _rewritten(m, _as(torch.bool, "c_attn.bias")), "stored quantized .* is BOOL"),
-    "complex bias": (lambda m: _rewritten(m, _as(torch.complex64, "ln_1.bias")), "stored quantized .* is C64"),
-    "fp8": (lambda m: _rewritten(m, _as(torch.float8_e4m3fn, "mlp")), "stored quantized .* is F8_E4M3"),
-    "a shard outside": (_indexed("../out.safetensors", _same), r"out\.safetensors: is outside of the folder; keep"),
+    "bool bias": (lambda m: rewritten(m, _as(torch.bool, "ln_1.bias")), "stored quantized .* is BOOL"),
+    "bool bias of attention": (lambda m: rewritten(m, _as(torch.bool, "c_attn.bias")), "stored quantized .* is BOOL"),
+    "complex bias": (lambda m: rewritten(m, _as(torch.complex64, "ln_1.bias")), "stored quantized .* is C64"),
+    "fp8": (lambda m: rewritten(m, _as(torch.float8_e4m3fn, "mlp")), "stored quantized .* is F8_E4M3"),
+    "a shard outside": (
+        _indexed("../out.safetensors", lambda w: w),
+        r"out\.safetensors: is outside of the folder; keep",
+    ),
     "a pipe": (lambda m: os.mkfifo(m / "more.json"), "more.json: is a pipe or a device; put a file"),
     "a device": (lambda m: (m / "more.bin").symlink_to("/dev/zero"), "more.bin: is a pipe or a device; put a file"),
     "a link to itself": (lambda m: (m / "more.json").symlink_to(m / "more.json"), "more.json: .*symbolic links; down"),
-    "7 billion weights": (lambda m: _rewritten(m, _same, n_embd=4096, n_layer=32), "asks for .* and the files hold"),
-    "a million blocks": (lambda m: _rewritten(m, _same, n_layer=10**6), "asks for 1,000,000 blocks.* 1[46] tensors"),
-    "kernels of the hub": (lambda m: _rewritten(m, _same, _attn_implementation="a/b"), "runs code of the hub; remove"),
+    "7 billion weights": (lambda m: rewritten(m, n_embd=4096, n_layer=32), "asks for .* and the files hold"),
+    "a million blocks": (lambda m: rewritten(m, n_layer=10**6), "asks for 1,000,000 blocks.* 1[46] tensors"),
+    "kernels of the hub": (lambda m: rewritten(m, _attn_implementation="a/b"), "runs code of the hub; remove"),
 }
 """What is done to a model, and what every command that loads it says."""
 
@@ -199,7 +154,7 @@ def test_a_fold_does_not_lose_a_block(part: str, scene: Scene, tmp_path: Path) -
         return weights | {n.replace("h.0.", "h.1."): v.clone() for n, v in weights.items() if part in n}
 
     with scene.copy("model") as (model,):
-        _rewritten(model, second)
+        rewritten(model, second)
         options = ["--corpus", scene.base / "ids.npy", "--tokens", 32, "--output", tmp_path / "out"]
         assert said("fold", model, *options)[0].startswith("exit code 2")  # beside the line about unused weights
         assert not (tmp_path / "out").exists()
@@ -220,7 +175,7 @@ ALTERED: dict[str, tuple[Callable[[Weights], Weights], str]] = {
 @pytest.mark.parametrize("command", ["fold", "gauge"])
 def test_a_fold_of_other_tensors_fails(command: str, name: str, scene: Scene) -> None:
     with scene.copy("fold") as (folder,):
-        _rewritten(folder, ALTERED[name][0])
+        rewritten(folder, ALTERED[name][0])
         told, printed = said(command, "--verify", folder)
         assert told.startswith("exit code 1")
         assert re.search(f"FAILED .*{ALTERED[name][1]}", printed)

@@ -1,6 +1,5 @@
 """Finding and loading models, and the one line that each failure leaves."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -20,15 +19,7 @@ from lngeom.empirical.models import (
     text_inputs,
 )
 
-from ..conftest import POSITIONS, WIDTH, message
-
-
-def changed(source: Path, target: Path, **entries: object) -> Path:
-    """A copy of a saved model with another config.json."""
-    shutil.copytree(source, target)
-    config = json.loads((target / "config.json").read_text()) | entries
-    (target / "config.json").write_text(json.dumps(config))
-    return target
+from ..conftest import POSITIONS, WIDTH, message, rewritten
 
 
 def test_local_directory(model_directory: Path) -> None:
@@ -43,8 +34,8 @@ def test_local_directory(model_directory: Path) -> None:
 
 def test_revision_of_a_directory_is_its_content(model_directory: Path, tmp_path: Path) -> None:
     source = find_model(str(model_directory))
-    copy = find_model(str(changed(model_directory, tmp_path / "copy")))
-    other = find_model(str(changed(model_directory, tmp_path / "other", rms_norm_eps=1e-3)))
+    copy = find_model(str(rewritten(shutil.copytree(model_directory, tmp_path / "copy"))))
+    other = find_model(str(rewritten(shutil.copytree(model_directory, tmp_path / "other"), rms_norm_eps=1e-3)))
     config = load_config(source)
     assert other.resolved_revision(config) != source.resolved_revision(config)
     shutil.copy(model_directory / "config.json", tmp_path / "copy" / "config.json")
@@ -74,8 +65,10 @@ def test_random_weights_depend_on_the_seed_alone(model_directory: Path) -> None:
 
 
 def test_remote_code_is_never_trusted(model_directory: Path, tmp_path: Path) -> None:
-    directory = changed(
-        model_directory, tmp_path / "remote", auto_map={"AutoModel": "evil.Model"}, model_type="evil-type"
+    directory = rewritten(
+        shutil.copytree(model_directory, tmp_path / "remote"),
+        auto_map={"AutoModel": "evil.Model"},
+        model_type="evil-type",
     )
     (directory / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     assert "evil" in message(lambda: load_config(find_model(str(directory))))
@@ -84,7 +77,7 @@ def test_remote_code_is_never_trusted(model_directory: Path, tmp_path: Path) -> 
 
 def test_pickled_weights_only_when_asked(model_directory: Path, tmp_path: Path) -> None:
     # The number of a status, or what is said of restricted models, may be part of a path.
-    directory = changed(model_directory, tmp_path / "gated repo 401 Client Error")
+    directory = rewritten(shutil.copytree(model_directory, tmp_path / "gated repo 401 Client Error"))
     torch.save(load_file(directory / "model.safetensors"), directory / "pytorch_model.bin")
     (directory / "model.safetensors").unlink()
     source = find_model(str(directory))

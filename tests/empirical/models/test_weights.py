@@ -17,7 +17,7 @@ from lngeom.empirical.models import find_model, load_model
 from lngeom.empirical.sweep import Sweep, run_sweep
 from lngeom.errors import LngeomError
 
-Weights = dict[str, torch.Tensor]
+from ..conftest import Weights, rewritten
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +28,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
-
-
-def _changed(saved: Path, to: Path, change: Callable[[Weights], Weights | None], **config: Any) -> Path:
-    shutil.copytree(saved, to)
-    weights = load_file(to / "model.safetensors")
-    save_file(change(weights) or weights, to / "model.safetensors", {"format": "pt"})
-    (to / "config.json").write_text(json.dumps(json.loads((to / "config.json").read_text()) | config))
-    return to
 
 
 def _without(part: str) -> Callable[[Weights], Weights]:
@@ -59,7 +51,7 @@ def _without(part: str) -> Callable[[Weights], Weights]:
     ids=["block", "final norm", "tensor", "norms", "renamed", "n_layer", "no layer", "adapter", "shape", "fp8"],
 )
 def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, message: str) -> None:
-    source = find_model(str(_changed(saved, tmp_path / "changed", change, **config)))
+    source = find_model(str(rewritten(shutil.copytree(saved, tmp_path / "changed"), change, **config)))
     with pytest.raises(LngeomError, match=message) as caught:
         load_model(source, device="cpu")
     assert "\n" not in str(caught.value)
@@ -74,7 +66,7 @@ def test_what_feeds_no_norm_may_be_missing(tmp_path: Path) -> None:
 def test_a_run_knows_its_weights(
     saved: Path, tmp_path: Path, without_pages: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = _changed(saved, tmp_path / "model", lambda weights: weights)
+    model = rewritten(shutil.copytree(saved, tmp_path / "model"))
     sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
     printed = io.StringIO()
     with monkeypatch.context() as stopped:
@@ -102,16 +94,13 @@ def test_a_run_knows_its_weights(
 @pytest.mark.parametrize("sharded", [False, True], ids=["file", "index"])
 def test_weights_that_the_configuration_names_are_hashed(sharded: bool, saved: Path, tmp_path: Path) -> None:
     """A finished run is known by this hash, and not shown for other weights."""
-    model = _changed(saved, tmp_path / "named", lambda w: w, transformers_weights="sub/w.safetensors")
+    model = rewritten(shutil.copytree(saved, tmp_path / "named"), transformers_weights="sub/w.safetensors")
     (model / "sub").mkdir()
     held = (model / "model.safetensors").rename(model / "sub" / "w.safetensors")
     if sharded:
         index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(held), "sub/w.safetensors")}
         (model / "sub" / "w.safetensors.index.json").write_text(json.dumps(index))
-        config = json.loads((model / "config.json").read_text()) | {
-            "transformers_weights": "sub/w.safetensors.index.json"
-        }
-        (model / "config.json").write_text(json.dumps(config))
+        rewritten(model, transformers_weights="sub/w.safetensors.index.json")
     before = load_model(find_model(str(model)))
     save_file({name: 3 * value for name, value in load_file(held).items()}, held, {"format": "pt"})
     after = load_model(find_model(str(model)))
