@@ -236,8 +236,8 @@ def widen(x: Array, like: Array = None) -> Array:
 
 
 def narrow(result: Array, like: Array) -> Array:
-    """`result` rounded once to the dtype of `like`: it was widened, or met a wider parameter."""
-    if hasattr(like, "dtype") and getattr(result, "dtype", like.dtype) != like.dtype:
+    """`result` rounded once to the dtype of `like`, the undoing of :func:`widen`."""
+    if hasattr(like, "dtype") and dtype_name(like) in _HALF_PRECISION:
         return namespace(result).astype(result, like.dtype)
     return result
 
