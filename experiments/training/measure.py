@@ -1,13 +1,14 @@
 """The measurement at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers.
 
-Of the control arm, whose norms are those of no family that the sweep knows, it is the energy of the stream along 1,
-along u, and along random directions.
+A writer is a parameter whose rows are added to the residual stream. In a network where every reader of the stream
+begins with LayerNorm, the loss is unchanged when c·1 is added to the stream at any point, because
+LayerNorm(x + c1) = LayerNorm(x). A writer w (an embedding row, a bias, a row of an output projection) enters the
+stream only as s·w with a scalar s that does not depend on w, so the loss is unchanged under w → w + c1, and its
+gradient has no component along 1.
 """
 
 import copy
-from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import Any
+import re
 
 import numpy as np
 import torch
@@ -15,112 +16,106 @@ from torch import Tensor, nn
 from transformers import GPT2LMHeadModel
 
 import lngeom
-from lngeom.empirical import observe
-from lngeom.empirical.models import sites_of
-from lngeom.empirical.observe import Observer, random_directions
-from lngeom.empirical.support import Rows
+from lngeom.empirical.models import NormSite
+from lngeom.empirical.observe import Observer, compute
+from lngeom.empirical.support import Row, Rows
 
-from .gradients import uniform_energy, writer_gradients, writers
-from .networks import next_token_loss, projected_direction
+from .networks import DIRECTIONS, build_model, next_token_loss
 from .recipe import Recipe
 
-SITE_COLUMNS = (
-    *("site", "layer", "role", "tokens", "angle_mean_deg", "angle_std_deg", "random_a_angle_mean_deg"),
-    *("random_a_angle_std_deg", "random_b_angle_mean_deg", "random_b_angle_std_deg", "d_cos2", "d_cos2_low"),
-    *("d_cos2_high", "random_d_cos2_median", "random_d_cos2_low", "random_d_cos2_high", "rank_among_random"),
-    "norm_mean",
-)
-"""The columns kept of the sweep's table: one row per site, for the vectors that enter the norm, at all positions."""
-
-TABLES = ("held_out", "norms", "directions", "writers", "gradients")
-"""The control arm has ``directions``, the others have ``norms``, ``writers`` and ``gradients``.
-
-Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1,
-1 for an average direction; before training (``start_``), now, and of the ``change`` between the two.
-"""
+_ANGLES = ("angle_mean", "angle_std", "angle_a_mean", "angle_a_std", "angle_b_mean", "angle_b_std")
+"""Of hidden states to 1 and to two random directions."""
 
 CHECKED_PARAMETERS = 50_000_000
 """Networks with more parameters are not copied to float64 for the check of their gradients."""
 
+_WRITER = re.compile(r"(?:^|\.)(?:w[tp]e\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
 
-class Measurement:
-    """Measures a network at its checkpoints, always on the same sequences `text` and against the same directions.
 
-    `model` is the network of `recipe` before its first step, whose writers are remembered.
+def writers(model: nn.Module) -> dict[str, nn.Parameter]:
+    """Writers of a GPT-2 network by name: token and position embeddings, both output projections and their biases.
+
+    In each of them the last axis is that of the residual stream (Hugging Face's ``Conv1D`` stores [in, out]), so a
+    row is a vector that is added to the stream. The LM head reads the stream and is not a writer; gains and biases of
+    the norms act behind the stream.
     """
-
-    def __init__(self, model: GPT2LMHeadModel, recipe: Recipe, text: Tensor, directions: int) -> None:
-        self._text, self._directions = text, directions
-        self._seed, self._control = recipe.seed, recipe.norm == "u"
-        self._sites = () if self._control else sites_of(model.transformer)
-        self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
-
-    def __call__(self, model: GPT2LMHeadModel, *, gradients: bool) -> dict[str, Rows]:
-        """The rows of every table; those of `gradients` only if they are asked for."""
-        device, total, count = model.lm_head.weight.device, 0.0, self._text[:, 1:].numel()
-        seeing: Any = (
-            _Energies(model, self._directions, self._seed)
-            if self._control
-            else Observer(model.transformer, self._sites, directions=self._directions, seed=0)
-        )
-        model.eval()
-        with torch.inference_mode(), seeing:
-            for part in self._text.split(8):
-                total += float(next_token_loss(model, part.to(device), "sum"))
-            states = {} if self._control else seeing.states
-        model.train()
-        held_out = [{"tokens": count, "loss": total / count}]
-        if self._control:
-            return {"held_out": held_out, "directions": list(seeing.rows(count))}
-        norms = [
-            {**{column: row[column] for column in SITE_COLUMNS}, "directions": self._directions}
-            for row in observe.rows(states, self._sites)
-            if row["side"] == "input" and row["bucket"] == "all"
-        ]
-        changed = [self._writer(name, parameter) for name, parameter in writers(model)]
-        checked = gradients and model.num_parameters() < CHECKED_PARAMETERS
-        found = writer_gradients(copy.deepcopy(model).cpu().double(), self._text[:2]) if checked else []
-        return {"held_out": held_out, "norms": norms, "writers": changed, "gradients": found}
-
-    def _writer(self, name: str, parameter: nn.Parameter) -> dict[str, Any]:
-        start, now = self._start[name].double(), parameter.detach().cpu().double()
-        sizes = {
-            f"{when}{what}size": float(part.norm())
-            for when, each in (("start_", start), ("", now))
-            for what, part in (("", each), ("uniform_", lngeom.projection.mean_vector(each)))
-        }
-        change = {"change_size": float((now - start).norm()), "change_share": uniform_energy(now - start)}
-        return {"writer": name, **sizes, "share": uniform_energy(now), **change}
+    return {name: parameter for name, parameter in model.named_parameters() if _WRITER.search(name)}
 
 
-class _Energies(ExitStack):
-    """d·E[cos²θ] along 1, u and random directions where blocks and head read the stream, while it is open."""
+def uniform_energy(rows: Tensor) -> float:
+    r"""Energy of vectors along 1, in units of an average direction's: d·Σ(x·1̂)²/Σ‖x‖², over all rows x.
 
-    def __init__(self, model: GPT2LMHeadModel, directions: int, seed: int) -> None:
-        super().__init__()
-        width = model.config.hidden_size
-        named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
-        self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
-        self._sums: dict[str, Tensor] = {}
-        blocks = {f"h.{k}": block for k, block in enumerate(model.transformer.h)}
-        self._sites = {module: site for site, module in {**blocks, "ln_f": model.transformer.ln_f}.items()}
+    1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
+    are zero. Computed in float64.
+    """
+    wide = rows.detach().double()
+    return float(wide.shape[-1] * (lngeom.projection.mean_vector(wide) ** 2).sum() / (wide**2).sum())
 
-    def __enter__(self) -> "_Energies":
-        for module in self._sites:
-            self.enter_context(module.register_forward_pre_hook(self._read))
-        return self
 
-    def _read(self, module: nn.Module, given: tuple[Tensor, ...]) -> None:
-        x, site = given[0].double().cpu(), self._sites[module]
-        cos2 = (x @ self._columns) ** 2 / (x * x).sum(-1, keepdim=True)
-        self._sums[site] = self._sums.get(site, 0.0) + x.shape[-1] * cos2.flatten(0, -2).sum(0)
+def gradients(model: nn.Module, tokens: Tensor) -> Rows:
+    """Of every writer ``share``, the energy along 1 of the gradient of the next-token loss on `tokens`.
 
-    def rows(self, tokens: int) -> Iterator[dict[str, Any]]:
-        """A row for each site and for 1 and u, of the energies over so many tokens."""
-        for site, each in ((site, sums / tokens) for site, sums in self._sums.items()):
-            for direction, energy in zip(("1", "u"), each[:2], strict=True):
-                yield {
-                    "site": site, "direction": direction, "d_cos2": float(energy),
-                    "random_d_cos2_median": float(each[2:].median()),
-                    "rank_among_random": int((each[2:] < energy).sum()), "directions": len(each) - 2,
-                }  # fmt: skip
+    `tokens`, int64 of shape (sequences, length + 1): each but the first of a sequence is predicted. Behind LayerNorm a
+    share is 0 in exact arithmetic, and the square of a rounding error in floats.
+    """
+    named = writers(model)
+    found = torch.autograd.grad(next_token_loss(model, tokens), [*named.values()])
+    return [{"writer": name, "share": uniform_energy(each)} for name, each in zip(named, found, strict=True)]
+
+
+def sizes(model: nn.Module, untrained: nn.Module) -> Rows:
+    """Of every writer the Frobenius norm, that of its part along 1, and the energy along 1.
+
+    ``size``, ``uniform_size``, ``share``: now; ``start_``: before training; ``change_``: of the difference.
+    """
+    found: Rows = []
+    for (name, now), start in zip(writers(model).items(), writers(untrained).values(), strict=True):
+        states = {"start_": start.detach().double(), "": now.detach().cpu().double()}
+        states["change_"] = states[""] - states["start_"]
+        row: Row = {"writer": name}
+        for when, each in states.items():
+            row[f"{when}size"] = float(each.norm())
+            row[f"{when}uniform_size"] = float(lngeom.projection.mean_vector(each).norm())
+            row[f"{when}share"] = uniform_energy(each)
+        found.append(row)
+    return found
+
+
+def sites(model: GPT2LMHeadModel, recipe: Recipe, text: Tensor) -> Rows:
+    """A row for each norm: ``d_cos2``, the energy d·E[cos²θ] along 1 of the vectors that enter it, and its rank.
+
+    They are the tokens of the sequences `text`, on which ``held_out_loss`` is the loss. Networks with u-Norm have a
+    second row for ``direction`` u.
+    """
+    base, device, total = model.transformer, model.lm_head.weight.device, 0.0
+    kind = "layernorm" if recipe.norm == "layer" else "rmsnorm"
+    paths = [name for name, _ in base.named_modules() if re.search(r"\bln_\w$", name)]
+    places = [NormSite(path, None, "norm", kind, base.config.layer_norm_epsilon, recipe.width) for path in paths]
+    with torch.inference_mode(), Observer(base, places, directions=DIRECTIONS + recipe.seed + 1) as observer:
+        for part in text.split(8):
+            total += float(next_token_loss(model, part.to(device), "sum"))
+        states = observer.states
+    found: Rows = []
+    for path in paths:
+        values = compute(states[path, "input"], "input")["all"]
+        one, *others, u = recipe.width * states[path, "input"].cos2[-1] / values["null_tokens"]
+        random = np.array(others[:DIRECTIONS])
+        for direction, energy in (("1", one), ("u", u))[: 2 if recipe.norm == "u" else 1]:
+            angles = {f"{name}_deg": float(values[name]) for name in _ANGLES if direction == "1"}
+            found.append({
+                "site": path, "direction": direction, **angles, "norm_mean": float(values["norm_mean"]),
+                "d_cos2": float(energy), "random_d_cos2_median": float(np.median(random)),
+                "rank_among_random": int((random < energy).sum()), "directions": DIRECTIONS,
+                "held_out_loss": total / text[:, 1:].numel(),
+            })  # fmt: skip
+    return found
+
+
+def measure(model: GPT2LMHeadModel, recipe: Recipe, text: Tensor, *, ends: bool) -> dict[str, Rows]:
+    """All tables of a checkpoint by name; those of writers and their gradients only at both ends of a run."""
+    found = {"sites": sites(model, recipe, text)}
+    if ends:
+        found["writers"] = sizes(model, build_model(recipe))
+        if model.num_parameters() < CHECKED_PARAMETERS:
+            found["gradients"] = gradients(copy.deepcopy(model).cpu().double(), text[:2])
+    return found

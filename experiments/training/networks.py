@@ -12,12 +12,10 @@ import lngeom
 from lngeom.empirical.models import GPT2RMSConfig, GPT2RMSLMHeadModel
 from lngeom.empirical.observe import random_directions
 
-from .recipe import Recipe
+from .recipe import EPS, Recipe
 
-
-def projected_direction(width: int, seed: int) -> np.ndarray:
-    """The direction u of the u-Norm networks of one seed, shape (d,): none of those that it is ranked among."""
-    return random_directions(width, 2, seed=1_000_000 + seed)[0]
+DIRECTIONS = 256
+"""Random directions that 1 and u are ranked among; u of the seed n is the n-th one after them."""
 
 
 class UNorm(nn.Module):
@@ -35,16 +33,6 @@ class UNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return lngeom.rms_norm(lngeom.project(x, self.direction), self.weight, self.bias, eps=self.eps)
-
-
-def _with_u_norms(model: GPT2LMHeadModel, seed: int) -> GPT2LMHeadModel:
-    """The network with a u-Norm in place of each LayerNorm; its weights stay as they are."""
-    base = model.transformer
-    for module in [base, *base.h]:
-        for name, child in list(module.named_children()):
-            if isinstance(child, nn.LayerNorm):
-                setattr(module, name, UNorm(projected_direction(child.normalized_shape[0], seed), child.eps))
-    return model
 
 
 def build_model(recipe: Recipe, end_of_text: int = 0) -> GPT2LMHeadModel:
@@ -66,7 +54,7 @@ def build_model(recipe: Recipe, end_of_text: int = 0) -> GPT2LMHeadModel:
         n_embd=recipe.width,
         n_layer=recipe.layers,
         n_head=recipe.heads,
-        layer_norm_epsilon=recipe.eps,
+        layer_norm_epsilon=EPS,
         # GPT-2's own activation; this name selects the fused implementation of the same formula.
         activation_function="gelu_pytorch_tanh",
         resid_pdrop=0.0,
@@ -80,7 +68,13 @@ def build_model(recipe: Recipe, end_of_text: int = 0) -> GPT2LMHeadModel:
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
         model = (GPT2RMSLMHeadModel if rms else GPT2LMHeadModel)(config).train()
-    return _with_u_norms(model, recipe.seed) if recipe.norm == "u" else model
+    if recipe.norm == "u":
+        direction = random_directions(recipe.width, DIRECTIONS + recipe.seed + 1, seed=0)[-1]
+        for module in [model.transformer, *model.transformer.h]:
+            for name, child in list(module.named_children()):
+                if isinstance(child, nn.LayerNorm):
+                    setattr(module, name, UNorm(direction, EPS))
+    return model
 
 
 def next_token_loss(model: nn.Module, ids: Tensor, reduction: str = "mean") -> Tensor:

@@ -33,6 +33,9 @@ SGD_LEARNING_RATE = 0.3
 FLOOR, BETAS, MOMENTUM = 0.1, (0.9, 0.95), 0.9
 """The last learning rate as a fraction of the peak; of AdamW; of SGD."""
 
+WARMUP, CLIP, EPS = 0.02, 1.0, 1e-5
+"""Fraction of a run in which the learning rate grows; largest norm of the whole gradient; ε of the norm layers."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -47,9 +50,6 @@ class Recipe:
     optimizer: Optimizer = option("adamw", "sgd has momentum, and another learning rate")
     seed: int = option(0, "of the initial values and of the order of the text", type=seed)
     weight_decay: float = option(0.1, "of matrices and embeddings, never of gains and biases")
-    warmup: float = option(0.02, "fraction of the run in which the learning rate grows linearly from 0")
-    clip: float = option(1.0, "largest norm of the whole gradient, 0: none")
-    eps: float = option(1e-5, "ε of the norm layers")
     layers: int = option(None, "blocks")
     width: int = option(None, "d")
     heads: int = option(None, "attention heads, which divide d")
@@ -59,6 +59,9 @@ class Recipe:
     sequence_length: int = option(None, "predicted tokens of a sequence")
     batch_size: int = option(None, "sequences per step")
     first_checkpoint: float = option(None, "fraction of the run at the first one, see checkpoint_steps")
+    held_out_tokens: int = option(8_192, "to measure")
+    compile: bool = option(False, "train through torch.compile")
+    cpu: bool = option(False, "also where there is a GPU")
 
     def __post_init__(self) -> None:
         for name, value in zip(_SIZES, CONFIGS[self.config], strict=True):
@@ -72,10 +75,10 @@ class Recipe:
 def learning_rate(recipe: Recipe, step: int) -> float:
     r"""Learning rate of the step `step` = 0, 1, ..., steps − 1: linear warm-up, then a half cosine to the floor.
 
-    With w = round(warmup · steps): η·(step + 1)/w while step < w, then η·(f + (1 − f)(1 + cos πt)/2) with
+    With w = round(WARMUP · steps): η·(step + 1)/w while step < w, then η·(f + (1 − f)(1 + cos πt)/2) with
     t = (step − w + 1)/(steps − w), so that the last step uses η·f exactly.
     """
-    warm = round(recipe.warmup * recipe.steps)
+    warm = round(WARMUP * recipe.steps)
     if step < warm:
         return recipe.learning_rate * (step + 1) / warm
     progress = (step - warm + 1) / (recipe.steps - warm)

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from scipy.stats import entropy
 from torch import Tensor
-from torch.utils.data import Dataset
 from transformers import GPT2Tokenizer, PreTrainedTokenizerBase
 
 from lngeom.empirical.models import ModelSource, load_tokenizer
@@ -37,6 +36,18 @@ class TokenData(NamedTuple):
         """Entropy in nats of the token frequencies of the held-out text: no unigram model has a lower loss on it."""
         return float(entropy(np.bincount(self.held_out)))
 
+    def batch(self, step: int, size: int, length: int, seed: int) -> Tensor:
+        """The sequences of a step, shape (size, length + 1), int64; `seed` orders the text anew in each pass."""
+        whole = (len(self.train) - 1) // length
+        if whole < size:
+            raise CorpusError(
+                f"the training text has {len(self.train):,} tokens, fewer than {size} sequences of {length} tokens: "
+                "use a longer corpus or a smaller --sequence-length"
+            )
+        turn, place = divmod(step, whole // size)
+        order = np.random.default_rng([seed, turn]).permutation(whole)
+        return _cut(self.train, order[place * size :][:size] * length, length)
+
     def held_out_sequences(self, length: int, tokens: int) -> Tensor:
         """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
 
@@ -49,7 +60,11 @@ class TokenData(NamedTuple):
                 f"{wanted} to be measured: lower --held-out-tokens or use a longer corpus"
             )
         starts = np.arange(wanted) * whole // wanted * length
-        return torch.from_numpy(np.stack([self.held_out[s : s + length + 1] for s in starts]).astype(np.int64))
+        return _cut(self.held_out, starts, length)
+
+
+def _cut(tokens: np.ndarray, starts: np.ndarray, length: int) -> Tensor:
+    return torch.from_numpy(np.stack([tokens[start : start + length + 1] for start in starts]).astype(np.int64))
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerBase:
@@ -100,23 +115,3 @@ def prepare(
         raise RunError(f"{folder} holds the tokens of {stored}, not of {source}: choose another --output")
     train, held_out = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("train", "held_out"))
     return TokenData(train, held_out, load_tokenizer(ModelSource(str(folder), str(folder / "tokenizer"))), source)
-
-
-class Sequences(Dataset[dict[str, Tensor]]):
-    """Tokens cut into sequences of `length` predicted tokens; each reads one token more, which is predicted alone."""
-
-    def __init__(self, tokens: np.ndarray, length: int) -> None:
-        self._tokens, self._length = tokens, length
-        if len(self) < 2:
-            raise CorpusError(
-                f"the training text has {len(tokens):,} tokens, fewer than two sequences of {length} tokens: "
-                "use a longer corpus or a smaller --sequence-length"
-            )
-
-    def __len__(self) -> int:
-        return (len(self._tokens) - 1) // self._length
-
-    def __getitem__(self, n: int) -> dict[str, Tensor]:
-        start = n * self._length
-        ids = np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64)
-        return {"input_ids": torch.from_numpy(ids)}

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from experiments.training import study, tables, train as script
-from experiments.training.gradients import writer_gradients
+from experiments.training.measure import gradients
 from experiments.training.networks import UNorm, build_model
 from experiments.training.recipe import CONFIGS, Norm, Recipe, checkpoint_steps
-from experiments.training.text import Sequences, TokenData, prepare, train_tokenizer
+from experiments.training.text import TokenData, prepare, train_tokenizer
+from experiments.training.train import train
 from lngeom.empirical.models import find_model, load_model
 from lngeom.empirical.support import CorpusError, read_table
 from lngeom.empirical.text import open_corpus
@@ -47,7 +48,7 @@ def test_gradients_of_writers_are_orthogonal_to_1_with_layer_norm_alone() -> Non
     shares: dict[str, list[float]] = {}
     for norm in ("layer", "rms"):
         model: Any = build_model(replace(SMALL, norm=norm)).double()
-        found = writer_gradients(model, torch.randint(0, 64, (3, 17), generator=torch.Generator().manual_seed(0)))
+        found = gradients(model, torch.randint(0, 64, (3, 17), generator=torch.Generator().manual_seed(0)))
         shares[norm] = [row["share"] for row in found]
     assert len(shares["layer"]) == 2 + 4 * SMALL.layers
     # A share is a square: that of an error of a million roundings is below the unit roundoff.
@@ -88,9 +89,9 @@ def test_checkpoints_of_the_published_schedule(name: str) -> None:
     assert checkpoint_steps(Recipe("layer", name)) == expected
 
 
-RUN = script.Options(
-    "layer", layers=1, width=16, heads=2, steps=12, batch_size=4, vocabulary=270, sequence_length=16, warmup=0.2,
-    first_checkpoint=0.25, held_out_tokens=64, directions=4, cpu=True,
+RUN = Recipe(
+    "layer", layers=1, width=16, heads=2, steps=12, batch_size=4, vocabulary=270, sequence_length=16,
+    first_checkpoint=0.25, held_out_tokens=64, cpu=True,
 )  # fmt: skip
 
 
@@ -102,7 +103,7 @@ class Killed(BaseException):
     """Stands for a kill inside this process: nothing in the code catches it."""
 
 
-def killed(run: script.Options, data: TokenData, step: int, patch: pytest.MonkeyPatch) -> None:
+def killed(data: TokenData, out: Path, step: int, patch: pytest.MonkeyPatch) -> None:
     """A run that ends when it would have taken a step."""
     loss = script.next_token_loss
 
@@ -115,63 +116,59 @@ def killed(run: script.Options, data: TokenData, step: int, patch: pytest.Monkey
     with patch.context() as patched:
         patched.setattr(script, "next_token_loss", dying)
         with pytest.raises(Killed):
-            script.train(run, data)
+            train(RUN, data, out)
 
 
 def test_a_run_that_was_stopped_goes_on_bit_for_bit(
     data: TokenData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, stopped = (replace(RUN, output=tmp_path / name) for name in ("whole", "stopped"))
-    script.train(whole, data)
-    for step in (1, 8):  # before the first state, and between two
-        killed(stopped, data, step, monkeypatch)
-    (stopped.output / "checkpoint-9").mkdir()  # a state that a dying process began to write
-    assert not written(stopped.output)
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    train(RUN, data, whole)
+    for step in (1, 8):  # behind the first state, and between two
+        killed(data, stopped, step, monkeypatch)
+    (stopped / ".state.pt.draft").write_bytes(b"")  # a state that a dying process began to write
+    assert not written(stopped)
     torch.manual_seed(1)
     taken, loss = [], script.next_token_loss
     monkeypatch.setattr(script, "next_token_loss", lambda *given: (taken.append(1), loss(*given))[1])
-    script.train(stopped, data)
+    train(RUN, data, stopped)
     assert len(taken) == RUN.steps - 6, "from the last state on"
-    assert written(stopped.output) == written(whole.output)
-    assert written(whole.output).keys() == {"losses", "held_out", "norms", "writers", "gradients"}
-    losses = [row["loss"] for row in read_table(whole.output / "losses.csv")]
+    assert written(stopped) == written(whole)
+    assert written(whole).keys() == {"losses", "sites", "writers", "gradients"}
+    losses = [row["loss"] for row in read_table(whole / "losses.csv")]
     assert len(losses) == RUN.steps
     assert losses[-1] < losses[0]
-    assert len(load_model(find_model(str(whole.output / "checkpoint-3"))).sites) == 3
-    assert [path.parent.name for path in whole.output.glob("*/optimizer.pt")] == ["checkpoint-12"]
+    assert len(load_model(find_model(str(whole / "checkpoint-12"))).sites) == 3
 
 
-REFUSED: list[tuple[Callable[[TokenData, script.Options], object], type[LngeomError], str]] = [
-    (lambda data, run: script.train(replace(run, seed=1), data), RunError, "is of another run .recipe is"),
-    (lambda data, run: script.train(run, data._replace(source={})), RunError, "is of another run .data is"),
-    (lambda data, run: script.train(replace(run, vocabulary=60), data), InputError, "train a smaller tokenizer"),
-    (lambda data, run: script.train(replace(run, held_out_tokens=10_000), data), CorpusError, "lower --held-out-"),
-    (lambda _, run: replace(run, heads=3), InputError, "3 heads do not divide the width 16"),
-    (lambda *_: Sequences(np.arange(16), 8), CorpusError, "fewer than two sequences"),
+REFUSED: list[tuple[Callable[[TokenData, Path], object], type[LngeomError], str]] = [
+    (lambda data, out: train(replace(RUN, seed=1), data, out), RunError, "is of another run .recipe is"),
+    (lambda data, out: train(RUN, data._replace(source={}), out), RunError, "is of another run .data is"),
+    (lambda data, out: train(replace(RUN, vocabulary=60), data, out), InputError, "train a smaller tokenizer"),
+    (lambda data, out: train(replace(RUN, held_out_tokens=10_000), data, out), CorpusError, "lower --held-out-"),
+    (lambda *_: replace(RUN, heads=3), InputError, "3 heads do not divide the width 16"),
+    (lambda data, _: data.batch(0, 2, 10**6, 0), CorpusError, "fewer than 2 sequences"),
     (lambda *_: train_tokenizer(["a few words"], 256), InputError, "the text yields 257 tokens, not the 256 asked for"),
     (
-        lambda data, run: script.train(
-            replace(run, optimizer="sgd", learning_rate=1e30, warmup=0.0, clip=0.0, output=run.output / "wild"), data
-        ),
+        lambda data, out: train(replace(RUN, optimizer="sgd", learning_rate=1e30), data, out / "wild"),
         RunError, r"the loss of step \d+ is (nan|inf): training has diverged; lower",
     ),
 ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def begun(data: TokenData, tmp_path_factory: pytest.TempPathFactory) -> script.Options:
+def begun(data: TokenData, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was stopped before its first step."""
-    run = replace(RUN, output=tmp_path_factory.mktemp("begun"))
+    out = tmp_path_factory.mktemp("begun")
     with pytest.MonkeyPatch.context() as patch:
-        killed(run, data, 0, patch)
-    return run
+        killed(data, out, 0, patch)
+    return out
 
 
 @pytest.mark.parametrize(("action", "error", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
 def test_what_cannot_be_trained_is_refused(
-    action: Callable[[TokenData, script.Options], object], error: type[LngeomError], message: str,
-    data: TokenData, begun: script.Options,
-) -> None:  # fmt: skip
+    action: Callable[[TokenData, Path], object], error: type[LngeomError], message: str, data: TokenData, begun: Path
+) -> None:
     with pytest.raises(error, match=message):
         action(data, begun)
 
@@ -182,22 +179,19 @@ def test_another_text_is_not_taken_for_the_one_that_was_tokenized(tmp_path: Path
         prepare(open_corpus(str(stories(tmp_path, "moon"))), tmp_path / "data", vocabulary=270)
 
 
-def test_a_small_study_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every cell and arm once: four tables, a figure, and a second call that finds everything done."""
-    monkeypatch.setattr(study, "DECAYS", {"adamw": (0.0, 0.1), "sgd": (0.0,)})
-    monkeypatch.setattr(study, "OTHER_SIZES", ((2, 32),))
-    for module in (study, tables):
-        monkeypatch.setattr(module, "TINY", (1, 32))
-    out, text = tmp_path / "study", stories(tmp_path, "sea " * 40)
-    words = f"--corpus {text} --output {out} --vocabulary 270 --seeds 1 --seeds-elsewhere 1 --controls 1 --steps 1"
-    command = f"{words} --batch-size 1 --directions 2 --held-out-tokens 128".split()
-    study.main(command)
-    rows = read_table(out / "study.csv")
-    controls = read_table(out / "controls.csv", words=("direction",))
-    assert len(rows) == 2 * (6 * 3 + 2 * 5)  # two checkpoints, of three norms at tiny and five at the other size
+def test_a_small_study_from_end_to_end(data: TokenData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every arm once: four tables, a figure, and a second call that finds everything done."""
+    monkeypatch.setattr(tables, "TINY", (1, 32))
+    small = {"steps": 1, "batch_size": 1, "vocabulary": 270, "sequence_length": 16, "held_out_tokens": 64, "cpu": True}
+    cells = study.grid(("layer", "rms", "u"), study.OPTIMIZERS[:2], [(1, 32), (2, 32)], 1, **small)
+    study.run(cells, data, tmp_path)
+    before = written(tmp_path)
+    assert before.keys() == {"study", "controls", "writers", "gradients"}
+    rows = read_table(tmp_path / "study.csv")
+    controls = read_table(tmp_path / "controls.csv", words=("direction",))
+    assert len(rows) == 2 * 2 * 2 * (3 + 5)  # two checkpoints, norms and decays, at three and at five sites
     assert {(row["norm"], row["direction"]) for row in controls} == {("u", "1"), ("u", "u")}
-    assert (out / "steps.svg").stat().st_size > 10_000
-    before = written(out)
+    assert (tmp_path / "steps.svg").stat().st_size > 10_000
     monkeypatch.setattr(study, "write_figure", lambda *_: None)
-    study.main(command)
-    assert written(out) == before
+    study.run(cells, data, tmp_path)
+    assert written(tmp_path) == before
