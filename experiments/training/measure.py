@@ -23,7 +23,11 @@ from lngeom.empirical.support import Row, Rows
 from .networks import DIRECTIONS, build_model, next_token_loss
 from .recipe import Recipe
 
-_ANGLES = ("angle_mean", "angle_std", "angle_a_mean", "angle_a_std", "angle_b_mean", "angle_b_std")
+_ANGLES = {
+    f"{prefix}angle_{number}_deg": f"{name}_{number}"
+    for prefix, name in (("", "angle"), ("random_a_", "angle_a"), ("random_b_", "angle_b"))
+    for number in ("mean", "std")
+}
 """Of hidden states to 1 and to two random directions."""
 
 CHECKED_PARAMETERS = 50_000_000
@@ -101,7 +105,7 @@ def sites(model: GPT2LMHeadModel, recipe: Recipe, text: Tensor) -> Rows:
         one, *others, u = recipe.width * states[path, "input"].cos2[-1] / values["null_tokens"]
         random = np.array(others[:DIRECTIONS])
         for direction, energy in (("1", one), ("u", u))[: 2 if recipe.norm == "u" else 1]:
-            angles = {f"{name}_deg": float(values[name]) for name in _ANGLES if direction == "1"}
+            angles = {column: float(values[name]) for column, name in _ANGLES.items() if direction == "1"}
             found.append({
                 "site": path, "direction": direction, **angles, "norm_mean": float(values["norm_mean"]),
                 "d_cos2": float(energy), "random_d_cos2_median": float(np.median(random)),
