@@ -158,7 +158,7 @@ def _geometry(sample: SiteSample, error: np.ndarray) -> Iterator[tuple[str, np.n
         yield HYPERPLANE, ellipsoid.offset(moved), error @ normal / np.linalg.norm(normal)
     rest = e.sum(-1) ** 2 / zeros if centered and zeros else 0.0
     yield CONTAINMENT, ellipsoid.relative_radius(moved), 1 + np.sqrt(reach**2 + rest) / np.sqrt(d)
-    turned = np.abs(np.pi / 2 - lg.angles.angle_to_uniform(sample.x)) if centered else 0.0
+    turned = np.abs(np.pi / 2 - np.nan_to_num(lg.angles.angle_to_uniform(sample.x))) if centered else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # y = 0 has no direction, and decides nothing
         limit = np.where(reach < length, np.arcsin(np.minimum(1, reach / length)), np.inf)
     yield ROTATION, np.rad2deg(np.abs(_angle(sample.x, y) - turned)), np.rad2deg(limit)

@@ -94,9 +94,15 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
         "angle_a": z.angle_to_direction(0),
         "angle_b": z.angle_to_direction(1),
         "norm": z.norm,
-        "rotation": torch.rad2deg(angle_from_inner_product(inner, x.norm, z.norm)),
-        "affine_rotation": torch.rad2deg(angle_from_inner_product(along, before, z.norm)),
+        "rotation": _between(inner, x.norm, z.norm),
+        "affine_rotation": _between(along, before, z.norm),
     }
+
+
+def _between(inner: Tensor, norm: Tensor, other: Tensor) -> Tensor:
+    """Angle in degrees; products are those of the sketches' format, whose rounding may exceed that of float64."""
+    most = norm * other
+    return torch.rad2deg(angle_from_inner_product(torch.clamp(inner, -most, most), norm, other))
 
 
 def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:

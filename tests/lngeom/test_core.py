@@ -32,6 +32,19 @@ def test_an_angle_from_three_numbers_is_right_to_the_root_of_the_roundoff(dtype:
         assert abs(float(lg.angles.angle_from_inner_product(*numbers)) - angle) <= 2 * (2 * unit) ** 0.5
 
 
+@pytest.mark.parametrize("library", [np.asarray, torch.asarray])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_of_no_two_vectors_have_no_angle(library: Any, dtype: str) -> None:
+    between = lg.angles.angle_from_inner_product
+    one, root = library(np.ones(1, dtype)), float(np.finfo(dtype).eps) ** 0.5
+    for inner in (5.0, -5.0, math.inf, math.nan, 1 + 4 * root):
+        assert np.isnan(float(between(library(np.full(1, inner, dtype)), one, one)[0]))
+    for sign, angle in ((1, 0.0), (-1, math.pi)):
+        found = between(library(np.full(1, sign * (1 + root / 4), dtype)), one, one)
+        assert float(found[0]) == pytest.approx(angle, rel=1e-6)
+    assert np.isnan(np.asarray(lg.angles.angle_to_uniform(0 * library(np.ones((2, 3), dtype))))).all()
+
+
 @pytest.mark.filterwarnings("ignore:(invalid value|divide by zero):RuntimeWarning")
 @pytest.mark.parametrize("library", [np.asarray, torch.asarray])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
