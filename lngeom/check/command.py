@@ -114,29 +114,36 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
     return outcomes, loaded, errors
 
 
-def _written(outcomes: list["Outcome"], options: Options) -> None:
-    """Scripts, proofs and reports, where they are asked for."""
+def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
+    """Write scripts, proofs and reports, where they are asked for; returns why some could not be written."""
     from . import write_junit
     from ._proving.proof import write_certificates
 
+    missing = list[InputError]()
     findings = [one.finding for one in outcomes if one.finding]
     if options.junit:
         write_junit(outcomes, options.junit)
     if options.certificate:
         certificates = [data for each in findings if each.proof for data in each.proof.certificates]
-        write_certificates(certificates, options.certificate)
+        try:
+            write_certificates(certificates, options.certificate)
+        except InputError as error:
+            missing.append(error)
     wrong = [one for one in outcomes if one.finding and one.finding.verdict != "rounding"]
     if options.reproducer and findings and not wrong:
         print(f"{options.reproducer} is not written: no output was wrong: there is no fault to show", file=sys.stderr)
     elif options.reproducer and findings:
         scripts = [script for one in wrong if one.finding and (script := one.finding.point.reproducer)]
-        if not scripts:
-            raise InputError(
+        if scripts:
+            options.reproducer.write_text(scripts[0], encoding="utf-8")
+        else:
+            msg = (
                 f"{options.reproducer} is not written: a script shows wrong outputs of a module's function without "
                 "parameters, on contiguous rows, against LayerNorm or RMSNorm, and nothing else; the fault of "
                 f"{wrong[0].name} is another, so copy the row from the verdict"
             )
-        options.reproducer.write_text(scripts[0], encoding="utf-8")
+            missing.append(InputError(msg))
+    return missing
 
 
 def run(options: Options) -> int:
@@ -164,7 +171,9 @@ def run(options: Options) -> int:
             print(printable(table(outcomes)))
     if options.github and (lines := annotations(outcomes)):
         print(lines)
-    _written(outcomes, options)
-    if errors:
-        raise errors[0]
+    missing = _written(outcomes, options)
+    if errors or (passed and missing):
+        raise (errors + missing)[0]
+    for error in missing:
+        print(f"lngeom check: {printable(str(error))}", file=sys.stderr)
     return 0 if passed else 1

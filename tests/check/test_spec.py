@@ -80,12 +80,24 @@ def test_the_script_shows_the_fault_without_the_library(capsys: pytest.CaptureFi
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "8", "--reproducer", "none.py"]) == 0
     assert "no output was wrong" in capsys.readouterr().err
     asked = ["some_kernels:Half", "--dtype", "bfloat16", "--d", "16", "--reproducer", "none.py"]
-    assert main(["check", *asked]) == 2
+    assert main(["check", *asked]) == 1
     assert "the fault of some_kernels:Half is another" in capsys.readouterr().err
     assert main(["check", "some_kernels:scales"]) == 2
     assert "scales computes 1/√(mean square of x + eps), which is neither norm" in capsys.readouterr().err
     assert main(["check", "some_kernels:nothing", "--reproducer", "none.py"]) == 2
     assert "not written" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--reproducer", "--certificate"])
+def test_what_cannot_be_written_changes_no_verdict(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A right kernel exits with 0, a wrong one with 1, whether a file is written or a line says why not."""
+    dtype = ["--dtype", "bfloat16"]
+    for kernel, code, asked in (("layer", 0, ["--eps", "1e-5"]), ("gemma", 1, ["--eps", "1e-6"]), ("Half", 1, dtype)):
+        file = Path(f"{kernel}{option}.out")
+        given = [f"some_kernels:{kernel}", "--d", "16", *asked, option, str(file)]
+        assert main(["check", *given]) == code, kernel
+        told = capsys.readouterr().err
+        assert file.exists() != ("written" in told or "no certificate to write" in told), told
 
 
 def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
