@@ -37,6 +37,7 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> 
         if os.getpid() != here:
             _bound_memory()
             limits.watch(told)
+            os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait use no processor time
         with intact(name):
             return run()
 
