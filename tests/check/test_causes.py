@@ -6,22 +6,21 @@ import pytest
 import torch
 
 from lngeom import sentences
-from lngeom.check import Finding, check
-from tests.kernels.derived import EPS, kernel, plain
+from lngeom.check import Finding
+from tests.kernels.derived import kernel, mean, plain, square
 from tests.kernels.reported import STAND_INS
-from tests.kernels.seeded import FAULTS, size
+from tests.kernels.rows import EPS, Row
+from tests.kernels.seeded import faults
 
 SEEDED = ("ddof", "one pass and 1 + gain", "eps outside and ddof", "whole array", "tail ignored", "approximate root")
-KERNELS: dict[str, tuple[Any, dict[str, Any]]] = {
-    **{name: (fault.make(torch), {"kind": fault.kind, "eps": EPS, "d": size(fault), "name": name})
-       for name, fault in FAULTS.items() if name in SEEDED},
-    **{fault.name: (fault.kernel, dict(fault.options)) for fault in STAND_INS[::12]},
-    "llama": (lambda x, weight: weight * (x.float() * (x.float().square().mean(-1, True) + EPS).rsqrt()).to(x.dtype),
-              {"kind": "rmsnorm", "eps": EPS, "d": 16, "dtype": "bfloat16"}),
-    "gemma": (lambda x, w: x * (x.square().mean(-1, True) + EPS).rsqrt() * (1 + w), {"kind": "rmsnorm", "eps": EPS}),
-    "exchanged": (kernel(plain, lambda y, n, axes: y.sum(axes)), {"kind": "layernorm", "eps": EPS, "backward": True}),
-    "no mean": (kernel(lambda h, y, g, n, r: r * (h - n * (h * n).mean(-1, True))),
-                {"kind": "layernorm", "eps": EPS, "backward": True}),
+KERNELS = {
+    **{name: fault for name, fault in faults(torch).items() if name in SEEDED},
+    **dict(list(STAND_INS.items())[::12]),
+    "llama": Row(lambda x, weight: weight * (x.float() * (square(x.float()) + EPS).rsqrt()).to(x.dtype),
+                 options={"dtype": "bfloat16"}),
+    "gemma": Row(lambda x, w: x * (square(x) + EPS).rsqrt() * (1 + w)),
+    "exchanged": Row(kernel(plain, lambda y, n, axes: y.sum(axes)), options={"backward": True}),
+    "no mean": Row(kernel(lambda h, y, g, n, r: r * (h - n * mean(h * n))), options={"backward": True}),
 }  # fmt: skip
 _WORDS = {"cause", "layout", "notes"}
 
@@ -36,11 +35,9 @@ def decided(finding: Finding) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_sentences_may_be_exchanged(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, options = KERNELS[name]
-    options = {"d": 16, "name": "norm", **options}
     torch.manual_seed(0)
-    before = decided(check(target, **options))
+    before = decided(KERNELS[name].finding(name))
     for kind in sentences.SENTENCES:
         monkeypatch.setitem(sentences.SENTENCES, kind, f"<{kind}>")
     torch.manual_seed(0)
-    assert decided(check(target, **options)) == before
+    assert decided(KERNELS[name].finding(name)) == before

@@ -1,6 +1,5 @@
 """Correct backward passes are held, wrong ones are accused in exact fractions and named."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +8,11 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.check import check
 from lngeom.check._diagnosis.input_gradients import instead, pulled
 from lngeom.check._diagnosis.pattern import summed
 from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, Sample, rounded
-from tests.kernels.derived import EPS, kernel, mean, plain, rms, square, verdict
+from tests.kernels.derived import differentiated, kernel, layer, mean, plain, rms, square, terms
+from tests.kernels.rows import EPS, Row, expected
 
 Rows = Any
 
@@ -21,10 +20,6 @@ Rows = Any
 def autograd(x: Rows, gain: Rows, bias: Rows) -> Rows:
     v, m = torch.var_mean(x.float(), -1, unbiased=False, keepdim=True)
     return ((x.float() - m) / torch.sqrt(v + EPS) * gain.float() + bias.float()).to(x.dtype)
-
-
-def fused(x: Rows, gain: Rows, bias: Rows) -> Rows:
-    return torch.nn.functional.layer_norm(x, x.shape[-1:], gain, bias, EPS)
 
 
 def centred_last(h: Rows, y: Rows, g: Rows, n: Rows, r: Rows) -> Rows:
@@ -40,26 +35,14 @@ def products(y: Rows, n: Rows, axes: Any) -> Rows:
     return (y * n).sum(axes)
 
 
-class Pulled(torch.autograd.Function):
-    """An RMSNorm, of which a rule gives both derivatives from x, gain and cotangent."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Rows, weight: Rows, norm: Any, rule: Any) -> Rows:
-        ctx.save_for_backward(x, weight)
-        ctx.rule = rule
-        return norm(x, weight)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Rows) -> Any:
-        x, weight = ctx.saved_tensors
-        root, h = torch.rsqrt(square(x.float()) + EPS), grads[0].float() * weight.float()
-        n = x.float() * root
-        of_x, of_gain = ctx.rule(root * (h - n * mean(h * n)), (grads[0].float() * n).reshape(-1, x.shape[-1]))
-        return of_x.to(x.dtype), of_gain.sum(0).to(x.dtype), None, None
-
-
 def ruled(rule: Callable[[Rows, Rows], tuple[Rows, Rows]], norm: Any = rms) -> Callable[..., Rows]:
-    return lambda x, weight: Pulled.apply(x, weight, norm, rule)
+    """An RMSNorm, of which a rule changes the derivative by x, and the terms of that by the gain."""
+
+    def both(x: Rows, weight: Rows, cotangent: Rows, _: Any) -> tuple[Rows, Rows]:
+        of_x, of_gain = rule(*terms(x, weight, cotangent))
+        return of_x.to(x.dtype), of_gain.sum(0).to(x.dtype)
+
+    return differentiated(both, norm)
 
 
 def llama(x: Rows, weight: Rows) -> Rows:
@@ -88,7 +71,7 @@ def used(instead_of: Callable[..., Rows]) -> Callable[..., Rows]:
     """A LayerNorm with something else in the place of the normalized rows where the gain is differentiated."""
 
     def norm(x: Rows, gain: Rows, bias: Rows) -> Rows:
-        n = fused(x, torch.ones_like(gain), torch.zeros_like(bias))
+        n = layer(x, torch.ones_like(gain), torch.zeros_like(bias))
         taken = instead_of(n.detach().reshape(-1, len(gain))).reshape(x.shape)
         return n * gain.detach() + bias + (gain - gain.detach()) * taken
 
@@ -111,68 +94,64 @@ def raised(*_: Any) -> Any:
     raise ValueError("no derivative")
 
 
-RMS: dict[str, Any] = {"kind": "rmsnorm"}
 HALVES, RIGHT = {"dtype": "bfloat16"}, "^ok: within rounding, forward and backward"
 # On a CPU PyTorch adds the gradients of gain and bias up in the dtype of the parameters: 256 + 1 = 256.
-TOLD: dict[str, tuple[Any, ...]] = {
-    **{f"{name}, {dtype}": (norm, RIGHT, {"dtype": dtype}) for dtype in ("float32", "bfloat16") for name, norm in {
-        "plain": kernel(plain), "centred last": kernel(centred_last), "automatic": autograd}.items()},
-    "automatic, float16": (autograd, RIGHT, {"dtype": "float16"}),
-    "module": (torch.nn.LayerNorm, RIGHT),
-    "fused": (fused, RIGHT),
-    "fused, bfloat16": (fused, "d/dgain, d/dbias: as if summed over the rows in 16 bits$", HALVES),
-    "llama": (ruled(lambda x, g: (x, g), llama), RIGHT, HALVES | RMS | {"spec": "llama"}),
-    "as llama": (ruled(lambda x, g: (x, g), llama), r"^variant: [^\n]*as Llama\)$", HALVES | RMS),
-    "as llama, d/dx": (ruled(lambda x, g: (2 * x, g), llama), "beyond that backward pass wrong: d/dx", HALVES | RMS),
-    "llama, d/dgain": (ruled(lambda x, g: (x, 0 * g), llama), "^bug: backward pass wrong: d/dgain",
-                       HALVES | RMS | {"spec": "llama"}),
-    "rows": (kernel(lambda h, y, g, n, r: plain(h * fourth(h), y, g, n, r)),
-             "d/dx.*zero only in rows 1 to 3 of each 4"),
-    "strides": (kernel(lambda h, y, g, n, r: plain(h if y.is_contiguous() else 2 * h, y, g, n, r)),
-                "d/dx: strides of the cotangent ignored"),
-    "mean": (kernel(lambda h, y, g, n, r: r * (h - n * mean(h * n))), "d/dx: mean of the cotangent not subtracted$"),
-    "cotangents": (kernel(plain, lambda y, n, axes: y.sum(axes)), "d/dgain"),
-    "more axes": (kernel(plain, lambda y, n, axes: (y * n).sum(0) if len(axes) < 2 else (y * n)[0].sum(0)),
-                  r"d/dgain.*only for batches of shape \(2, n, d\)"),
-    "exchanged": (kernel(plain, lambda y, n, axes: y.sum(axes), products), "d/dgain, d/dbias: these two exchanged"),
-    "two rows": (kernel(plain, lambda y, n, axes: (y * n).reshape(-1, 8)[:2].sum(0)),
-                 "d/dgain summed over the first 2 of . rows alone"),
-    "one row": (ruled(lambda x, g: (x * (1 if len(g) > 1 else 2), g)), "d/dx, only for a batch of one row", RMS),
-    "blocks": (ruled(whole_blocks), "the first 4096 of 4099 rows", RMS),
-    "other rows": (used(lambda n: n.roll(-1, 0)),
-                   "d/dgain: in place of the normalized value that of row i . 1 for row i$"),
-    "sum": (lambda x, residual, weight: (rms(x + residual, weight), x + residual), RIGHT, RMS),
-    "sum dropped": (lambda x, residual, weight: (rms(t := x + residual, weight), t.detach() + 0 * x),
-                    "sum.* is dropped", RMS),
-    "residual": (lambda x, residual, weight: rms(x + residual.detach(), weight), "no gradient for the residual", RMS),
-    "gain": (lambda x, weight: rms(x, weight.detach()), "d/dgain: no gradient", RMS),
-    "zero gain": (lambda x, weight: rms(x, weight.abs().log().exp() * weight.sign()), "NaN where the gain is 0", RMS),
-    "statistics": (lambda x, weight: (rms(x, weight), square(x), torch.rsqrt(square(x) + EPS)), RIGHT, RMS),
-    "mean dropped": (lambda x, weight: (rms(x, weight), mean(x).detach() + 0 * x[..., :1]),
-                     "the mean: .* dropped", RMS),
-    "detached": (lambda x, gain, bias: autograd(x, gain, bias).detach(),
-                 "^bug: no gradient: the output is detached from x, gain and bias"),
-    "one layout": (lambda x, w: rms(x, w).detach() if x.is_contiguous() else rms(x, w),
-                   "no gradient: the output on contiguous", RMS),
-    "outside": (lambda x, w: x / (square(x).sqrt() + EPS) * w, "beyond that backward pass wrong: d/dx is NaN for", RMS),
-    "raises": (kernel(raised), "backward pass wrong: ValueError: no derivative"),
-    "another shape": (kernel(plain, lambda y, n, axes: products(y, n, axes)[:3]), "backward pass wrong: .*Error"),
-    "half statistics": (short(gain_alone=True), f"{RIGHT}.*note: statistics kept in bfloat16 for d/dgain", HALVES),
-    "no half statistics": (short(gain_alone=False), f"{RIGHT}(?!.*statistics kept in bfloat16)", HALVES),
-    "plain gain": (held("plain"), "^bug: backward pass wrong: weight gets no gradient: not registered as a parameter",
-                   {"d": None}),
-    "buffer": (held("buffer"), f"{RIGHT}.*note: bias gets no gradient: a buffer", {"d": None}),
+TOLD = {
+    **{f"{name}, {dtype}": Row(norm, RIGHT, {"dtype": dtype}) for dtype in ("float32", "bfloat16") for name, norm in {
+           "plain": kernel(plain), "centred last": kernel(centred_last), "automatic": autograd}.items()},
+    "automatic, float16": Row(autograd, RIGHT, {"dtype": "float16"}),
+    "module": Row(torch.nn.LayerNorm, RIGHT, {"kind": "layernorm"}),
+    "fused": Row(layer, RIGHT),
+    "fused, bfloat16": Row(layer, "d/dgain, d/dbias: as if summed over the rows in 16 bits$", HALVES),
+    "llama": Row(ruled(lambda x, g: (x, g), llama), RIGHT, HALVES | {"spec": "llama"}),
+    "as llama": Row(ruled(lambda x, g: (x, g), llama), r"^variant: [^\n]*as Llama\)$", HALVES),
+    "as llama, d/dx": Row(ruled(lambda x, g: (2 * x, g), llama), "beyond that backward pass wrong: d/dx", HALVES),
+    "llama, d/dgain": Row(ruled(lambda x, g: (x, 0 * g), llama), "^bug: backward pass wrong: d/dgain",
+                          HALVES | {"spec": "llama"}),
+    "rows": Row(kernel(lambda h, y, g, n, r: plain(h * fourth(h), y, g, n, r)),
+                "d/dx.*zero only in rows 1 to 3 of each 4"),
+    "strides": Row(kernel(lambda h, y, g, n, r: plain(h if y.is_contiguous() else 2 * h, y, g, n, r)),
+                   "d/dx: strides of the cotangent ignored"),
+    "mean": Row(kernel(lambda h, y, g, n, r: r * (h - n * mean(h * n))), "d/dx: mean of the cotangent not subtracted$"),
+    "cotangents": Row(kernel(plain, lambda y, n, axes: y.sum(axes)), "d/dgain"),
+    "more axes": Row(kernel(plain, lambda y, n, axes: (y * n).sum(0) if len(axes) < 2 else (y * n)[0].sum(0)),
+                     r"d/dgain.*only for batches of shape \(2, n, d\)"),
+    "exchanged": Row(kernel(plain, lambda y, n, axes: y.sum(axes), products), "d/dgain, d/dbias: these two exchanged"),
+    "two rows": Row(kernel(plain, lambda y, n, axes: (y * n).reshape(-1, 8)[:2].sum(0)),
+                    "d/dgain summed over the first 2 of . rows alone"),
+    "one row": Row(ruled(lambda x, g: (x * (1 if len(g) > 1 else 2), g)), "d/dx, only for a batch of one row"),
+    "blocks": Row(ruled(whole_blocks), "the first 4096 of 4099 rows"),
+    "other rows": Row(used(lambda n: n.roll(-1, 0)),
+                      "d/dgain: in place of the normalized value that of row i . 1 for row i$"),
+    "sum": Row(lambda x, residual, weight: (rms(x + residual, weight), x + residual), RIGHT),
+    "sum dropped": Row(lambda x, residual, weight: (rms(t := x + residual, weight), t.detach() + 0 * x),
+                       "sum.* is dropped"),
+    "residual": Row(lambda x, residual, weight: rms(x + residual.detach(), weight), "no gradient for the residual"),
+    "gain": Row(lambda x, weight: rms(x, weight.detach()), "d/dgain: no gradient"),
+    "zero gain": Row(lambda x, weight: rms(x, weight.abs().log().exp() * weight.sign()), "NaN where the gain is 0"),
+    "statistics": Row(lambda x, weight: (rms(x, weight), square(x), torch.rsqrt(square(x) + EPS)), RIGHT),
+    "mean dropped": Row(lambda x, weight: (rms(x, weight), mean(x).detach() + 0 * x[..., :1]), "the mean: .* dropped"),
+    "detached": Row(lambda x, weight, bias: autograd(x, weight, bias).detach(),
+                    "^bug: no gradient: the output is detached from x, gain and bias"),
+    "one layout": Row(lambda x, w: rms(x, w).detach() if x.is_contiguous() else rms(x, w),
+                      "no gradient: the output on contiguous"),
+    "outside": Row(lambda x, w: x / (square(x).sqrt() + EPS) * w, "beyond that backward pass wrong: d/dx is NaN for"),
+    "raises": Row(kernel(raised), "backward pass wrong: ValueError: no derivative"),
+    "another shape": Row(kernel(plain, lambda y, n, axes: products(y, n, axes)[:3]), "backward pass wrong: .*Error"),
+    "half statistics": Row(short(gain_alone=True), f"{RIGHT}.*note: statistics kept in bfloat16 for d/dgain", HALVES),
+    "no half statistics": Row(short(gain_alone=False), f"{RIGHT}(?!.*statistics kept in bfloat16)", HALVES),
+    "plain gain": Row(held("plain"),
+        "^bug: backward pass wrong: weight gets no gradient: not registered as a parameter",
+        {"kind": "layernorm", "d": None}),
+    "buffer": Row(held("buffer"), f"{RIGHT}.*note: bias gets no gradient: a buffer", {"kind": "layernorm", "d": None}),
 }  # fmt: skip
-"""A kernel, what its verdict says, and options beside those of a LayerNorm of 8 components in float32."""
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_a_backward_pass_is_told(name: str) -> None:
-    target, told, *more = TOLD[name]
-    finding = check(target, **{"kind": "layernorm", "eps": EPS, "d": 8, "backward": True, "name": "norm"} | dict(*more))
-    assert re.search(told, verdict(finding), re.DOTALL | re.MULTILINE), finding
+def test_the_report_on_a_backward_pass_says_what_its_row_says(name: str) -> None:
+    finding = expected(TOLD, name, d=8, backward=True)
     assert finding.passes(("Llama",)) == (finding.verdict != "bug")
-    if told == RIGHT:
+    if TOLD[name].says == RIGHT:
         assert 0 < (finding.gradient_ratio or 0) <= 1
     elif finding.point.cotangent is not None and not np.isnan(finding.wrong):
         assert finding.exact

@@ -1,19 +1,13 @@
-"""What is said of a kernel; RMSNorm, and LayerNorm with a backward pass of its own, which may be wrong."""
+"""RMSNorm, LayerNorm, and both with a backward pass of their own, which may be wrong."""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-EPS = 1e-5
+from .rows import EPS
+
 Pull = Callable[..., torch.Tensor | None]
-
-
-def verdict(finding: Any) -> str:
-    """What is said of a kernel, without the lines of its code that a trace quotes, which may say the same."""
-    proof = finding.proof
-    proved = f"PROVED: {proof.text}" if proof is not None and proof.status == "proved" else ""
-    return proved + str(finding).removeprefix(str(proof))
 
 
 def mean(values: torch.Tensor) -> torch.Tensor:
@@ -26,6 +20,10 @@ def square(x: Any) -> Any:
 
 def rms(x: Any, weight: Any, eps: float = EPS) -> Any:
     return (x.float() * torch.rsqrt(square(x.float()) + eps) * weight).to(x.dtype)
+
+
+def layer(x: Any, weight: Any, bias: Any, eps: float = EPS) -> Any:
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
 
 def plain(h: Any, y: Any, g: Any, n: Any, r: Any) -> Any:
@@ -52,4 +50,34 @@ def kernel(
             derivatives = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), of_bias(y, n, axes)
             return tuple(value if value is None else value.to(grads[0].dtype) for value in derivatives)
 
-    return lambda x, gain, bias: Layer.apply(x, gain, bias)
+    return lambda x, weight, bias: Layer.apply(x, weight, bias)
+
+
+class _Differentiated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, rule: Any, norm: Any) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.rule = rule
+        return norm(x, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
+        return *ctx.rule(*ctx.saved_tensors, cotangents[0], ctx.needs_input_grad), None, None
+
+
+def differentiated(rule: Callable[..., Any], norm: Callable[..., Any] = rms) -> Callable[..., Any]:
+    """An RMSNorm; `rule` gives both derivatives from x, gain, cotangent, and which of the two are asked for."""
+    return lambda x, weight: _Differentiated.apply(x, weight, rule, norm)
+
+
+def terms(x: Any, weight: Any, cotangent: Any, root: Any = None) -> tuple[Any, Any]:
+    """The derivative of an RMSNorm by x, and the terms of the sum over the rows that is its derivative by the gain."""
+    x, y = x.float(), cotangent.float()
+    r = torch.rsqrt(square(x) + EPS) if root is None else root.float()
+    h, n = y * weight.float(), x * r
+    return r * (h - n * mean(h * n)), (y * n).reshape(-1, x.shape[-1])
+
+
+def derivatives(x: Any, weight: Any, cotangent: Any, root: Any = None) -> tuple[Any, Any]:
+    of_x, of_gain = terms(x, weight, cotangent, root)
+    return of_x.to(weight.dtype), of_gain.sum(0).to(weight.dtype)

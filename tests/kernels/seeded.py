@@ -3,9 +3,10 @@
 import csv
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-EPS = 1e-5
+from .rows import EPS, Row, named
+
 Kernel = Callable[..., Any]
 
 
@@ -17,32 +18,36 @@ def cast(a: Any, dtype: Any) -> Any:
     return a.astype(dtype) if hasattr(a, "astype") else a.to(dtype)
 
 
-class Fault(NamedTuple):
-    """A wrong kernel of one line of code: which norm it should be, and what its diagnosis must be and contain.
+def faults(xp: Any, told_by: str = "") -> dict[str, Row]:
+    """Wrong kernels of one line of code, of arrays of NumPy or PyTorch.
 
-    It is told by outputs of some rows, or by calls with many rows, dimensions and states.
+    Each is told by the outputs of some rows, or by calls with many rows, dimensions and states. Its dimension is None
+    where it is wrong at some of many, and 37 where a rest after whole blocks is needed.
     """
+    with (Path(__file__).parent / "faults.csv").open(encoding="utf-8", newline="") as file:
+        lines = [line for line in csv.DictReader(file) if told_by in line["told_by"]]
+    rows = {}
+    for line in lines:
+        blocks = any(word in line["words"] for word in ("block", "multiple"))
+        d = None if line["name"] == "wide rows" else 37 if blocks else 16
+        kernel = made(line["code"], xp, line["kind"])
+        rows[line["name"]] = Row(kernel, named(line["words"], line["verdict"]), {"d": d})
+    return rows
 
-    name: str
-    told_by: str
-    kind: str
-    verdict: str
-    words: str
-    code: str
 
-    def make(self, xp: Any) -> Kernel:
-        """The kernel with x, gain g and bias b; m, c, v, s are mean, deviation, variance and mean square of x."""
-        words = vocabulary(xp)
-        program = compile(self.code, self.name, "eval")
+def made(code: str, xp: Any, kind: str) -> Kernel:
+    """The kernel with x, gain g and bias b; m, c, v, s are mean, deviation, variance and mean square of x."""
+    words = vocabulary(xp)
+    program = compile(code, code, "eval")
 
-        def run(x: Any, g: Any, b: Any = None) -> Any:
-            m = mean(xp, x)
-            own = {"x": x, "g": g, "b": b, "m": m, "c": x - m, "v": mean(xp, (x - m) ** 2), "s": mean(xp, x * x)}
-            return eval(program, {**words, **own})
+    def run(x: Any, g: Any, b: Any = None) -> Any:
+        m = mean(xp, x)
+        own = {"x": x, "g": g, "b": b, "m": m, "c": x - m, "v": mean(xp, (x - m) ** 2), "s": mean(xp, x * x)}
+        return eval(program, {**words, **own})
 
-        if self.kind == "rmsnorm":
-            return lambda x, weight: run(x, weight)
-        return lambda x, gain, bias: run(x, gain, bias)
+    if kind == "rmsnorm":
+        return lambda x, weight: run(x, weight)
+    return lambda x, weight, bias: run(x, weight, bias)
 
 
 def vocabulary(xp: Any) -> dict[str, Any]:
@@ -76,13 +81,3 @@ def vocabulary(xp: Any) -> dict[str, Any]:
         "short": lambda x: max(x.shape[-1] - 1, 1), "whole": lambda x: x.shape[-1] // 8 * 8 or x.shape[-1],
         "n": n, "of": of, "rough": rough, "overwrite": overwrite, "maximum": maximum,
     }  # fmt: skip
-
-
-with (Path(__file__).parent / "faults.csv").open(encoding="utf-8", newline="") as _file:
-    FAULTS = {row["name"]: Fault(**row) for row in csv.DictReader(_file)}
-
-
-def size(fault: Fault) -> int | None:
-    """Dimension at which the fault is looked for: None for many, 37 where a rest after whole blocks is needed."""
-    blocks = any(word in fault.words for word in ("block", "multiple"))
-    return None if fault.name == "wide rows" else 37 if blocks else 16
