@@ -64,8 +64,8 @@ def derivatives(path: Path) -> list[Derivative]:
     rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)
     verdicts = list[Derivative]()
     for name, gradient in gradients.items():
-        by_row, wrong = path.trace.vectors[name], why
-        if gradient is None and path.trace.launched:
+        by_row, wrong = path.trace.symbols.vectors[name], why
+        if gradient is None and path.trace.kernels.launched:
             verdicts.append(Derivative(name, "not traced", "the backward pass gives none"))
         if gradient is None:
             continue
@@ -74,7 +74,7 @@ def derivatives(path: Path) -> list[Derivative]:
             wrong = f"it has the axes {gradient.axes}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
-    if not path.trace.launched:
+    if not path.trace.kernels.launched:
         return verdicts
     _, run, left, limits = path.written
     return [
@@ -84,15 +84,15 @@ def derivatives(path: Path) -> list[Derivative]:
 
 
 def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
-    """The derivatives on a carrier, by the names of what they are derivatives by."""
-    if path.trace.launched:
+    """The derivatives on a carrier, by variable."""
+    if path.trace.kernels.launched:
         passes, known, *_ = path.written
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)
     gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype))
     if trace.refusals:
-        trace.refuse(trace.refusals[0])
+        raise trace.refusals[0]
     return trace, gradients
 
 
@@ -128,13 +128,13 @@ def _drawn(path: Path, d: int) -> Iterator[Point]:
 
 
 def _point(path: Path, name: str, difference: Carrier) -> str:
-    """Where the two sides differ, which fractions decide."""
+    """Where the two sides differ, decided in fractions."""
     for d in _SIZES if path.program.size is None else (path.program.size,):
         for values in _drawn(path, d):
             if prover.holds(Formula(difference, "="), exactly(values), d, total=False) is False:
                 floats = {key: np.array(value, dtype=float) for key, value in values.items()}
                 _, left, right = _sides(path, name, FloatGround(floats, d))
-                shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.vectors, ALONG])
+                shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.symbols.vectors, ALONG])
                 return f"d = {d}: {shown}: {float(left[0]):.6g} for {float(right[0]):.6g}"
     return ""
 
@@ -142,8 +142,7 @@ def _point(path: Path, name: str, difference: Carrier) -> str:
 def _executed(path: Path) -> str:
     """Where the backward pass that runs is further from the one that was traced than rounding; nothing if nowhere.
 
-    A derivative by a parameter adds rows up, which is n·u·Σ|terms| off in any order. Four times the bound: fused
-    kernels take passes of their own, as forward.
+    A derivative by a parameter sums rows, with error n·u·Σ|terms| in any order. The factor 4 is for fused kernels.
     """
     unit, told = float(FORMATS[path.dtype].roundoff), 0
     for d in _SIZES if path.program.size is None else (path.program.size,):

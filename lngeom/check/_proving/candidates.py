@@ -7,7 +7,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +27,13 @@ Core = Callable[..., Carrier]
 """A norm of x, gain, bias and ε."""
 
 
-_VARIANTS = "gain plus 1", "ddof", "eps outside"
-_KNOWN = re.compile(r"^(?:\((1 \+ .+)\)∘)?.*\(x; (?:(divisor d − 1), )?ε = .*?(outside the root)?\)")
+_GEMMA = "gain plus 1"
+_UNBIASED = {"ddof": "divisor d − 1"}
+_OUTSIDE = {"eps outside": "outside the root"}
 
 
 class Affine(NamedTuple):
-    """Names of the gain, which is the parameter plus an offset, and of the bias; None for none.
+    """Names of the gain (the parameter plus an offset) and of the bias; None for none.
 
     Attributes:
         standard: Whether they follow the norm as defined, not a variant of it.
@@ -51,6 +52,7 @@ class Candidate:
     Attributes:
         exact: Whether it is a norm as defined.
         affine: What follows the norm of x itself, if one vector each does.
+        variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
     """
 
     text: str
@@ -59,12 +61,7 @@ class Candidate:
     exact: bool
     eps: str = ""
     affine: Affine | None = None
-
-    @property
-    def variants(self) -> dict[str, str]:
-        """What the formula has of each variant, by the kind of its cause; empty if it may have more."""
-        known = _KNOWN.search(self.text) if self.affine is not None and self.kind != "other" else None
-        return {name: part for name, part in zip(_VARIANTS, known.groups(), strict=True) if part} if known else {}
+    variants: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,29 +113,39 @@ def _outside(norm: Callable[..., Carrier]) -> Core:
     return functools.partial(norm, placement="outside")
 
 
-_CORES: tuple[tuple[str, str, bool, Core], ...] = (
-    ("LayerNorm({z}; ε = {e})", "layernorm", True, lg.layer_norm),
-    ("LayerNorm({z}; ε = {e} outside the root)", "layernorm", False, _outside(lg.layer_norm)),
-    ("RMSNorm({z}; ε = {e})", "rmsnorm", True, lg.rms_norm),
-    ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", False, _outside(lg.rms_norm)),
-    ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", False, _unbiased(True, False)),
-    ("LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", False, _unbiased(True, True)),
-    ("({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)),
-    ("√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length),
-    ("{z}/max(‖{z}‖, {e})", "other", False, functools.partial(_by_length, scaled=False)),
-    ("{z}/max(rms({z}), {e})", "other", False, functools.partial(_by_length, scaled=False, mean=True)),
-    ("1/√(mean square of {z} + {e})", "other", False, _reciprocal),
+_CORES: tuple[tuple[str, str, dict[str, str] | None, Core], ...] = (
+    ("LayerNorm({z}; ε = {e})", "layernorm", {}, lg.layer_norm),
+    ("LayerNorm({z}; ε = {e} outside the root)", "layernorm", _OUTSIDE, _outside(lg.layer_norm)),
+    ("RMSNorm({z}; ε = {e})", "rmsnorm", {}, lg.rms_norm),
+    ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", _OUTSIDE, _outside(lg.rms_norm)),
+    ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", _UNBIASED, _unbiased(True, False)),
+    (
+        "LayerNorm({z}; divisor d − 1, ε = {e} outside the root)",
+        "layernorm",
+        _UNBIASED | _OUTSIDE,
+        _unbiased(True, True),
+    ),
+    ("({z})/√(variance with divisor d − 1 + {e})", "other", None, _unbiased(False, False)),
+    ("√d·{z}/max(‖{z}‖, {e})", "other", None, _by_length),
+    ("{z}/max(‖{z}‖, {e})", "other", None, functools.partial(_by_length, scaled=False)),
+    ("{z}/max(rms({z}), {e})", "other", None, functools.partial(_by_length, scaled=False, mean=True)),
+    ("1/√(mean square of {z} + {e})", "other", None, _reciprocal),
 )
-"""Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
+"""Text, kind, what it has of known variants (None where it has more), and function of x, gain, bias and ε."""
 
 
 class Part(NamedTuple):
-    """A piece of a definition: its text, its value (None for none), the names in it, and whether a norm has it."""
+    """A piece of a definition: its text, its value (None for none), the names in it, and whether a norm has it.
+
+    Attributes:
+        variant: What makes a gain one of 1 + its parameter.
+    """
 
     text: str
     value: Value | None
     used: tuple[str, ...]
     plain: bool
+    variant: str = ""
 
 
 def _vector(name: str) -> Value:
@@ -166,7 +173,7 @@ def _gains(names: Names) -> Iterator[Part]:
     yield Part("", None, (), True)
     for name in names.vectors:
         yield Part(f"{name}∘", _vector(name), (name,), name not in names.rows)
-        yield Part(f"(1 + {name})∘", lambda ground, _n=name: 1 + ground.vector(_n), (name,), False)
+        yield Part(f"(1 + {name})∘", lambda ground, _n=name: 1 + ground.vector(_n), (name,), False, f"1 + {name}")
     for count in (2, 3):
         for several in itertools.combinations(names.vectors, count):
             yield Part("".join(f"{name}∘" for name in several), _product(*several), several, False)
@@ -179,7 +186,7 @@ def _biases(names: Names) -> Iterator[Part]:
 
 
 def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = None, **vectors: str) -> Value:
-    """A definition of parts, computed by the library; of ε by its name, which is empty for 0."""
+    """A definition of parts, computed by the library, with ε by its name, or 0 for an empty one."""
     argument, gain, bias = (part.value for part in parts)
 
     def value(ground: Ground) -> Carrier:
@@ -198,7 +205,7 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
     gains, biases = list(_gains(names)), list(_biases(names))
     epsilons = [*names.scalars, ""]
     for argument in _arguments(names):
-        for (text, kind, plain, function), eps in itertools.product(_CORES, epsilons):
+        for (text, kind, variants, function), eps in itertools.product(_CORES, epsilons):
             inner = argument._replace(text=text.format(z=argument.text, e=names.scalars.get(eps, "0")))
             y = _composed(function, (inner, _NONE, _NONE), eps)(ground)
             for gain, bias in itertools.product(gains, biases):
@@ -207,9 +214,12 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
                 after = (part.value and part.value(ground) for part in (gain, bias))
                 if len(used) == len(set(used)) and _agree(_affine(y, *after), output):
                     value = _composed(function, (inner, gain, bias), eps)
-                    exact = plain and argument.plain and gain.plain and bias.plain
-                    affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
-                    candidates.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
+                    exact = variants == {} and argument.plain and gain.plain and bias.plain
+                    affine = _affine_of(gain, bias, names, standard=variants == {}) if argument.plain else None
+                    known = {_GEMMA: gain.variant} if gain.variant else {}
+                    known = {} if affine is None or variants is None else known | variants
+                    text = f"{gain.text}{inner.text}{bias.text}"
+                    candidates.append(Candidate(text, value, kind, exact, eps, affine, known))
     candidates += [candidate for candidate in _others(names) if _agree(candidate.value(ground), output)]
     if stated is not None:
         own = [stated] if _agree(stated.value(ground), output) else []
@@ -220,7 +230,7 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
 def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affine | None:
     if len(gain.used) > 1 or {*gain.used, *bias.used} & {*names.rows}:
         return None
-    return Affine((*gain.used, None)[0], float(gain.text.startswith("(1 + ")), (*bias.used, None)[0], standard)
+    return Affine((*gain.used, None)[0], float(gain.variant != ""), (*bias.used, None)[0], standard)
 
 
 _NONE = Part("", None, (), True)

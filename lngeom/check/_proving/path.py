@@ -1,4 +1,4 @@
-"""One path of a program: how it is run again on other carriers, and what it is made of."""
+"""One path of a program, to be run again on other carriers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from lngeom import prover
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
 
 from .._tracing.arrays import Arr
+from .._tracing.decisions import ROWS
 from .._tracing.grounds import Ground
 from .._tracing.programs import Program
 from .._tracing.sizes import Dim
-from .._tracing.trace import ASKED, Refusal, Trace
+from .._tracing.trace import Refusal, Trace
 from .candidates import Names
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 SEVERAL = Formula(prover.d - 1, ">")
 """More than one component."""
 COTANGENT, ALONG = "v", "t"
-"""What a backward pass begins with, and along what a forward pass moves."""
+"""The input of a backward pass, and the tangent of a forward pass."""
 SMALL = 8
 """A size that stands for most of them."""
 
@@ -46,7 +47,7 @@ class Path:
     def backward(self) -> Autograd:
         """The framework's own computation of the derivatives."""
         program, trace = self.program, self.trace
-        taken = {COTANGENT, ALONG} & {*trace.vectors, *trace.numbers}
+        taken = {COTANGENT, ALONG} & {*trace.symbols.vectors, *trace.symbols.numbers}
         trace.never(taken, f"a parameter is called {COTANGENT} or {ALONG}")
         if program.front.framework != "torch":
             trace.refuse(f"derivatives of {program.front.framework} are not traced")
@@ -54,23 +55,23 @@ class Path:
             trace.refuse("derivatives on a branch on a setting are not traced")
         from .._tracing.aten import Autograd  # loads PyTorch
 
-        return Autograd(program, self.axes, self.dtype, self.leaves, tuple(sorted(trace.numbers)))
+        return Autograd(program, self.axes, self.dtype, self.leaves, tuple(sorted(trace.symbols.numbers)))
 
     @property
     def leaves(self) -> dict[str, bool]:
         """The inputs and parameters by which derivatives are, and whether each differs from row to row."""
-        made = {name for *_, name in self.trace.opaque}
-        return {name: by_row for name, by_row in self.trace.vectors.items() if name not in made}
+        made, vectors = self.trace.calls.results, self.trace.symbols.vectors
+        return {name: by_row for name, by_row in vectors.items() if name not in made}
 
     @cached_property
     def written(self) -> tuple[Written, Trace, list[str], str]:
-        """The backward pass that the program writes itself, its run on terms, what is not examined, and where."""
+        """User-written backward: the pass, its trace, its gaps, its conditions."""
         from .._tracing.user_backward import Written  # loads PyTorch
 
         passes = Written(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
         runs = sorted(
             ((trace, made) for trace, made in passes.paths() if not self.excludes(trace)),
-            key=lambda run: (not is_taken(run[0], SMALL), len(run[0].circumstances)),
+            key=lambda run: (not is_taken(run[0], SMALL), len(run[0].decisions.circumstances)),
         )
         trace, first = next(((trace, made) for trace, made in runs if not isinstance(made, Exception)), runs[0])
         if isinstance(first, Exception):
@@ -85,23 +86,22 @@ class Path:
                 apart = self._apart(trace, other)
                 limits += [apart] * (not any({*known} <= {*apart} for known in limits) and apart != [])
         words = dict.fromkeys(text for apart in limits for text in apart)
-        return passes, trace, [*left, *sorted(trace.unexamined)], " and ".join(words)
+        return passes, trace, [*left, *sorted(trace.report.unexamined)], " and ".join(words)
 
     def _apart(self, trace: Trace, other: Trace) -> list[str]:
         """The sizes and numbers of rows that say that a run is not another one, unless that is a rare one."""
-        mine, others = ({*one.circumstances} for one in (trace, other))
-        if any(_COUNTED.fullmatch(name) is None for name in others - mine):
+        mine, others = ({*one.decisions.circumstances} for one in (trace, other))
+        if any(case.of != ROWS for case in others - mine):
             return []
-        asked = zip(trace.sizes_asked, self.branches(trace), strict=True)
-        sizes = [f"where {text}" for (value, how, yes), text in asked if (value, how, not yes) in other.sizes_asked]
-        return [*sizes, *sorted(mine - others), *(f"not {name}" for name in sorted(others - mine))]
+        asked = zip(trace.decisions.sizes, self.branches(trace), strict=True)
+        sizes = [f"where {text}" for (value, how, yes), text in asked if (value, how, not yes) in other.decisions.sizes]
+        return [*sizes, *map(str, sorted(mine - others)), *(f"not {case}" for case in sorted(others - mine))]
 
     def _where(self, trace: Trace, usual: Trace) -> str:
         """How another run differs from a usual one."""
         sizes = [text for text in self.branches(trace) if text not in self.branches(usual)]
-        asked = {name: answer for name, relation, answer in usual.branches if relation == ASKED}
-        words = [(name, answer) for name, relation, answer in trace.branches if relation == ASKED]
-        told = [name if answer else f"not {name}" for name, answer in words if asked.get(name, not answer) != answer]
+        asked, cases = usual.decisions.cases, trace.decisions.cases.items()
+        told = [str(case) if yes else f"not {case}" for case, yes in cases if asked.get(case, not yes) != yes]
         return "".join(f"{text} " for text in [*(f"where {text}" for text in sizes), *told])
 
     @property
@@ -114,8 +114,7 @@ class Path:
         ground = Ground(single=True)
         ground.facts = self.trace.ground.facts
         trace, output = self.again(ground)
-        for name in ("branches", "given", "sources", "written", "unexamined", "replayed"):
-            setattr(trace, name, getattr(self.trace, name))
+        trace.decisions, trace.report = self.trace.decisions, self.trace.report  # this run was not watched
         return Path(self.program, self.axes, self.dtype, trace, output)
 
     @property
@@ -123,22 +122,25 @@ class Path:
         """The names in the output."""
         atoms = prover.atoms_of([self.output.value])
         kind = "s" if self.single else "v"
-        vectors = [name for name in self.trace.vectors if (kind, name) in atoms and name != "x"]
+        vectors = [name for name in self.trace.symbols.vectors if (kind, name) in atoms and name != "x"]
         literals = self.program.literals
         scalars = {name: literals.text(name) for name in literals.values if ("s", name) in atoms}
-        return Names(tuple(vectors), tuple(name for name in vectors if self.trace.vectors[name]), scalars)
+        return Names(tuple(vectors), tuple(name for name in vectors if self.trace.symbols.vectors[name]), scalars)
 
     @property
     def facts(self) -> list[Proved]:
         """The assumptions, and that sums of squares are not negative."""
-        squares = [prover.total(prover.square(value)) for value in dict.fromkeys(self.trace.squares)]
+        squares = [prover.total(prover.square(value)) for value in dict.fromkeys(self.trace.values.squares)]
         return [*map(prover.assume, self.trace.ground.facts), *squares]
 
     def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
         """Conditions under which a run is defined: proved, each with as few assumptions as were tried, or not."""
         proved, left = list[Proved](), list[str]()
-        variances = [prover.assume(prover.at_least(prover.vector(name))) for name in trace.vectors if "var" in name]
-        for goal in dict.fromkeys(Formula(prover.term(value), relation) for value, relation in trace.obligations):
+        vectors = (prover.vector(name) for name in trace.symbols.vectors if "var" in name)
+        variances = [prover.assume(prover.at_least(vector)) for vector in vectors]
+        for goal in dict.fromkeys(
+            Formula(prover.term(value), relation) for value, relation in trace.values.obligations
+        ):
             for more in ([], [prover.assume(SEVERAL)], variances):
                 try:
                     proved.append(prover.prove(goal, *self.facts, *more))
@@ -154,7 +156,7 @@ class Path:
     ) -> Iterator[ProofCertificate]:
         """Obligations and, last, an equality, each as the code itself computes it, and accepted by the checker."""
         goals: dict[Formula, Formula] = {}
-        for value, relation in recorded.obligations:
+        for value, relation in recorded.values.obligations:
             goals.setdefault(Formula(cast(Recorded, value).term, relation), Formula(value, relation))
         claims = [*(goals[step.conclusion] for step in proved[:-1]), Formula(difference, "=")]
         plain = re.sub(r"\W", "_", name.rpartition(":")[2], flags=re.ASCII)
@@ -175,31 +177,31 @@ class Path:
         if self.single:
             yield 1, False
             return
-        known = sorted(n for n in self.trace.integers if n <= 8192)
+        known = sorted(n for n in self.trace.symbols.integers if n <= 8192)
         yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
         yield from ((n, True) for n in known)
-        if self.trace.sizes_asked:
+        if self.trace.decisions.sizes:
             yield from ((n, False) for n in (1, 2, 3, *self.trace.near))
 
     @property
     def scales(self) -> tuple[float, ...]:
         """Factors of the settings at which it is looked at; where a setting decides a branch, many."""
         settings = {name for name in self.program.literals.values if not self.program.literals.is_constant(name)}
-        terms = [value for value, *_ in self.trace.sizes_asked]
+        terms = [value for value, *_ in self.trace.decisions.sizes]
         asked = {atom[1] for atom in prover.atoms_of(terms) if len(atom) == 2}
         return tuple(2.0**k for k in (0, -8, 8, -16, 16, 24, -40)) if settings & asked else (1.0,)
 
     def alone(self, hypotheses: set[Formula]) -> int | None:
         """The one dimension that is assumed, if one is."""
-        return next((n for n in self.trace.integers if prover.equal(prover.d, n) in hypotheses), None)
+        return next((n for n in self.trace.symbols.integers if prover.equal(prover.d, n) in hypotheses), None)
 
     def excludes(self, trace: Trace) -> bool:
         """Whether the conditions of this path say that it is not the other run."""
-        return any((value, how, not yes) in self.trace.sizes_asked for value, how, yes in trace.sizes_asked)
+        return any((value, how, not yes) in self.trace.decisions.sizes for value, how, yes in trace.decisions.sizes)
 
     def branches(self, trace: Trace | None = None) -> list[str]:
         """The conditions of this path, or of another run, in words."""
-        return [self._condition(*each) for each in (trace or self.trace).sizes_asked]
+        return [self._condition(*each) for each in (trace or self.trace).decisions.sizes]
 
     def _condition(self, term: prover.Term, relation: str, yes: bool) -> str:
         """A condition with the numbers on the right: d ≤ 4096, for 4096 − d ≥ 0."""
@@ -223,10 +225,6 @@ class Path:
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
 
 
-_COUNTED = re.compile(r"where \S+ (<|<=|>|>=|=|!=) \S+")
-"""A circumstance of how many rows there are."""
-
-
 def reason(error: Exception) -> str:
     """Why a trace ended."""
     return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
@@ -241,9 +239,9 @@ def _values(passes: tuple[Arr, Gradients]) -> list[object]:
 def is_taken(trace: Trace, d: int) -> bool:
     """Whether a program that launches kernels takes this path at a dimension."""
     values = {name: Fraction(value) for name, value in trace.literals.values.items()}
-    values |= {name: Fraction(at(d)) for name, at in trace.blocks.items()}
-    answers = [prover.holds(Formula(value, how), values, d) for value, how, _ in trace.sizes_asked]
-    return answers == [answer for *_, answer in trace.sizes_asked]
+    values |= {name: Fraction(block.at(d)) for name, block in trace.symbols.blocks.items()}
+    answers = [prover.holds(Formula(value, how), values, d) for value, how, _ in trace.decisions.sizes]
+    return answers == [answer for *_, answer in trace.decisions.sizes]
 
 
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")

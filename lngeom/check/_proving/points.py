@@ -25,7 +25,7 @@ _TRIES, _EXACT = 12, 64
 def counterexample(path: Path, definition: Candidate) -> Json | None:
     """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
     rng = np.random.default_rng(5)
-    near = path.trace.near if path.trace.sizes_asked or path.trace.parts else []
+    near = path.trace.near if path.trace.decisions.sizes or path.trace.symbols.parts else []
     sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)
     for d in sizes:
         for _ in range(_TRIES):
@@ -40,7 +40,7 @@ def counterexample(path: Path, definition: Candidate) -> Json | None:
 
 
 def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
-    """Small rational numbers; constants that are written in the code, or in an object, are what they are."""
+    """Small rational numbers; constants of the code, or of an object, keep their values."""
     literals = path.program.literals
     fixed = {name for name in literals.values if path.program.size is not None or literals.is_constant(name)}
     scale = Fraction(rng.choice(path.scales))
@@ -48,14 +48,14 @@ def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
         name: Fraction(value) if name in fixed else Fraction(int(rng.integers(1, 4)), 3) * scale
         for name, value in literals.values.items()
     }
-    values |= {name: Fraction(int(rng.integers(1, 8)), 4) for name in sorted(path.trace.numbers)}
-    values |= {f"mod{n}": Fraction(d % n) for n in path.trace.integers}
-    values |= {name: Fraction(at(d)) for name, at in path.trace.blocks.items()}
-    values |= {name: at(d) for name, at in path.trace.parts.items()}
+    values |= {name: Fraction(int(rng.integers(1, 8)), 4) for name in sorted(path.trace.symbols.numbers)}
+    values |= {f"mod{n}": Fraction(d % n) for n in path.trace.symbols.integers}
+    values |= {name: Fraction(block.at(d)) for name, block in path.trace.symbols.blocks.items()}
+    values |= {name: at(d) for name, at in path.trace.symbols.parts.items()}
     held = path.program.front.held
     values |= held
-    for name in path.trace.vectors:
-        if name not in held and not any(name == made for *_, made in path.trace.opaque):
+    for name in path.trace.symbols.vectors:
+        if name not in held and name not in path.trace.calls.results:
             low = 1 if "var" in name else -3
             values[name] = rng.integers(low, 5, d) / 2
     return values
@@ -75,9 +75,9 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
     The bound is that of the operations in the format of the path, and the code runs in float64 where it can.
     """
     floats = {name: np.array(value, dtype=float) for name, value in values.items()}
-    rows = {name: value[None] if path.trace.vectors.get(name) else value for name, value in floats.items()}
+    rows = {name: value[None] if path.trace.symbols.vectors.get(name) else value for name, value in floats.items()}
     real, maps = _run(path, rows, d)
-    computed = {name: part[0] for name, part in zip(path.trace.maps, maps, strict=True)}
+    computed = {name: part[0] for name, part in zip(path.trace.calls.maps, maps, strict=True)}
     ground = FloatGround(floats | computed, d, error=True)
     with np.errstate(all="ignore"):
         traced, meant = path.again(ground)[1].value, definition.value(ground)
@@ -85,7 +85,7 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
         expected = np.broadcast_to(meant.value, (d,))
         if not (abs(code - expected) > off + meant.error).any() or not (abs(real[0] - code) <= off).all():
             return None
-    if not path.trace.opaque and d <= _EXACT:  # decided in fractions
+    if not path.trace.calls.opaque and d <= _EXACT:  # decided in fractions
         difference = path.output.value - definition.value(path.trace.ground)
         known = exactly(values)
         numbers = {name: value[0] if isinstance(value, tuple) else value for name, value in known.items()}
@@ -94,8 +94,8 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
     literals = path.program.literals
     constants = (
         {name for name in values if literals.is_constant(name) or name.startswith("mod")}
-        | path.trace.parts.keys()
-        | {n for n in path.trace.blocks if n.startswith(("all_", "pow2"))}
+        | path.trace.symbols.parts.keys()
+        | {name for name, block in path.trace.symbols.blocks.items() if not block.shown}
     )
     shown = {name: _text(value) for name, value in exactly(values).items() if name not in constants}
     rounded = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}

@@ -1,4 +1,4 @@
-"""The verdict in exact arithmetic, and what it rests on."""
+"""The verdict in exact arithmetic, with its evidence."""
 
 from __future__ import annotations
 
@@ -37,18 +37,16 @@ class Proof:
     Attributes:
         status: ``proved`` (the definition itself), ``variant`` (another formula, which is named), ``refuted`` or
             ``not traced``.
-        text: The formula, or the reason.
-        dimensions, hypotheses: For which d, and what is assumed of parameters; what the proofs used.
+        text: The name with the formula, or the reason.
+        formula: What the words of ``--allow`` are sought in.
+        dimensions, hypotheses: The d and the assumptions on parameters that the proofs used.
         obligations: The conditions under which the code is defined, each proved.
-        operations: How often each operation is called.
-        counterexample: A point at which it is not the definition, executed: ``d``, the values by name, what the code
-            gives and what the definition.
-        notes: What was seen beside.
+        counterexample: An executed point where it is not the definition: ``d``, the values by name, both results.
         kind, eps: ``layernorm`` or ``rmsnorm`` where the formula is one of these, and the value of its ε.
         derivatives: What is known of the backward pass, if it was asked for.
         affine, axis: Gain and bias where x itself is normalized, along this axis.
         certificates: The proofs of the obligations and, last, of the equality.
-        shape, given: The shapes of x, and what the program reads that is no argument, for which this is proved.
+        shape, given: The shapes of x and the values of globals, options and attributes for which this is proved.
         unexamined: Circumstances for which nothing is proved.
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
@@ -77,6 +75,7 @@ class Proof:
     sizes: tuple[int, ...] = ()
     undecided: bool = False
     variants: dict[str, str] = field(default_factory=dict)
+    formula: str = ""
 
     @property
     def certificate_sha256(self) -> str | None:
@@ -101,7 +100,7 @@ class Proof:
         """
         if any(derivative.status != "proved" or derivative.text for derivative in self.derivatives):
             return False
-        formula = Cause("fault", self.text.partition(" computes ")[2])
+        formula = Cause("fault", self.formula)
         excused = all(self.allows(cause, allowed) for cause in (*map(Cause, self.variants),) or (formula,))
         return self.status == "proved" or (self.status == "variant" and excused)
 

@@ -11,6 +11,7 @@ from types import CodeType
 from lngeom.files import Json
 
 from .._tracing.arrays import Arr
+from .._tracing.decisions import Circumstance
 from .._tracing.grounds import Ground
 from .._tracing.programs import LAYOUTS, Program
 from .._tracing.sizes import FEATURE, Dim
@@ -22,15 +23,15 @@ class Survey:
     """The runs of a program on terms, for one layout of x in one format.
 
     Attributes:
-        paths: Those on which nothing is the case that it asks for, such as training; one for each range of sizes.
-        asked: Those on which something is, and what they gave: an array or what went wrong.
+        paths: Those without circumstances, such as training; one for each range of sizes.
+        asked: Those with circumstances, each with its output or its error.
     """
 
     def __init__(self, program: Program, axes: tuple[Dim, ...], dtype: str, traces: list[Trace]) -> None:
         self.program, self.axes, self.dtype = program, axes, dtype
 
         def start(decisions: list[bool]) -> Trace:
-            traces.append(Trace(Ground(), program.literals, decisions=decisions))
+            traces.append(Trace(Ground(), program.literals, planned=decisions))
             return traces[-1]
 
         def attempt(trace: Trace) -> Arr | Exception:
@@ -38,22 +39,22 @@ class Survey:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
                 refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, SMALL)
-                by_size = trace.sizes_asked and (trace.blocks or trace.launched) and not refused
-                if not trace.circumstances and not by_size:
+                by_size = trace.decisions.sizes and (trace.symbols.blocks or trace.kernels.launched) and not refused
+                if not trace.decisions.circumstances and not by_size:
                     raise
                 return error
 
         self.paths, self.asked = list[Path](), list[tuple[Trace, Arr | Exception]]()
         self.raised = list[tuple[Trace, Exception]]()
         for trace, output in runs(start, attempt):
-            if trace.circumstances:
+            if trace.decisions.circumstances:
                 self.asked.append((trace, output))
             elif isinstance(output, Exception):
                 self.raised.append((trace, output))
             else:
                 path = Path(program, axes, dtype, trace, output)
-                single = bool(trace.sizes_asked and trace.ground.sign(trace.ground.d - 1, "="))
-                self.paths.append(path.of_one_component() if single and not trace.opaque else path)
+                single = bool(trace.decisions.sizes and trace.ground.sign(trace.ground.d - 1, "="))
+                self.paths.append(path.of_one_component() if single and not trace.calls.opaque else path)
         if not self.paths:
             raise self.raised[0][1]
         self.paths = sorted(_merged(self.paths), key=lambda path: path.single)
@@ -61,13 +62,14 @@ class Survey:
             path.raised = [trace for trace, _ in self.raised]
 
     def world(self) -> Json:
-        """What the verdict is about, and what it is not about, in words."""
+        """The conditions of the verdict, and its gaps, in words."""
         traces = [path.trace for path in self.paths]
-        given = {name: value for trace in traces for name, value in trace.given.items()}
-        sources = {name: code for trace in traces for name, code in trace.sources.items()}
-        unseen = sorted({text for trace in traces for text in trace.unexamined})
+        given = {name: value for trace in traces for name, value in trace.report.given.items()}
+        sources = {name: code for trace in traces for name, code in trace.report.sources.items()}
+        unseen = sorted({text for trace in traces for text in trace.report.unexamined})
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
-        unexamined = [*self._circumstances(), *self._too_large(), *self._formats(), *unseen]
+        cases = (f"{case} ({why})" for case, why in self._circumstances())
+        unexamined = [*cases, *self._too_large(), *self._formats(), *unseen]
         return {
             "shape": self._shape,
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
@@ -75,20 +77,20 @@ class Survey:
             "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
         }
 
-    def _circumstances(self) -> Iterator[str]:
+    def _circumstances(self) -> Iterator[tuple[str, str]]:
         """Circumstances in which it is another function; where several are, the fewest."""
-        told: list[set[str]] = []
-        for trace, output in sorted(self.asked, key=lambda pair: len(pair[0].circumstances)):
-            words = set(trace.circumstances)
-            alike = ((t.sizes_asked, str(error)) for t, error in self.raised)
-            if isinstance(output, Exception) and (trace.sizes_asked, str(output)) in alike:
+        told: list[set[Circumstance]] = []
+        for trace, output in sorted(self.asked, key=lambda pair: len(pair[0].decisions.circumstances)):
+            words = set(trace.decisions.circumstances)
+            alike = ((t.decisions.sizes, str(error)) for t, error in self.raised)
+            if isinstance(output, Exception) and (trace.decisions.sizes, str(output)) in alike:
                 continue
             if any(known <= words for known in told):
                 continue
             usual = [path for path in self.paths if _compatible(path.trace, trace)]
             if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):
                 told.append(words)
-                yield f"{' '.join(trace.circumstances)} ({_why(output)})"
+                yield " ".join(map(str, trace.decisions.circumstances)), _why(output)
 
     def _too_large(self) -> Iterator[str]:
         """Where a program that launches kernels gives up."""
@@ -131,17 +133,17 @@ class Survey:
             other = Survey(self.program, axes, dtype, [])
         except Exception as error:  # a program may fail in any way
             return _why(error)
-        words = [[text.partition(" (")[0] for text in one._circumstances()] for one in (self, other)]
-        if words[0] != words[1] or len(other.paths) != len(self.paths):
+        cases = [[case for case, _ in one._circumstances()] for one in (self, other)]
+        if cases[0] != cases[1] or len(other.paths) != len(self.paths):
             return "it takes another path"
         pairs = zip(self.paths, other.paths, strict=True)
-        same = all(_same(a, b.trace, b.output) and a.trace.sizes_asked == b.trace.sizes_asked for a, b in pairs)
+        same = all(_same(a, b.trace, b.output) and a.trace.decisions.sizes == b.trace.decisions.sizes for a, b in pairs)
         return "" if same else "it computes something else"
 
 
 def _merged(paths: list[Path]) -> list[Path]:
     """The paths of a program that launches kernels, one for all that compute the same, with what all of them assume."""
-    if not any(path.trace.blocks for path in paths):
+    if not any(path.trace.symbols.blocks for path in paths):
         return paths
     groups: list[list[Path]] = []
     for path in paths:
@@ -152,20 +154,20 @@ def _merged(paths: list[Path]) -> list[Path]:
         first = next((path for path in group if is_taken(path.trace, SMALL)), group[0])
         ground, others = first.trace.ground, [path.trace for path in group]
         ground.facts = [fact for fact in ground.facts if all(fact in each.ground.facts for each in others)]
-        first.trace.branches = [one for one in first.trace.branches if all(one in each.branches for each in others)]
+        first.trace.decisions.keep_common(each.decisions for each in others)
         chosen.append(first)
     return chosen
 
 
 def _same(path: Path, trace: Trace, output: Arr) -> bool:
     """Whether two runs computed the same, defined where the other is."""
-    return path.output.value == output.value and path.trace.obligations == trace.obligations
+    return path.output.value == output.value and path.trace.values.obligations == trace.values.obligations
 
 
 def _compatible(a: Trace, b: Trace) -> bool:
     """Whether two runs may be of one size."""
-    taken = {(relation, value): answer for value, relation, answer in a.sizes_asked}
-    return all(taken.get((relation, value), answer) == answer for value, relation, answer in b.sizes_asked)
+    taken = {(relation, value): answer for value, relation, answer in a.decisions.sizes}
+    return all(taken.get((relation, value), answer) == answer for value, relation, answer in b.decisions.sizes)
 
 
 def _why(output: Arr | Exception) -> str:

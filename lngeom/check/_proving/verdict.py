@@ -22,7 +22,8 @@ from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
 from .._tracing.sizes import FEATURE
-from .._tracing.trace import Literals, Refusal, Trace
+from .._tracing.symbols import Literals
+from .._tracing.trace import Refusal, Trace
 from .backward import derivatives
 from .candidates import Affine, Candidate, matching, reference
 from .execution import differs, drawn
@@ -61,7 +62,7 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
             survey = Survey(program, axes, dtype, traces)
         except Exception as error:  # a program that is not run on arrays fails in any way
             errors.append(error)
-            if "outlives the call" in reason(error):  # the next run would begin with what this one left
+            if isinstance(error, Refusal) and error.lasting:  # the next run would begin with what this one left
                 break
             continue
         try:
@@ -85,8 +86,8 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     backward = tuple(derivative for path in paths for derivative in derivatives(path))
     more = [data for derivative in backward for data in derivative.certificates if len(paths) == 1]
     runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
-    notes = {f"its backward pass: {note}" for run in runs for note in run.notes - {*proof.notes}}
-    given = {f"{name} = {value}" for run in runs for name, value in run.given.items()} - {*proof.given}
+    notes = {f"its backward pass: {note}" for run in runs for note in run.report.notes - {*proof.notes}}
+    given = {f"{name} = {value}" for run in runs for name, value in run.report.given.items()} - {*proof.given}
     shapes = [f"derivatives for x of other shapes than {survey.first}"] * (proof.shape != survey.first)
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     return replace(
@@ -95,12 +96,9 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
         certificates=(*proof.certificates, *more),
         notes=(*proof.notes, *sorted(notes)),
         given=(*proof.given, *sorted(given)),
-        sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.sources.items()},
+        sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.report.sources.items()},
         unexamined=tuple(left),
     )
-
-
-# ---------------------------------------------------------------------------------------------------------- one path
 
 
 def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
@@ -130,6 +128,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
         seen,
         status="proved" if exact else "variant",
         text=f"{name} computes {candidate.text}",
+        formula=candidate.text,
         dimensions=_dimensions(path, alone, least),
         hypotheses=_assumed(path, hypotheses),
         kind=candidate.kind,
@@ -152,8 +151,8 @@ def _seen(path: Path, defined: list[Proved]) -> Proof:
         "not traced",
         "",
         obligations=tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True)),
-        operations=dict(path.trace.operations),
-        notes=(*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused)),
+        operations=dict(path.trace.values.operations),
+        notes=(*sorted(path.trace.report.notes), *(f"its setting {name} does not enter" for name in unused)),
         sizes=tuple(path.trace.near),
     )
 
@@ -174,26 +173,26 @@ def _different(path: Path, kind: str | None, seen: Proof) -> Proof:
 def _dimensions(path: Path, alone: int | None, least: int) -> str:
     """For which dimensions, and on which branches, a path is proved."""
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if least > 1 else '≥ 1'}"
-    if alone is None and path.trace.builds:
-        reach += f" in place of the {path.trace.builds} that it was built with"
+    if alone is None and path.trace.report.builds:
+        reach += f" in place of the {path.trace.report.builds} that it was built with"
     if not all(path.excludes(trace) for trace in path.raised):
         reach += " but for sizes that are not examined"
     return " with ".join([reach, *filter(None, [" and ".join(path.branches())])])
 
 
 def _assumed(path: Path, hypotheses: set[Formula]) -> tuple[str, ...]:
-    """The assumptions that a reader needs: none of d or of the constants alone, and none of what is computed."""
+    """The assumptions that a reader needs: on parameters and settings, not on d, constants or computed values."""
     literals = path.program.literals
     told = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
     settings = {prover.greater(prover.scalar(n)) for n in literals.values if not literals.is_constant(n)}
-    made = {(kind, name) for _, _, name in path.trace.opaque for kind in "sv" if path.trace.is_computed(name)}
+    made = {(kind, name) for name in path.trace.calls.computed for kind in "sv"}
     shown = (h for h in hypotheses | settings if not (atoms := prover.atoms_of([h.term])) <= told and not atoms & made)
     return tuple(sorted(map(prover.formula, shown)))
 
 
 def _exchanged(path: Path, affine: Affine | None) -> bool:
-    """Whether what is called a bias is the gain, or a gain the bias, though another parameter is called that."""
-    roles = {name: role(name.rpartition("_")[2]) for name in path.trace.vectors}
+    """Whether the gain is named a bias, or the bias a gain, while another parameter has the right name."""
+    roles = {name: role(name.rpartition("_")[2]) for name in path.trace.symbols.vectors}
     gain, bias = (roles.get(name or "") for name in (affine.gain, affine.bias)) if affine else (None, None)
     return (gain == "bias" and "gain" in roles.values()) or (bias == "gain" and "bias" in roles.values())
 
@@ -201,7 +200,7 @@ def _exchanged(path: Path, affine: Affine | None) -> bool:
 def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     """|t| = t or |t| = −t, for arguments of known sign."""
     lemmas = []
-    for t in path.trace.absolutes:
+    for t in path.trace.values.absolutes:
         for u in (t, -t):
             try:
                 sign = prover.prove(prover.at_least(u), *facts)
@@ -241,7 +240,7 @@ def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tupl
 def _expected(path: Path, kind: str) -> Candidate:
     """The definition that is stated, or that its name and its parameters speak of."""
     names = path.names
-    roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.vectors)}
+    roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.symbols.vectors)}
     gain, bias = roles.get("gain"), roles.get("bias")
     settings = (name for name in path.program.literals.values if role(name) == "eps")
     eps = next(settings, next(iter(names.scalars), None))
@@ -260,7 +259,7 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
         return proofs[0]
     order = ("not traced", "refuted", "variant", "proved")
     worst = min(proofs, key=lambda proof: order.index(proof.status))
-    texts = [f"{proof.text} where {' and '.join(path.branches())}" for proof, path in zip(proofs, paths, strict=True)]
+    where = [f" where {' and '.join(path.branches())}" for path in paths]
     proved = all(proof.certificates for proof in proofs)
     parts = tuple(data for proof in proofs if proved for data in proof.certificates)
     ids = [data["id"] for data in parts]
@@ -271,7 +270,8 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     ranges = "; ".join(proof.dimensions for proof in proofs)
     return replace(
         worst,
-        text="; ".join(texts),
+        text="; ".join(proof.text + branch for proof, branch in zip(proofs, where, strict=True)),
+        formula="; ".join(proof.formula + branch for proof, branch in zip(proofs, where, strict=True)),
         dimensions=ranges,
         certificates=parts,
         variants={},

@@ -1,4 +1,4 @@
-"""What a program may call and read beside its arguments: what is known; everything else is refused."""
+"""Allow-list of the calls and globals that a traced program may use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _HIDDEN = re.compile(
     r"__(?!init|call|version|post_init|name|annotations|doc|setattr|torch_function)\w+__$|grad_fn$|is_leaf$|_version$|"
     r"(tb|f|gi|cr|ag)_(frame|back|code|globals|locals)$"
 )
-"""Attributes by which a program would look at itself, or at what it is given, instead of computing."""
+"""Attributes by which a program inspects itself or its arguments instead of computing."""
 _BY_NAME = re.compile(r"torch$|numpy(?!\.lib\.mixins$)")
 """Modules with functions that answer from a state: of these, functions are known one by one."""
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -112,7 +112,7 @@ def _known_module(name: str) -> bool:
 
 
 class World:
-    """What one run of a program reads beside its arguments, and what it leaves behind."""
+    """The reads of one run beside its arguments, and its side effects."""
 
     def __init__(self, trace: Trace, knows: Callable[[str], bool]) -> None:
         self.trace, self.knows = trace, knows
@@ -122,9 +122,9 @@ class World:
         self.fresh: list[object] = []
         self.built = False
 
-    def refuse(self, what: str, frame: FrameType) -> None:
+    def refuse(self, what: str, frame: FrameType, *, lasting: bool = False) -> None:
         """Note a refusal at a line of the program."""
-        self.trace.refusals.append(f"it {what} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})")
+        self.trace.refused(f"it {what} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})", lasting=lasting)
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -141,11 +141,12 @@ class World:
                 gc.enable()
 
     def close(self) -> None:
-        """Refuse a program that changed what outlives the run, or that catches what it is refused."""
+        """Refuse a program with side effects, or that catches refusals."""
         for name, value, before in self.kept:
             if _fingerprint(value) != before:
-                self.trace.refusals.append(f"it changes {name}, which outlives the call")
-        self.trace.refusals += self.catches
+                self.trace.refused(f"it changes {name}, which outlives the call", lasting=True)
+        for text in self.catches:
+            self.trace.refused(text)
 
     def _profile(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call":
@@ -182,11 +183,10 @@ class World:
         )
 
     def _enter(self, frame: FrameType) -> None:
-        """Look at a function of the program before it first runs: what its code names, and what it holds."""
+        """Look at a function of the program before it first runs: its names and its contents."""
         code, names = frame.f_code, frame.f_locals
         self.seen.add(code)
-        self.trace.sources[code.co_qualname] = code
-        self.trace.written |= set(_integers(code.co_consts))
+        self.trace.report.ran(code, _integers(code.co_consts))
         for name in code.co_freevars:
             if name in names and name != "__class__":
                 self._read(name, names[name], frame)
@@ -205,13 +205,13 @@ class World:
         for k, (operation, argument) in enumerate(steps):
             kept = operation.endswith("_GLOBAL") or (operation.endswith("_DEREF") and argument in code.co_freevars)
             if kept and operation.startswith(("STORE", "DELETE")):
-                self.refuse(f"writes {argument}, which outlives the call", frame)
+                self.refuse(f"writes {argument}, which outlives the call", frame, lasting=True)
             elif operation == "CHECK_EXC_MATCH" or (operation == "PUSH_EXC_INFO" and steps[k + 1][0] == "POP_TOP"):
                 self.catches.append(f"{code.co_qualname} catches exceptions")
             elif operation == "IMPORT_NAME" and not _known_module(argument):
                 self.refuse(f"imports {argument}", frame)
             elif operation == "IMPORT_NAME" and _own(argument):
-                self.trace.given[argument or "a module of its package"] = "what is imported while it runs"
+                self.trace.report.give(argument or "a module of its package", "what is imported while it runs")
             elif operation in (*_ATTRIBUTES, "LOAD_CONST") and isinstance(argument, str) and _HIDDEN.match(argument):
                 self.refuse(f"looks at {argument}", frame)
             elif operation in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -238,7 +238,7 @@ class World:
             value, path = getattr(value, attribute), f"{path}.{attribute}"
         self._read(path, value, frame)
         if isinstance(value, ModuleType) and _own(value.__name__):
-            self.trace.given[path] = "a module"
+            self.trace.report.give(path, "a module")
 
     def _read(self, path: str, value: Any, frame: FrameType) -> None:
         """Something that is no argument: a constant is named, a function is looked at when it runs."""
@@ -271,10 +271,10 @@ class World:
             return True
         if kind in _PLAIN or kind in _STORES or isinstance(value, numpy.generic | numpy.ndarray):
             if not path.startswith(("math.", "np.", "numpy.")):
-                self.trace.given[path] = " ".join(repr(value).split())[:60]
-            self.trace.written |= set(_integers([value]))
+                self.trace.report.give(path, " ".join(repr(value).split())[:60])
+            self.trace.report.written.update(_integers([value]))
         elif _kind_of(kind) == "program" or kind.__module__ == "collections":
-            self.trace.given[path] = f"a {kind.__name__}"
+            self.trace.report.give(path, f"a {kind.__name__}")
         else:
             return _known_module(kind.__module__) and kind.__module__ not in ("functools", "builtins", "itertools")
         self._keep(path, value)

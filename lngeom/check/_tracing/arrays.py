@@ -14,9 +14,10 @@ import numpy
 
 from lngeom.carriers import Array, namespace
 
+from .grounds import LARGEST, Opaque
 from .parts import ONE, Part, chunks, leading, part_of, rest, strided, trailing
 from .sizes import FEATURE, Dim, Num, power
-from .trace import Trace, root
+from .trace import Trace
 
 Axis: TypeAlias = "int | Sequence[int] | None"
 
@@ -29,15 +30,13 @@ _STRIDE = 8
 
 @dataclass(eq=False)
 class Memory:
-    """What views of one array share.
+    """The storage of an array and its views.
 
     Attributes:
-        shared: Whether anything else may see it.
-        labels: Those of its elements, in order.
-        name: The input that it is.
+        shared, parted: Whether anything else may see it, or a part of it.
+        labels: Its elements in order.
+        name: The input that it holds.
         undefined, zero: Whether nothing was written into it, or nothing but zeros.
-        parted: Whether something sees a part of it.
-        arrays: The array and its views.
     """
 
     shared: bool = False
@@ -49,7 +48,7 @@ class Memory:
     arrays: list[Arr] = field(default_factory=list)
 
     def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
-        """Hold what a kernel has written, which all views see."""
+        """Hold a kernel's result, in all views."""
         if self.parted:
             self.arrays[0].trace.refuse("memory is written of which a part was taken")
         self.undefined = self.zero = False
@@ -80,15 +79,13 @@ class Arr:
         self.trace, self.value, self.axes, self.dtype = trace, value, tuple(axes), dtype
         self.memory = memory or Memory(labels=self.labels)
         self.memory.arrays.append(self)
-        self.log_of: tuple[Arr, Fraction] | None = None  # of which this is a multiple of the logarithm
+        self.log_of: tuple[Arr, Fraction] | None = None  # this is a multiple of its logarithm
         self.largest_of: Arr | None = None
         self.number: Fraction | None = None
         self.summed = summed
         labels = self.labels
         if len(labels) != len(set(labels)):
             trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
-
-    # ------------------------------------------------------------------------------------------------------ its form
 
     @property
     def labels(self) -> Dim:
@@ -117,8 +114,6 @@ class Arr:
             return list(range(len(self.axes)))
         return [self._axis(a) for a in (axis if isinstance(axis, tuple | list) else [axis])]
 
-    # ------------------------------------------------------------------------------------------ component by component
-
     def like(
         self, value: Array, dtype: str | None = None, *, axes: Iterable[Dim] | None = None, of: Array | None = None
     ) -> Arr:
@@ -130,7 +125,7 @@ class Arr:
     def _operand(self, other: object) -> Arr:
         if isinstance(other, Arr):
             return other
-        value = other.value if isinstance(other, Num) else self.trace.constant(other)
+        value = other.value if isinstance(other, Num) else self.trace.symbols.constant(other)
         if value is None:
             self.trace.refuse("the number of rows is computed with")
         made = Arr(self.trace, value, (), self.dtype)
@@ -151,7 +146,7 @@ class Arr:
         if (self.summed or other.summed) and not linear and not scaled:
             self.trace.refuse("a sum over rows is used otherwise than linearly")
         square = operation is operator.mul and other.value is self.value
-        result = self.trace.square(self.value) if square else operation(self.value, other.value)
+        result = self.trace.values.square(self.value) if square else operation(self.value, other.value)
         value = self.trace.ground.rounded(result, dtype or self.dtype)
         made = Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
         if operation in (operator.mul, operator.truediv) and self.log_of and other.number:
@@ -164,7 +159,7 @@ class Arr:
     def divided(self, other: object, dtype: str | None = None) -> Arr:
         """The quotient, which is defined where no divisor is 0."""
         if isinstance(other, Arr | Num) or not other:
-            self.trace.require(self._operand(other).value, "!=")
+            self.trace.values.require(self._operand(other).value, "!=")
         return self.combined(other, operator.truediv, dtype)
 
     def maximum(self, other: object, *, sign: int = 1) -> Arr:
@@ -177,9 +172,8 @@ class Arr:
 
     def absolute(self) -> Arr:
         """|x|."""
-        self.trace.absolutes.append(self.value)
         made = self._alone(abs(self.value))
-        self.trace.magnitudes.append(made.value)
+        self.trace.values.absolute(self.value, made.value)
         return made
 
     def power(self, exponent: Num | float) -> Arr:
@@ -188,7 +182,7 @@ class Arr:
 
     def root(self) -> Arr:
         """√x, which is defined where nothing is negative."""
-        return self._alone(root(self.trace, self.value))
+        return self._alone(self.trace.values.root(self.value))
 
     def hypotenuse(self, other: object, dtype: str | None = None) -> Arr:
         """√(a² + b²)."""
@@ -196,8 +190,8 @@ class Arr:
         return a.combined(b, operator.add, dtype).root()
 
     def logarithm(self) -> Arr:
-        """The logarithm, which is defined where x is positive; of its multiples is known of what."""
-        self.trace.require(self.value, ">")
+        """The logarithm, defined for positive x; its multiples remember x, so that exponentials are powers."""
+        self.trace.values.require(self.value, ">")
         made = self.applied("log")
         made.log_of = self, Fraction(1)
         return made
@@ -212,18 +206,18 @@ class Arr:
 
     def largest_above(self, low: Fraction | int, axes: Iterable[Dim]) -> Arr:
         """The largest component of absolute values, or `low` where all are smaller: an opaque number."""
-        value = self.trace.call(f"largest {float(low)}", self.value)
-        self.trace.identity(value, ">" if low > 0 else ">=")
+        value = self.trace.calls.call(Opaque(LARGEST, float(low)), self.value)
+        self.trace.calls.assume(value, ">" if low > 0 else ">=")
         made = self.like(value, axes=axes)
         made.largest_of = self
         return made
 
     def applied(self, function: str) -> Arr:
         """A function of each component that nothing looks into."""
-        return self._alone(self.trace.call(function, self.value))
+        return self._alone(self.trace.calls.call(Opaque(function), self.value))
 
     def not_summed(self) -> None:
-        """Refuse a sum over rows, of which only linear functions are those of its summand."""
+        """Refuse a sum over rows: only linear functions commute with it."""
         self.trace.never(self.summed, "a sum over rows is used otherwise than linearly")
 
     def _alone(self, value: Array) -> Arr:
@@ -241,13 +235,11 @@ class Arr:
         """An array of one number."""
         return filled(self.trace, number, self.axes if axes is None else axes, dtype or self.dtype)
 
-    # ------------------------------------------------------------------------------------------------------------ views
-
     def view(self, axes: Iterable[Dim]) -> Arr:
         """The same memory with other axes."""
         self.memory.shared = True
         made = Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
-        self.trace.permuted |= made.labels != self.memory.labels
+        self.trace.kernels.permute(made.labels != self.memory.labels)
         return made
 
     def reshaped(self, shape: Sequence[object]) -> Arr:
@@ -286,7 +278,7 @@ class Arr:
         return self.transposed(order)
 
     def squeezed(self, axis: Axis) -> Arr:
-        """Without axes of size 1, which no axis with a label is known to be."""
+        """Without axes of size 1; an axis with a label may be longer."""
         gone = self.places(axis)
         if any(self.axes[k] for k in gone):
             self.trace.refuse("an axis goes if its size is 1")
@@ -303,7 +295,7 @@ class Arr:
             if old and dim != old:
                 self.trace.refuse(f"axes {self.axes} do not broadcast to {tuple(dims)}")
         if FEATURE in itertools.chain(*dims) and FEATURE not in self.labels:  # as many components as the others have
-            self.trace.permuted = True  # in memory it is one number
+            self.trace.kernels.permute(True)  # in memory it is one number
             return self.combined(self.filled(1, dims), operator.mul)
         return self.view(dims)
 
@@ -335,7 +327,7 @@ class Arr:
         return self._taken(taken, axes) if taken else self.view(axes)
 
     def _taken(self, part: Part, axes: list[Dim]) -> Arr:
-        """Some of the components: one as a number, several as the whole row, of which reductions weigh the part."""
+        """Some of the components: one as a number, several as the whole row, which reductions weigh."""
         self.memory.shared = self.memory.parted = True
         value = self.value
         if part in ONE:
@@ -362,10 +354,8 @@ class Arr:
         parts = chunks(count, n)
         return tuple(self._taken(part, [*self.axes[:-1], (part,)]) for part in parts) if n > 1 else (self,)
 
-    # --------------------------------------------------------------------------------------------------------- in place
-
     def become(self, new: Arr) -> None:
-        """Change in place, which is allowed where nothing else sees the memory."""
+        """Change in place, allowed where nothing else sees the memory."""
         if self.memory.shared:
             self.trace.refuse("an input, or memory that something else sees, is changed in place")
         if new.axes != self.axes:
@@ -383,7 +373,7 @@ def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
         parts[0].trace.refuse(f"arrays are put together along axis {axis}")
     trace, labels = parts[0].trace, [part_of(part.axes[-1]) for part in parts]
     *before, last = labels
-    # The last part is what the others leave, and these stand in their order if the first one leads the row.
+    # The last part is the complement of the others, and these stand in order if the first one leads the row.
     if last is None or last.others != tuple(before) or not last.others[0].leads:
         trace.refuse(f"arrays are put together along the axes {[label or '' for label in labels]}")
     axes = [*parts[0].axes[:-1], (FEATURE,)]
@@ -413,7 +403,7 @@ def _part_at(index: object, trace: Trace) -> Part | None:
     elif type(end) is int and end:
         before = leading(end) if end > 0 else rest(trailing(-end))
         if abs(end) > 1:
-            trace.integers.add(abs(end))
+            trace.symbols.integers.add(abs(end))
     else:
         return None
     if stop is not None:
@@ -437,7 +427,7 @@ def dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
     """The axes of an array that is made, of these sizes; of known ones only where a kernel may count them."""
 
     def dim(size: Num | int) -> Dim | None:
-        counted = (f"n{size}",) if trace.kernels and type(size) is int and size > 1 else None
+        counted = (f"n{size}",) if trace.kernels.allowed and type(size) is int and size > 1 else None
         return size.dim if isinstance(size, Num) else () if size == 1 else counted
 
     known = list(map(dim, sizes))
@@ -447,7 +437,7 @@ def dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
 def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr:
     """An array of one number."""
     axes = tuple(axes)
-    value: Array = number.value if isinstance(number, Num) else trace.constant(number)
+    value: Array = number.value if isinstance(number, Num) else trace.symbols.constant(number)
     if any(FEATURE in dim for dim in axes):
         value = trace.ground.ones("x") * value
     made = Arr(trace, value, axes, dtype)
@@ -459,8 +449,8 @@ def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:
     """An input or a parameter: arbitrary, and seen by others."""
     axes = tuple(axes)
     if not any(FEATURE in dim for dim in axes):
-        trace.numbers.add(name)
+        trace.symbols.numbers.add(name)
         return Arr(trace, trace.ground.scalar(name), axes, dtype, memory=Memory(shared=True, name=name))
-    trace.vectors[name] = any(label != FEATURE for dim in axes for label in dim)
+    trace.symbols.vector(name, by_row=any(label != FEATURE for dim in axes for label in dim))
     labels = tuple(itertools.chain(*axes))
     return Arr(trace, trace.ground.vector(name), axes, dtype, memory=Memory(True, labels, name))

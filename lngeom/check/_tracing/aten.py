@@ -39,13 +39,7 @@ _OWN: dict[tuple[type, str], Any] = {
 
 @dataclass
 class Autograd:
-    """The derivatives of a program as PyTorch computes them.
-
-    Attributes:
-        leaves: What they are by, and whether it differs from row to row.
-        numbers: Parameters of size 1, by which none is asked for.
-        questions: What the program asks of sizes.
-    """
+    """The derivatives of a program by its `leaves`, as PyTorch computes them; `numbers` are parameters of size 1."""
 
     program: Program
     axes: tuple[Dim, ...]

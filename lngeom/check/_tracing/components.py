@@ -1,14 +1,64 @@
-"""Operations of single components on traced arrays: one table, with a column of names for each library."""
+"""Operations of single components on traced arrays, and choices: a table with a column of names per library."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .arrays import Arr, filled
-from .choices import compared
+from .grounds import Opaque
 from .reductions import contracted
+from .trace import Trace
+
+
+@dataclass
+class Condition:
+    """A relation of a difference to 0, or its negation if `swapped`."""
+
+    gap: Arr
+    relation: str
+    swapped: bool = False
+
+    def __bool__(self) -> bool:
+        return self.trace.refuse("a choice by data")
+
+    @property
+    def trace(self) -> Trace:
+        """The run that it is of."""
+        return self.gap.trace
+
+    def where(self) -> Arr:
+        """The indicator of a difference of 0; its product with the difference is 0."""
+        value = self.trace.calls.call(Opaque("zero"), self.gap.value)
+        self.trace.calls.assume(value * self.gap.value, "=")
+        return Arr(self.trace, value, self.gap.axes, self.gap.dtype)
+
+
+def compared(a: Arr, b: object, relation: str) -> Condition:
+    """A comparison of data."""
+    gap = a.combined(b, operator.sub)
+    gap = -gap if relation.startswith("<") else gap
+    return Condition(gap, relation.replace("<", ">").replace("!=", "="), swapped=relation == "!=")
+
+
+def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
+    """One of two arrays, as a condition on sizes says, or one on data that is known or makes no difference."""
+    if isinstance(condition, Condition) and condition.swapped:
+        a, b = b, a
+    both = a.combined(b, operator.add)
+    if isinstance(condition, Condition):
+        known = a.trace.decisions.always(condition.gap.value, condition.relation, *a.trace.values.squares)
+        if known is None and condition.relation == "=":
+            return b.combined(
+                a.combined(b, operator.sub).combined(condition.where(), operator.mul), operator.add, dtype
+            )
+        condition = known
+    if not isinstance(condition, bool):
+        a.trace.refuse("a choice by data")
+    return (a if condition else b).cast(dtype).expanded(both.axes)
+
 
 Operation = Callable[..., Any]
 """A function of an array, of a further operand, and of the format of the result."""

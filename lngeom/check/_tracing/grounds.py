@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy
 from numpy.typing import ArrayLike
@@ -41,11 +42,23 @@ def _sign(value: Term, relation: str, facts: tuple[Formula, ...], squares: tuple
     return None
 
 
-class Ground:
-    """A carrier with names for its vectors and scalars; this one is that of terms, of which all else is a shadow.
+class Opaque(NamedTuple):
+    """A function that no theorem looks into: one of components, a linear map by its weights, or the largest above."""
 
-    Where d = 1, a vector is a number (`single`).
-    """
+    name: str
+    which: float = 0
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it has weights of its own."""
+        return self.name == LINEAR
+
+
+LINEAR, LARGEST = "linear", "largest"
+
+
+class Ground:
+    """A carrier of symbolic terms by name; subclasses evaluate the same trace. `single`: d = 1, vectors are numbers."""
 
     def __init__(self, *, single: bool = False) -> None:
         self.facts: list[Formula] = []
@@ -86,9 +99,9 @@ class Ground:
         with unwatched():
             return _sign(prover.term(value), relation, tuple(self.facts), tuple(dict.fromkeys(squares)))
 
-    def applied(self, function: str, value: Array, name: str) -> Carrier:
+    def applied(self, function: Opaque, value: Array, name: str) -> Carrier:
         """The result of an opaque function."""
-        return self.scalar(name) if value.is_scalar or function.startswith("largest") else self.vector(name)
+        return self.scalar(name) if value.is_scalar or function.name == LARGEST else self.vector(name)
 
     def rounded(self, value: Carrier, dtype: str, terms: Carrier | None = None) -> Carrier:
         """The result of one operation in a format, the sum of `terms` if given; exact carriers know no formats."""
@@ -130,8 +143,8 @@ class RecordedGround(Ground):
         """Nothing: it was found before."""
         return None
 
-    def applied(self, function: str, value: Array, name: str) -> Carrier:
-        return self.vector(name) if value.vector and not function.startswith("largest") else self.scalar(name)
+    def applied(self, function: Opaque, value: Array, name: str) -> Carrier:
+        return self.vector(name) if value.vector and function.name != LARGEST else self.scalar(name)
 
 
 class DualGround(Ground):
@@ -171,7 +184,7 @@ increases; what says where something is 0 is off by 1 where that is not known.
 
 
 class FloatGround(Ground):
-    """One row of float64 numbers, which know how far they are from what they stand for if `error` is asked for."""
+    """One row of float64 numbers, with bounds on their errors if `error`."""
 
     def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False) -> None:
         super().__init__()
@@ -207,31 +220,29 @@ class FloatGround(Ground):
         number = float(getattr(value, "value", value)[0])
         return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
 
-    def applied(self, function: str, value: Array, name: str) -> Array:
-        if function.startswith("largest"):
-            low = float(function.partition(" ")[2])
+    def applied(self, function: Opaque, value: Array, name: str) -> Array:
+        if function.name == LARGEST:
             inner = getattr(value, "value", value)
-            made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), low)
+            made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), function.which)
             return Rounded(made, numpy.atleast_1d(value.error).max(keepdims=True)) if inner is not value else made
-        if function not in OPAQUE:  # a map with weights of its own, whose results are given
+        if function.name not in OPAQUE:  # a map with weights of its own, whose results are given
             return self._made(self.values.get(name, 0.0))
-        compute, slope = OPAQUE[function]
+        compute, slope = OPAQUE[function.name]
         exact = self.values[name] = compute(getattr(value, "value", value))
         if not isinstance(value, Rounded):
             return exact
         with numpy.errstate(all="ignore"):
             ends = [abs(compute(value.value + sign * value.error) - exact) for sign in (-1, 1)]
         off = numpy.nan_to_num(numpy.maximum(*ends), nan=numpy.inf) if slope is None else slope * value.error
-        if function == "zero":
+        if function.name == "zero":
             off = (abs(value.value) <= value.error) * (value.value != 0)
         return Rounded(exact, off + 2.0**-50 * abs(exact))
 
     def rounded(self, value: Array, dtype: str, terms: Array | None = None) -> Array:
         """The result widened by what an operation of this format may be off.
 
-        4u|z| holds what elementary functions, a mean's two roundings and a contracted product are off. A sum of n
-        numbers in any order is n·u·Σ|terms| off, u that of float32 where half formats are summed; of a mean it is the
-        n-th part.
+        4u|z| bounds elementary functions, a mean's two roundings and a fused product. A sum of n numbers in any order
+        errs by n·u·Σ|terms|, with u of float32 for half formats; a mean by the n-th part.
         """
         if not isinstance(value, Rounded):
             return value

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import Arr, filled
-from .choices import Condition, chosen
-from .components import components
+from .components import Condition, chosen, components
 from .factories import Function, Setting, named
 from .front import Build, Front
 from .questions import QUESTIONS, asking
@@ -77,7 +76,7 @@ class JaxFront(Front):
         with self.jax.disable_jit(), _asking(trace, kind, self.jax):
             closed = self.jax.make_jaxpr(program)(*shapes)
         (result,) = _evaluated(trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
-        trace.line = ""
+        trace.read("")
         return result if isinstance(result, Arr) else None
 
 
@@ -117,7 +116,7 @@ def _dim(trace: Trace, size: object) -> Dim:
 
 
 def _number(trace: Trace, size: Any) -> Num | int:
-    """A size, of which JAX makes a polynomial."""
+    """A size: JAX makes polynomials of these."""
     if isinstance(size, int):
         return size
     try:
@@ -138,14 +137,14 @@ def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Seque
         return _plain(atom.val) if hasattr(atom, "val") else known[atom]
 
     for equation in jaxpr.eqns:
-        trace.line = _written(equation)
+        trace.read(_written(equation))
         inputs = [read(atom) for atom in equation.invars]
         name = equation.primitive.name
         if name in _INLINED:
             inner = equation.params[_INLINED[name]]
             plain, held = (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, [])
             if name.startswith("custom") and "/jax/_src/" not in (rule := plain.debug_info.func_src_info):
-                trace.unexamined.add(f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, which have its own rule")
+                trace.report.leave(f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, which have its own rule")
             results = _evaluated(trace, plain, [*map(_plain, held)], inputs)
         else:
             results = [_applied(trace, equation, inputs)]
@@ -208,7 +207,7 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
         if not arrays or name not in _ARRAYS:
             of = "" if arrays else f" of {made.dtype}"
             return trace.refuse(f"{name}{of} is not among the operations that are traced")
-        trace.operations[name] += 1
+        trace.values.count(name)
         return _ARRAYS[name](*inputs, **options)
     except TypeError as error:
         return trace.refuse(f"{name} is called in a way that is not traced: {error}")

@@ -1,4 +1,4 @@
-"""How arrays lie in memory, which only programs that launch kernels may ask."""
+"""Memory layouts: only programs that launch kernels may ask for them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def lies_apart(arr: Arr) -> bool:
     labels = arr.memory.labels
     if not arr.memory.name or len(labels) < 2 or FEATURE not in labels:
         return False
-    arr.trace.unexamined.add(_LAST)
-    return arr.trace.circumstance(APART)
+    arr.trace.report.leave(_LAST)
+    return arr.trace.decisions.circumstance(APART)
 
 
 def distance(arr: Arr) -> Dim:
@@ -33,7 +33,7 @@ def distance(arr: Arr) -> Dim:
 def checked(arr: Arr) -> None:
     """Refuse an array that does not lie in the order of its axes, as far as is known."""
     labels = arr.memory.labels
-    if arr.trace.permuted or arr.labels != labels or FEATURE in labels[:-1]:
+    if arr.trace.kernels.permuted or arr.labels != labels or FEATURE in labels[:-1]:
         arr.trace.refuse("a kernel in a program with transposed or expanded arrays")
     merged = any(FEATURE in dim and len(dim) > 1 for dim in arr.axes)
     if merged and lies_apart(arr):
@@ -42,7 +42,7 @@ def checked(arr: Arr) -> None:
 
 def _asked(name: str, x: Arr) -> None:
     """Remember a question that only a program that launches kernels may ask."""
-    x.trace.asks_memory = x.trace.asks_memory or f"{name} is not among the operations that are traced"
+    x.trace.kernels.ask_memory(f"{name} is not among the operations that are traced")
     checked(x)
 
 
@@ -68,4 +68,5 @@ def memory_answers(number: type[Num]) -> dict[str, Callable[..., Any]]:
 
 def contiguous(x: Arr) -> Arr:
     """The same memory, or a copy where the rows of a kernel's input lie apart."""
-    return x.like(x.value) if x.trace.kernels and not x.trace.permuted and lies_apart(x) else x.view(x.axes)
+    copied = x.trace.kernels.allowed and not x.trace.kernels.permuted and lies_apart(x)
+    return x.like(x.value) if copied else x.view(x.axes)

@@ -13,10 +13,12 @@ from unittest import mock
 import torch
 
 from .allowed import kind
+from .decisions import GRADIENTS
 from .trace import Trace
 
+_RECORDED = "with gradients"
 _QUESTIONS = {
-    "torch.is_grad_enabled": "with gradients",
+    "torch.is_grad_enabled": _RECORDED,
     "torch.is_inference_mode_enabled": "in inference mode",
     "torch.is_autocast_enabled": "in autocast",
     "torch.is_autocast_cpu_enabled": "in autocast",
@@ -25,7 +27,7 @@ _QUESTIONS = {
     "torch.compiler.is_compiling": "compiled",
     "torch.cuda.is_available": "where there is CUDA",
 } | dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype", "torch.get_autocast_cpu_dtype"), "")
-"""Questions, and what is the case where the answer is yes; nothing where the answer is a setting, which is given."""
+"""Query → the circumstance that holds if the answer is yes; empty where the answer is a setting."""
 
 
 def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., object]:
@@ -34,8 +36,9 @@ def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., o
         if kind(sys._getframe(1)) != "program":
             return real(*given)
         if not words:
-            trace.given[real.__name__] = repr(real(*given))
-        return trace.circumstance(words) if words else real(*given)
+            trace.report.give(real.__name__, repr(real(*given)))
+            return real(*given)
+        return trace.decisions.circumstance(words, GRADIENTS if words == _RECORDED else "")
 
     return asked
 
@@ -47,7 +50,7 @@ def asking(trace: Trace) -> Iterator[None]:
     def training(module: torch.nn.Module) -> bool:
         if kind(sys._getframe(1)) == "ours":
             return module.__dict__.get("training", False)
-        return trace.circumstance("in training")
+        return trace.decisions.circumstance("in training")
 
     def set_mode(module: torch.nn.Module, mode: bool) -> None:
         module.__dict__["training"] = mode

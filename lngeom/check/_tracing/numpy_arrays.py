@@ -13,8 +13,7 @@ import numpy
 from numpy.typing import DTypeLike
 
 from .arrays import Arr, Axis, dims, filled, given, joined
-from .choices import chosen
-from .components import components
+from .components import chosen, components
 from .reductions import einsum, largest, mean, total, variance
 from .sizes import Num, plain
 from .trace import Trace
@@ -96,7 +95,7 @@ def _written(name: str, result: Arr, out: object, where: object = True) -> Numpy
     trace, target = result.trace, out[0] if isinstance(out, tuple) else out
     if where is not True:
         trace.refuse(f"{name} of some components alone")
-    trace.operations[name] += 1
+    trace.values.count(name)
     if target is None:
         return NumpyArray(result)
     if not isinstance(target, NumpyArray):
@@ -147,7 +146,7 @@ def _reshaped(x: NumpyArray, *shape: Any, order: str = "C") -> NumpyArray:
 
 
 def _alone(values: tuple[Any, ...]) -> Sequence[Any]:
-    """Several numbers, which may be given as one sequence."""
+    """Numbers, given one by one or as one sequence."""
     return values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
 
 

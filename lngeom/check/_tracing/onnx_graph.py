@@ -56,18 +56,18 @@ class OnnxFront(Front):
         for node in self.nodes:
             if node.op_type != "Constant":
                 known[node.output[0]] = _result(x.trace, node, [known[name] for name in node.input])
-        x.trace.line = ""
+        x.trace.read("")
         return known[self.ends[-1]]
 
 
 def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     """One node."""
-    trace.line = f"{node.op_type} {node.name or node.output[0]}"
+    trace.read(f"{node.op_type} {node.name or node.output[0]}")
     read = importlib.import_module("onnx").helper.get_attribute_value
     attributes: dict[str, Any] = {attribute.name: read(attribute) for attribute in node.attribute}
     result = trace.applied(node.op_type, _OPERATIONS.get(node.op_type), *inputs, **attributes)
     if result.value is not inputs[0].value:
-        trace.operations[node.op_type] += 1
+        trace.values.count(node.op_type)
     return result
 
 

@@ -18,11 +18,9 @@ N = TypeVar("N")
 
 
 class Part(str):
-    """The label of an axis that holds some of the components.
+    """The label of an axis of some components: those `taken` of all indices, else the complement of `others`.
 
-    Attributes:
-        taken: Picks them from the indices of all components; None where the part is the complement of `others`.
-        leads: Whether it begins at component 0 and has no gaps.
+    It `leads` if it is a prefix of the row.
     """
 
     taken: Callable[[numpy.ndarray], numpy.ndarray] | None
@@ -38,7 +36,7 @@ class Part(str):
 
     @classmethod
     def complement(cls, label: str, *others: Part) -> Part:
-        """What several parts leave, so that sums over all of these add up to the sum over the row, exactly."""
+        """The components in none of `others`: sums over all parts add up to the sum over the row exactly."""
         part = cls(label)
         part.taken, part.others, part.leads = None, others, False
         return part
@@ -47,7 +45,7 @@ class Part(str):
         """A vector that is 1 at the components of the part and 0 elsewhere."""
         if self.taken is None:
             return functools.reduce(operator.sub, (part.weights(trace) for part in self.others), trace.ground.ones("x"))
-        return trace.part(f"part_{self}", self.taken)
+        return trace.symbols.part(f"part_{self}", self.taken)
 
     def size(self, trace: Trace, number: Callable[[Trace, Array, tuple[Part, ...]], N]) -> N:
         """How many components it has."""
@@ -85,7 +83,7 @@ def strided(step: int, begin: int) -> Part:
 
 
 def chunks(count: int, several: int) -> list[Part]:
-    """Consecutive pieces of ⌈d/count⌉ components, of which there are `several`; the last one is what remains."""
+    """The first `several` − 1 pieces of ⌈d/count⌉ components, and the remainder."""
 
     def chunk(k: int) -> Part:
         def taken(all: numpy.ndarray) -> numpy.ndarray:

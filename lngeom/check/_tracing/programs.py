@@ -21,7 +21,8 @@ from .factories import Function, Setting, is_factory
 from .front import Build, Front
 from .roles import REQUIRED, parameters, role
 from .sizes import FEATURE, Dim, Num
-from .trace import Literals, Trace
+from .symbols import Literals
+from .trace import Trace
 
 LAYOUTS: dict[str, tuple[Dim, ...]] = {
     "rows": (("B",), ("L",), (FEATURE,)),
@@ -42,10 +43,8 @@ class Program:
 
     Attributes:
         build: The function of arrays for a size and the numbers of settings.
-        front: Its framework.
-        literals: Its constants and settings by name.
         size: The only dimension it was made for, or None.
-        literal: Whether its settings are the numbers that they are, instead of arbitrary ones.
+        literal: Whether its settings keep their values, instead of being arbitrary.
         stated: Name and function of the definition that it should be, where it is no usual one.
     """
 
@@ -74,9 +73,9 @@ class Program:
 
         def setting(name: str, value: float) -> Any:
             if self.concrete:
-                trace.given[name] = repr(value)
+                trace.report.give(name, repr(value))
                 return value
-            return number(trace, trace.setting(name, value), None, float)
+            return number(trace, trace.symbols.setting(name, value), None, float)
 
         def made(name: str, dims: tuple[Dim, ...]) -> Arr:
             return given(trace, name, dims, dtype)
@@ -89,8 +88,8 @@ class Program:
             function = self.front.arbitrary(function, trace, dtype)
             x = made("x", axes)
             inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
-            arguments = _arguments(function, inputs, d, setting, trace.given)
-            trace.operations.clear()
+            arguments = _arguments(function, inputs, d, setting, trace.report.give)
+            trace.values.begin()
             world.built = True
             with world.watching():
                 output = self.front.call(function, [x, *arguments])
@@ -98,13 +97,13 @@ class Program:
                     then(output)
             world.close()
         if trace.refusals:
-            trace.refuse(trace.refusals[0], "")
+            raise trace.refusals[0]
         if chance != _chance():
             trace.refuse("random numbers", "")
         if output is None:
             return trace.refuse("the output is not an array")
-        if trace.asks_memory and not trace.launched:
-            trace.refuse(trace.asks_memory, "")
+        if trace.kernels.asks_memory and not trace.kernels.launched:
+            trace.refuse(trace.kernels.asks_memory, "")
         if output.memory.undefined:
             trace.refuse("the output is memory that nothing was written into", "")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
@@ -123,10 +122,10 @@ class Program:
     def called(
         self, arrays: Mapping[str, object], d: int, settings: Mapping[str, SupportsFloat]
     ) -> tuple[Function, list[object]]:
-        """The function for a size, and what it takes of the arrays."""
+        """The function for a size, and its arguments."""
         setting = self._set(settings)
         function = self.build(d, setting)
-        return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting, {})]
+        return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting)]
 
     def run(
         self, values: Mapping[str, np.ndarray], d: int, dtype: str, axes: tuple[Dim, ...]
@@ -143,7 +142,7 @@ class Program:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             function = self.front.loaded(self.build(d, setting), values, dtype, maps)
-            output = self.front.run(function, [shaped("x"), *_arguments(function, inputs, d, setting, {})])
+            output = self.front.run(function, [shaped("x"), *_arguments(function, inputs, d, setting)])
         real = self.front.read(output[0] if isinstance(output, tuple | list) else output)
         whole = np.moveaxis(real, place, -1)
         return np.broadcast_to(whole, (*whole.shape[:-1], d)).reshape(-1, d), maps
@@ -158,11 +157,15 @@ def _chance() -> tuple[object, ...]:
 
 
 def _arguments(
-    function: Function, made: tuple[Callable[[str], object], ...], d: Num | int, setting: Setting, left: dict[str, str]
+    function: Function,
+    made: tuple[Callable[[str], object], ...],
+    d: Num | int,
+    setting: Setting,
+    leave: Callable[[str, str], object] = lambda *_: None,
 ) -> list[object]:
     """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings.
 
-    What is left at its default is noted in `left`.
+    `leave` is told what is left at its default.
     """
     like, vector = made
     forward = getattr(function, "forward", None)
@@ -172,7 +175,7 @@ def _arguments(
         purpose, required = role(name), parameter.default is REQUIRED
         if left_out or parameter.kind is inspect.Parameter.KEYWORD_ONLY or (forward is not None and not required):
             left_out = True
-            left[name] = repr(parameter.default)
+            leave(name, repr(parameter.default))
         elif forward is not None or (required and purpose is None and _LIKE.search(name)):
             arguments.append(like(name))
         elif purpose == "eps" and (required or isinstance(parameter.default, float)):
@@ -183,7 +186,7 @@ def _arguments(
             arguments.append(vector(name))
         else:
             arguments.append(parameter.default)
-            left[name] = repr(parameter.default)
+            leave(name, repr(parameter.default))
     return arguments
 
 

@@ -1,4 +1,4 @@
-"""What a program asks of a framework's symbolic sizes, which the framework answers for its own ends alone."""
+"""A program's questions to a framework's symbolic sizes: the framework's own answers serve the framework alone."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ import numpy
 
 from lngeom.carriers import Array
 
+from .decisions import ROWS
 from .parts import fraction
-from .trace import Refusal, Trace, is_ours, program_line, root
+from .trace import Trace, is_ours, program_line
 
 Dim = tuple[str, ...]
 """The labels whose product an axis runs over; none for an axis of size 1."""
@@ -30,7 +31,7 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
             return NotImplemented
         first, second = self._values(other)[:: -1 if swapped else 1]
         if operation is operator.truediv:
-            self.trace.require(second, "!=")
+            self.trace.values.require(second, "!=")
         whole = operation is not operator.truediv and isinstance(self, int) and isinstance(other, int)
         return self._made(operation(first, second), kind=int if whole else float)
 
@@ -44,18 +45,17 @@ def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
         first, second = self._values(other)[:: -1 if swapped else 1]
         if self.rounded or getattr(other, "rounded", False):
             line = program_line().strip()
-            self.trace.unexamined.add(
+            self.trace.report.leave(
                 f"where rounding decides otherwise ({line})" if line else "where rounding decides otherwise"
             )
-        return self.trace.decide(first - second, relation)
+        return self.trace.decisions.decide(first - second, relation)
 
     return apply
 
 
 def _refused(what: str) -> Callable[..., Any]:
     def apply(self: Num, *_: object) -> NoReturn:
-        self.trace.valued = True
-        self.trace.refuse(f"{self._text()} is used as {what}")
+        self.trace.refuse(f"{self._text()} is used as {what}", valued=True)
 
     return apply
 
@@ -63,10 +63,8 @@ def _refused(what: str) -> Callable[..., Any]:
 class Num:
     """A number that no row determines: d, a product of sizes, a setting, or what a program computes from them.
 
-    The number of rows has no value: it can stand in shapes and nowhere else. Comparisons are decided by what is known
-    of the number; otherwise both branches are followed. To ``isinstance`` it is the int or the float that it stands
-    for; what it has no answer to, it refuses. It has no ``__index__``, which frameworks would call before they ask what
-    it is.
+    The number of rows has no value and stands in shapes alone. A comparison that the assumptions leave open is a
+    branch. To ``isinstance`` it is an int or a float. It has no ``__index__``, which frameworks try before its type.
     """
 
     __slots__ = ("dim", "kind", "ratio", "rounded", "trace", "value")
@@ -106,19 +104,19 @@ class Num:
 
     def _values(self, other: object) -> tuple[Array, Array]:
         """Its own value and that of another operand."""
-        value = other.value if isinstance(other, Num) else self.trace.constant(plain(other))
+        value = other.value if isinstance(other, Num) else self.trace.symbols.constant(plain(other))
         if value is None or self.value is None:
             self.trace.refuse("the number of rows is computed with")
         return self.value, value
 
     def _counted(self, other: object, relation: str, swapped: bool) -> bool:
         """A comparison with a number of rows in a program that launches kernels: both answers are followed."""
-        self.trace.asks_memory = self.trace.asks_memory or "the number of rows is computed with"
+        self.trace.kernels.ask_memory("the number of rows is computed with")
         rare = {">": "<=", ">=": "<", "!=": "="}.get(relation)
         if rare and not swapped and type(other) is int and other <= 1:  # there are more rows than one, as a rule
-            return not self.trace.circumstance(f"where {self._text()} {rare} {other}")
+            return not self.trace.decisions.circumstance(f"where {self._text()} {rare} {other}", ROWS)
         sides = [one._text() if isinstance(one, Num) else f"{one:g}" for one in (self, other)]
-        return self.trace.circumstance(f" {relation} ".join(["where " + sides.pop(swapped), *sides]))
+        return self.trace.decisions.circumstance(f" {relation} ".join(["where " + sides.pop(swapped), *sides]), ROWS)
 
     def _made(self, value: Array | None, dim: Dim | None = None, kind: type | None = None) -> Num:
         made = type(self)(self.trace, value, dim, kind or self.kind)
@@ -155,9 +153,9 @@ class Num:
             rest = self.dim[: -len(other.dim)]
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
         if self.dim == (FEATURE,) and type(other) is int and other > 1:
-            self.trace.integers.add(other)
+            self.trace.symbols.integers.add(other)
             return fraction(other).size(self.trace, type(self))
-        at = at_of(self) or (int if self.trace.kernels and self.dim else None)
+        at = at_of(self) or (int if self.trace.kernels.allowed and self.dim else None)
         if type(other) is int and other > 0 and at is not None:
             return self._block(f"{self._text()}_over_{other}", lambda d: at(d) // other)
         return self.trace.refuse(f"{self._text()} is divided by {other!r} without remainder")
@@ -168,24 +166,24 @@ class Num:
         return self._block(f"{other}_over_{self._text()}", lambda d: other // at(d))  # type: ignore[misc,operator]
 
     def _block(self, name: str, at: Callable[[int], int]) -> Num:
-        """A whole number of which nothing is known but that it is not negative."""
+        """An arbitrary whole number ≥ 0."""
         name = name.replace("·", "_by_")
-        return self._made(self.trace.block(name, at, ">="), (name,))
+        return self._made(self.trace.symbols.block(name, at, relation=">="), (name,))
 
     def __mod__(self, other: object) -> Num | int:
-        """A whole number of which nothing is known but itself: theorems have it as an arbitrary number."""
+        """An opaque integer: theorems quantify over it."""
         if isinstance(other, Num) and other.dim is not None and other.dim == self.dim:
             return 0
         if self.dim != (FEATURE,) or isinstance(other, Num) or not isinstance(other, int) or other < 1:
             self.trace.refuse(f"the remainder of {self._text()} by {other!r}")
         if other == 1:
             return 0
-        self.trace.integers.add(other)
+        self.trace.symbols.integers.add(other)
         return self._made(self.trace.ground.remainder(other))
 
     def _is_count(self, other: object) -> bool:
         """Whether it or another number is one of rows or processors, in a program that launches kernels."""
-        return self.trace.kernels and (self.value is None or (isinstance(other, Num) and other.value is None))
+        return self.trace.kernels.allowed and (self.value is None or (isinstance(other, Num) and other.value is None))
 
     def __truediv__(self, other: object) -> Num:
         whole = self.dim and (other.dim if isinstance(other, Num) else type(other) is int and other > 0)
@@ -211,7 +209,7 @@ class Num:
         return self
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
-        """NumPy's functions of numbers; those of arrays are the array's."""
+        """NumPy's functions of numbers; an array among the inputs takes over."""
         array = next((value for value in inputs if hasattr(value, "arr")), None)
         if array is not None:
             return array.__array_ufunc__(ufunc, method, *inputs, **options)
@@ -226,7 +224,7 @@ class Num:
 
     def __bool__(self) -> bool:
         mine, nought = self._values(0)
-        return self.trace.decide(nought + mine, "!=")
+        return self.trace.decisions.decide(nought + mine, "!=")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
@@ -242,7 +240,7 @@ class Num:
 def at_of(size: object) -> Callable[[int], int] | None:
     """What a whole number of known value may be for a dimension."""
     if isinstance(size, Num):
-        return int if size.dim == (FEATURE,) else size.trace.blocks.get("·".join(size.dim or ()))
+        return int if size.dim == (FEATURE,) else size.trace.symbols.at("·".join(size.dim or ()))
     return (lambda _: size) if type(size) is int else None
 
 
@@ -265,13 +263,10 @@ def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
     if exponent == 0:
         return value * 0 + 1
     whole, half = divmod(int(2 * abs(exponent)), 2)
-    factors = [value] * (whole % 2) + [trace.square(value)] * (whole // 2) if whole > 1 else [value] * whole
+    factors = [value] * (whole % 2) + [trace.values.square(value)] * (whole // 2) if whole > 1 else [value] * whole
     if exponent < 0 and not half:
-        trace.require(value, "!=")
+        trace.values.require(value, "!=")
     if half:
-        factors.append(root(trace, value, ">=" if exponent > 0 else ">"))
+        factors.append(trace.values.root(value, ">=" if exponent > 0 else ">"))
     result = functools.reduce(operator.mul, factors)
     return 1 / result if exponent < 0 else result
-
-
-__all__ = ["FEATURE", "Dim", "Num", "Refusal", "plain", "power"]

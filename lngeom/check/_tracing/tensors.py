@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import torch
 
 from .arrays import Arr
-from .choices import Condition
+from .components import Condition
 from .questions import is_program
 from .sizes import Num
 from .trace import Trace
@@ -82,7 +82,7 @@ class Tensor(torch.Tensor):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name != "arr" and is_program():
-            self.arr.trace.unexamined.add(f"arrays that have the attribute {name}")
+            self.arr.trace.report.leave(f"arrays that have the attribute {name}")
         raise AttributeError(name)
 
     def new_ones(self, *sizes: Any, **options: Any) -> Any:  # PyTorch takes several sizes only if the first has a value
@@ -182,7 +182,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
             trace.refuse("memory is read that nothing was written into")
     moved = any(isinstance(x, Arr) and x.value is getattr(result, "value", None) for x in lower)
     if not moved and not asks:  # neither a view nor a cast nor a question
-        trace.operations[base] += 1
+        trace.values.count(base)
     target = args[0] if in_place else out
     if target is None:
         return _lifted(result)

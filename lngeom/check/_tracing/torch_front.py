@@ -16,8 +16,10 @@ import numpy as np
 import torch
 
 from .arrays import Arr, filled, given
+from .decisions import GRADIENTS
 from .factories import Function, Setting, made
 from .front import Build, Front
+from .grounds import LINEAR, Opaque
 from .modes import asking
 from .roles import role
 from .sizes import FEATURE, Dim, Num
@@ -59,7 +61,7 @@ class TorchFront(Front):
 
     @contextlib.contextmanager
     def tracing(self, trace: Trace) -> Iterator[None]:
-        trace.kernels = "triton" in sys.modules or stand_in.has_kernels[0]
+        trace.kernels.allowed = "triton" in sys.modules or stand_in.has_kernels[0]
         with _symbolic(), asking(trace), launching(trace), torch.no_grad():
             yield
 
@@ -107,7 +109,7 @@ def safe(path: str) -> str:
 
 
 def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
-    """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
+    """A module of a class that takes plain numbers alone: two of its sizes may differ in the size alone."""
     small, large = (made(target, size, setting) for size in (48, 80))
     for part, other in zip(small.modules(), large.modules(), strict=True):
         kinds = (bool, int, float, tuple, str)
@@ -116,7 +118,7 @@ def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
             wanted = tuple(80 if size == 48 else size for size in value) if isinstance(value, tuple) else value
             if vars(other)[name] not in (wanted, 80 if value == 48 else wanted):
                 d.trace.refuse(f"{name} is {value} at d = 48 and {vars(other)[name]} at d = 80")
-    d.trace.builds = "48 and 80"
+    d.trace.report.built("48 and 80")
     return _labelled(small, 48, d, setting)
 
 
@@ -132,12 +134,12 @@ def _any_map(self: torch.nn.Linear, x: Tensor) -> Tensor:
     dim: Dim = (size.dim or ()) if isinstance(size, Num) else (f"n{size}",)
     if arr.summed or (FEATURE,) not in (dim, arr.axes[-1]):
         arr.trace.refuse("a linear map between sizes other than the dimension")
-    made = arr.trace.call(f"linear of {id(self)}", arr.value)
+    made = arr.trace.calls.call(Opaque(LINEAR, id(self)), arr.value)
     return raised(Arr(arr.trace, made, [*arr.axes[:-1], dim], arr.dtype))
 
 
 class Needs:
-    """Whether a derivative by each input is asked for, which may be so or not."""
+    """Whether a derivative by each input is asked for; both answers are followed."""
 
     def __init__(self, trace: Trace, count: int) -> None:
         self.trace, self.count = trace, count
@@ -145,7 +147,7 @@ class Needs:
     def __getitem__(self, place: int) -> bool:
         if not 0 <= place < self.count:
             raise IndexError(place)
-        return self.trace.circumstance(f"with a gradient by input {place}")
+        return self.trace.decisions.circumstance(f"with a gradient by input {place}", GRADIENTS)
 
     def __len__(self) -> int:
         return self.count
@@ -179,7 +181,7 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
         cls.setup_context(context, arguments, output)
     outputs = output if isinstance(output, tuple) else (output,)
     left = [(one, one.arr.value) for one in outputs if isinstance(one, Tensor)]  # as the function leaves them
-    trace.functions.append((cls, context, arguments, left))
+    trace.kernels.functions.append((cls, context, arguments, left))
     return output
 
 
@@ -252,7 +254,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
         return twin
     sized: dict[int, torch.Tensor] = {}
     if isinstance(d, Num):
-        d.trace.builds = d.trace.builds or str(size or "")
+        d.trace.report.built(str(size or ""))
     for part in twin.modules():
         for name, value in list(vars(part).items()):
             if isinstance(value, Num):

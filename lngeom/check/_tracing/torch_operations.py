@@ -17,8 +17,8 @@ from lngeom.carriers import Carrier
 
 from .allowed import kind
 from .arrays import Arr, dims, filled, joined
-from .choices import chosen
-from .components import components
+from .components import chosen, components
+from .decisions import GRADIENTS
 from .layout import contiguous, memory_answers
 from .reductions import contracted, einsum, largest, mean, total, variance
 from .sizes import FEATURE, Dim, Num
@@ -41,16 +41,13 @@ _KNOWN = frozenset(_KNOWN_NAMED.split())
 
 
 def known(name: str) -> bool:
-    """Whether a function of PyTorch depends on its arguments alone: those of traced arguments are looked up anyway."""
+    """Whether a function of PyTorch is pure; calls with traced arguments are looked up anyway."""
     plain = name.strip("_")
     return plain in _KNOWN or plain in OPERATIONS or plain.removeprefix("i") in OPERATIONS
 
 
-# ------------------------------------------------------------------------------------------- component by component
-
-
 def _dtype(*operands: object) -> str:
-    """The format of a result: what the formats of arrays with axes promote to."""
+    """The format of a result: arrays without axes do not promote it."""
     arrays = [operand for operand in operands if isinstance(operand, Arr)]
     chosen = [array for array in arrays if array.axes] or arrays
     return functools.reduce(_promoted, [array.dtype for array in chosen])
@@ -66,7 +63,7 @@ def _array(value: Operand, like: Arr) -> Arr:
 
 
 def _both(a: Operand, b: Operand) -> tuple[Arr, Arr]:
-    """Two operands, of which one is an array, as arrays."""
+    """Both operands as arrays; at least one is."""
     like = a if isinstance(a, Arr) else b
     assert isinstance(like, Arr), "one is"
     return _array(a, like), _array(b, like)
@@ -132,8 +129,6 @@ def _linear(input: Arr, weight: Arr, bias: Weight = None) -> Arr:
     return y if bias is None else y.combined(bias, operator.add)
 
 
-# ------------------------------------------------------------------------------------------------- formats and views
-
 _FLOATS = ("float64", "float32", "bfloat16", "float16")
 OPERATIONS |= {
     name: (lambda x, *, _to=dtype: x.cast(_to))
@@ -144,7 +139,7 @@ _TYPES: dict[str, str] = {f"torch.{kind}Tensor": dtype for kind, dtype in zip(_K
 
 
 def _format(trace: Trace, dtype: object, otherwise: str) -> str:
-    """The name of a format, that of floats alone."""
+    """The name of a floating-point format."""
     if dtype is None:
         return otherwise
     return dtype if isinstance(dtype, str) and dtype in _FLOATS else trace.refuse(f"a cast to {dtype}")
@@ -220,9 +215,6 @@ def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
     return x.expanded(dims)
 
 
-# --------------------------------------------------------------------------------------------------------- reductions
-
-
 def _over(x: Arr, dim: Axis, axis: Axis) -> Axis:
     chosen = axis if dim is None else dim
     return x.trace.refuse(f"the axis {chosen}") if isinstance(chosen, bool) else chosen
@@ -293,11 +285,9 @@ def _norm(
 
 OPERATIONS["einsum"] = lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands)))
 
-# ------------------------------------------------------------------------------------------------------ whole layers
-
 
 def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
-    """An array of which a layer normalizes exactly the components."""
+    """An array normalized over its feature axis alone."""
     dims = [size.dim if isinstance(size, Num) else () if size == 1 else size for size in shape]
     labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
     if list(x.axes[len(x.axes) - len(dims) :]) != dims or labels != [FEATURE]:
@@ -308,14 +298,14 @@ def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
 def layer(
     x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameters: Arr | None, **statistics: Arr
 ) -> Arr:
-    """A norm layer of PyTorch: that of the library, with gain and bias as PyTorch applies them."""
+    """A norm layer of PyTorch: the library's norm, with gain and bias as PyTorch applies them."""
     if x.summed:
         x.trace.refuse("a sum over rows is used otherwise than linearly")
-    added = eps.value if isinstance(eps, Num) else x.trace.constant(eps)
+    added = eps.value if isinstance(eps, Num) else x.trace.symbols.constant(eps)
     values = {name: statistic.value for name, statistic in statistics.items()}
     square = values.get("variance", lg.moments(x.value)[1] if function is lg.layer_norm else None)
     square = lg.projection.mean_square(x.value) if square is None else square
-    x.trace.require(square + added, ">")
+    x.trace.values.require(square + added, ">")
     ground = x.trace.ground
     y = Arr(x.trace, ground.fused(lambda v: function(v, eps=added, **values), x.value, x.dtype), x.axes, x.dtype)
     gain, bias = (*parameters, None, None)[:2]
@@ -381,8 +371,6 @@ OPERATIONS |= {
     ),
 }
 
-# -------------------------------------------------------------------------------------------- new arrays, and questions
-
 
 def _new(
     number: object, sizes: Sequence[Any], trace: Trace, size: Shape | None, dtype: object, otherwise: str = "float32"
@@ -434,9 +422,9 @@ _ON_GPU = {"device": torch.device("cuda:0"), "is_cuda": True}
 
 def _answering(name: str, value: object) -> Callable[..., object]:
     def answer(x: Arr) -> object:
-        told = _ON_GPU.get(name, value) if x.trace.kernels else value
+        told = _ON_GPU.get(name, value) if x.trace.kernels.allowed else value
         if name in _NOTED:
-            x.trace.notes.add(f"asks for {name}" + f", and is told {told}" * x.trace.kernels)
+            x.trace.report.notes.add(f"asks for {name}" + f", and is told {told}" * x.trace.kernels.allowed)
         return told
 
     return answer
@@ -454,7 +442,7 @@ def _requires_grad(x: Arr) -> bool:
         if kind(frame) != "program":  # PyTorch, which keeps it for derivatives
             return False
         x.trace.refuse("whether a computed array requires gradients")
-    return x.trace.circumstance(f"where {x.memory.name} requires gradients")
+    return x.trace.decisions.circumstance(f"where {x.memory.name} requires gradients", GRADIENTS)
 
 
 QUESTIONS |= {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
@@ -464,8 +452,8 @@ QUESTIONS |= {name: _answering(name, value) for name, value in _ANSWERS.items()}
     "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
     "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
     "requires_grad": _requires_grad,
-    "grad": lambda x: x.trace.unexamined.add("inputs and parameters that have a gradient"),
-    "is_inference": lambda x: x.trace.circumstance("in inference mode"),
+    "grad": lambda x: x.trace.report.leave("inputs and parameters that have a gradient"),
+    "is_inference": lambda x: x.trace.decisions.circumstance("in inference mode"),
     "requires_grad_": lambda x, requires_grad=True: x,
     "__set__requires_grad": lambda x, requires_grad: None,
 }

@@ -14,18 +14,14 @@ from .tensors import Tensor, raised
 from .trace import Trace, runs
 
 Gradients = Mapping[str, Arr | None]
-"""Derivatives by the names of what they are by, None where the program gives none."""
+"""The derivative by each variable, None where the program gives none."""
 Passes = tuple[Arr, Gradients]
 """What a program gives forward and backward."""
 
 
 @dataclass
 class Written:
-    """The backward pass of a program, from a cotangent of its output to derivatives by what it takes.
-
-    Attributes:
-        leaves: What the derivatives are by, and whether it differs from row to row.
-    """
+    """The backward pass of a program: derivatives by its `leaves`, each with whether it differs from row to row."""
 
     program: Program
     axes: tuple[Dim, ...]
@@ -34,10 +30,10 @@ class Written:
     cotangent: str
 
     def paths(self) -> Iterator[tuple[Trace, Passes | Exception]]:
-        """The run on each path through its branches, on terms, and what it gave or what went wrong."""
+        """The run on terms on each path through its branches, with its result or its error."""
 
         def start(decisions: list[bool]) -> Trace:
-            return Trace(Ground(), self.program.literals, decisions=decisions, backward=True)
+            return Trace(Ground(), self.program.literals, planned=decisions, backward=True)
 
         def attempt(trace: Trace) -> Passes | Exception:
             try:
@@ -58,16 +54,16 @@ class Written:
         return output, made
 
     def _pulled(self, trace: Trace, output: Arr | None) -> Gradients:
-        trace.never(not trace.functions, "it has no backward pass")
-        trace.never(len(trace.functions) > 1, "several functions of autograd")
-        ((function, context, inputs, ((first, value), *others)),) = trace.functions
+        trace.never(not trace.kernels.functions, "it has no backward pass")
+        trace.never(len(trace.kernels.functions) > 1, "several functions of autograd")
+        ((function, context, inputs, ((first, value), *others)),) = trace.kernels.functions
         same = output is not None and first.arr.memory is output.memory and output.value is value
         if not (same and output and output.labels == first.arr.labels == output.memory.labels):
             trace.refuse("derivatives of what is computed beside a function of autograd")
         v = given(trace, self.cotangent, self.axes, self.dtype).view(first.arr.axes)
         context.needs_input_grad = (True,) * len(inputs)
         if others:
-            trace.unexamined.add("derivatives through further outputs")
+            trace.report.leave("derivatives through further outputs")
         zeros = [raised(one.arr.filled(0)) for one, _ in others]
         found = function.backward(context, raised(v), *zeros)
         found = found if isinstance(found, tuple) else (found,)
@@ -75,7 +71,7 @@ class Written:
         trace.never(more, f"{len(found)} derivatives by {len(inputs)} inputs")
         made: dict[str, Arr | None] = dict.fromkeys(self.leaves)
         for taken, gradient in zip(inputs, found, strict=False):
-            if isinstance(taken, Tensor) and taken.arr.memory.name not in trace.numbers:
+            if isinstance(taken, Tensor) and taken.arr.memory.name not in trace.symbols.numbers:
                 name = self._leaf(taken.arr)
                 trace.never(made[name] is not None, f"{name} enters a function of autograd twice")
                 made[name] = self._of_leaf(name, taken.arr, gradient)
@@ -88,7 +84,7 @@ class Written:
         return taken.trace.refuse("a function of autograd of something that is computed") if unknown else name
 
     def _of_leaf(self, name: str, taken: Arr, gradient: Any) -> Arr | None:
-        """A derivative with the axes of what it is by."""
+        """A derivative with the axes of the variable differentiated by."""
         if not isinstance(gradient, Tensor):
             return None
         arr = gradient.arr

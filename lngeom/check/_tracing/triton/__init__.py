@@ -2,7 +2,7 @@
 
 
 class BeyondEnd(IndexError):
-    """A kernel reads or writes beyond the end of an array: of which, and the line."""
+    """A kernel reads or writes beyond the end of an array: its name and the line."""
 
     def __str__(self) -> str:
         return f"{self.args[0]} ({self.args[1]})"

@@ -29,8 +29,8 @@ class Tile(Value):
         inside: Those of the columns of one row, or one number for all.
         columns: What counts the columns, a lane after a turn if there is one; None where all lanes are alike.
         other: The number of each lane beyond the row, None where nothing defines it.
-        weak: Whether it has the format of what it is combined with.
-        part: The block of which this is the sum, if further turns have further parts.
+        weak: Whether it takes the format of the other operand.
+        part: Its summand, if further turns have further parts.
         start: What is added, lane by lane, to the blocks of all turns.
         zero: Whether it is 0 everywhere.
         far: What it is in rows beyond the last one; if nothing is given, the same, since it has no lanes of rows.
@@ -92,7 +92,7 @@ class Blocks:
         self.formats = set[str]()
 
     def whole(self, value: object) -> Whole | None:
-        """A number of which addresses are made, None if it is data."""
+        """A number for addresses, None if it is data."""
         return value if isinstance(value, Whole) else whole(value) if type(value) is int else None
 
     def size(self, value: object, what: str) -> Whole:
@@ -102,13 +102,13 @@ class Blocks:
 
     def valued(self, number: Whole) -> Any:
         """A whole number of sizes on the carrier."""
-        trace = self.trace
-        known = {FEATURE: trace.ground.d}
-        known |= {name: trace.block(name, at) for name, at in trace.blocks.items() if name in number.symbols}
+        names, ground = self.trace.symbols, self.trace.ground
+        known = {FEATURE: ground.d}
+        known |= {name: names.block(name, *block) for name, block in names.blocks.items() if name in number.symbols}
         self.never(number.shape or number.symbols - known.keys(), f"{number} is computed with")
-        total = trace.constant(0)
+        total = names.constant(0)
         for monomial, count in number.terms:
-            total = total + functools.reduce(operator.mul, map(known.__getitem__, monomial), trace.constant(count))
+            total = total + functools.reduce(operator.mul, map(known.__getitem__, monomial), names.constant(count))
         return total
 
     def data(self, value: object) -> Tile:
@@ -147,7 +147,7 @@ class Blocks:
             made = made if how is operator.floordiv else left.plus(made.times(right), -1)
             return replace(made, shape=self.broadcast(left.shape, right.shape), wide=left.wide)
         if how is operator.mul and left.symbols and right.symbols and not (left.wide or right.wide):
-            self.trace.unexamined.add(_SHORT)
+            self.trace.report.leave(_SHORT)
         made = left.times(right) if how is operator.mul else left.plus(right, 1 if how is operator.add else -1)
         return replace(made, shape=self.broadcast(left.shape, right.shape))
 
@@ -189,7 +189,7 @@ class Blocks:
             return replace(value, wide=name == "int64")
         self.never(name not in _FORMATS, "a cast to something else than a format of floats")
         if name in _FORMATS[:2] and name not in self.formats:
-            self.trace.unexamined.add(f"what a cast to {name}, which no array has, rounds away or makes infinite")
+            self.trace.report.leave(f"what a cast to {name}, which no array has, rounds away or makes infinite")
         return replace(self.applied(value, lambda x: x.cast(name), everywhere=True), weak=False)
 
     def compared(self, how: str, a: Any, b: Any) -> Any:
@@ -202,7 +202,7 @@ class Blocks:
         self.never(how not in ("lt", "le", "gt", "ge"), "data is compared")
         left, right = (self.size(one, "a comparison") for one in ((a, b) if how in ("lt", "le") else (b, a)))
         gap, shape = right.plus(left, -1).plus(whole(int(how in ("le", "ge")))), self.broadcast(left.shape, right.shape)
-        return Mask((gap,), shape) if shape else self.trace.decide(self.valued(gap), ">")
+        return Mask((gap,), shape) if shape else self.trace.decisions.decide(self.valued(gap), ">")
 
     def axes(self, value: Any, parts: object) -> Any:
         """A block with axes of size 1 beside its own."""
@@ -232,7 +232,7 @@ class Blocks:
         extent = self.size(size, "a block")
         number, name = extent.number, f"lane {extent}"
         power = number is not None and number > 0 and number & (number - 1) == 0
-        unknown = not power and str(extent) not in self.trace.blocks
+        unknown = not power and str(extent) not in self.trace.symbols.blocks
         self.never(unknown, f"a block of {extent} lanes, which need be no power of 2")
         self.space.extents |= {} if number == 1 else {name: extent}
         return "" if number == 1 else name
@@ -263,7 +263,7 @@ class Blocks:
         return quotient(self.size(a, "a quotient"), self.size(b, "a quotient"))
 
     def sum(self, value: Any, axis: Any = None, keep_dims: bool = False) -> Tile:
-        """The sum over the columns: that inside of the row, and as often as there are lanes beyond it what is there."""
+        """The sum over the columns: inside the row, and over the lanes beyond it."""
         tile = self.data(value)
         start, tile = tile.start, replace(tile, start=None)
         columns, axes = self._columns(tile) or ("no lane",), len(tile.shape)
@@ -287,8 +287,10 @@ class Blocks:
         """The sum over all lanes, of all turns if there are several."""
         *turns, lane = tile.columns or ("",)
         size = self.space.extents[lane]
-        at = self.trace.blocks.get(str(size), lambda _: size.number or 1)  # d needs so many blocks, as all turns have
-        lanes = self.trace.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d)) if turns else self.valued(size)
+        names = self.trace.symbols
+        at = names.at(str(size)) or (lambda _: size.number or 1)
+        # All turns together have as many lanes as the blocks that d needs.
+        lanes = names.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d), False) if turns else self.valued(size)
         beyond = tile.outside.like(tile.outside.value * (lanes - self.trace.ground.d))
         return total(self.vector(tile.inside), -1).combined(beyond, operator.add)
 
@@ -310,7 +312,7 @@ class Blocks:
 
     def hinted(self, value: Any) -> Any:
         """The same; that a hint to the compiler is true is not examined."""
-        self.trace.unexamined.add("whether hints to Triton's compiler are true")
+        self.trace.report.leave("whether hints to Triton's compiler are true")
         return value
 
     def stepped(self, value: Any, step: Any) -> Any:
@@ -336,7 +338,7 @@ class Blocks:
         return self.row.symbols & self.space.extents.keys() if self.row is not None else set()
 
     def _over_rows(self, terms: list[Tile], axis: int | None = None, keep_dims: bool = False) -> Tile:
-        """The sum over the rows that one program has, as what is summed: over an axis of lanes, or over turns.
+        """The sum over the rows of one program, kept as its summand: over an axis of lanes, or over turns.
 
         Rows beyond the last one add nothing to it.
         """
@@ -345,7 +347,7 @@ class Blocks:
         whole_rows, lanes = tile.inside.summed and not parts <= tile.inside.summed, self.row_lanes
         self.never(lanes - set(tile.shape) and not whole_rows, "a sum over turns of what each row adds once")
         if lanes and not whole_rows:
-            nothing = self.trace.always(tile.beyond().inside.value, "=")
+            nothing = self.trace.decisions.always(tile.beyond().inside.value, "=", *self.trace.values.squares)
             self.never(not nothing, "a sum over rows beyond the last one, which need not be 0")
         shape = tile.shape
         if axis is not None:

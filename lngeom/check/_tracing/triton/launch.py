@@ -16,7 +16,7 @@ from unittest import mock
 import torch
 
 from ..grounds import unwatched
-from ..sizes import FEATURE, Num, at_of
+from ..sizes import Num, at_of
 from ..tensors import Size
 from ..trace import Refusal, Trace, is_ours
 from . import stand_in
@@ -36,22 +36,22 @@ def _whole(trace: Trace, value: object) -> Whole:
 
 def next_power_of_2(n: Num) -> Num:
     """The smallest power of 2 that is no smaller than d, or than a whole number that a kernel gets: any such number."""
-    trace, of = n.trace, "·".join(n.dim or ())
-    at, name = trace.blocks.get(of, int if n.dim == (FEATURE,) else None), f"pow2{of}"
+    trace, name, at = n.trace, f"pow2{'·'.join(n.dim or ())}", at_of(n)
     if at is None or n.value is None:
         return trace.refuse("the next power of 2 of something else than d")
-    known, made = name in trace.blocks, trace.block(name, lambda d: stand_in.next_power_of_2(at(d)))
+    known = name in trace.symbols.blocks
+    made = trace.symbols.block(name, lambda d: stand_in.next_power_of_2(at(d)), False)
     if not known:
         trace.ground.assume(made - n.value, ">=")
     return Size(trace, made, (name,))
 
 
 def cdiv(a: Num | int, b: Num | int) -> Num:
-    """⌈a/b⌉, of which one is traced."""
+    """⌈a/b⌉, where one is traced."""
     trace = a.trace if isinstance(a, Num) else b.trace  # type: ignore[union-attr]
     ((names, _),) = quotient(_whole(trace, a), _whole(trace, b)).terms
     of_a, of_b = at_of(a), at_of(b)
-    value = trace.block(names[0], lambda d: -(-of_a(d) // of_b(d))) if of_a and of_b else None
+    value = trace.symbols.block(names[0], lambda d: -(-of_a(d) // of_b(d))) if of_a and of_b else None
     return Size(trace, value, names)
 
 
@@ -60,26 +60,27 @@ class _Gone(Value):
 
 
 def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
-    """A function of Triton, run by Python; around it are the language, other kernels, and numbers, which are noted."""
+    """A function of Triton, run by Python; its globals are the language, other kernels, and numbers, all noted."""
     hides = function.__globals__.keys() & {"range", "float", "min"}
     launch.never(function.__code__.co_freevars or hides, "a kernel that reads names of the function around it")
     bound = inspect.signature(function).bind(*given, **named)
     bound.apply_defaults()
-    launch.trace.sources[function.__code__.co_qualname] = function.__code__
+    launch.trace.report.ran(function.__code__)
     found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: _Gone()}
     found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared, STEPPED: launch.stepped}
     found["min"] = launch.least
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
         if type(value) in (bool, int, float):
-            found[name], launch.trace.given[name] = value, repr(value)
+            found[name] = value
+            launch.trace.report.give(name, repr(value))
     found |= stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
     exec(read(function, launch.trace.refuse), found)
     return found[function.__name__](**bound.arguments)
 
 
 def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Follow a launch: what its programs write is then what the arrays hold."""
+    """Follow a launch: the arrays then hold its results."""
     *around, function = stand_in.chain_of(kernel)
     trace.never(not inspect.isfunction(function), f"{type(function).__name__} is launched")
     parts = [one for each in around for one in (each, *getattr(each, "configs", ()))]
@@ -93,7 +94,7 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
         sizes = all(type(value) is int and value > 0 for value in values)
         trace.never(not sizes, f"the constant {name} is tuned")
         plain = f"tuned_{function.__name__}_{name}"
-        return Size(trace, trace.block(plain, lambda _: values[0]), (plain,))
+        return Size(trace, trace.symbols.block(plain, lambda _: values[0]), (plain,))
 
     given, constant, (programs, *more) = stand_in.prepared(kernel, grid, arguments, named, tuned)
     options = sorted(named.keys() - {*given, "num_warps", "num_stages", "num_ctas", "maxnreg"})
@@ -101,11 +102,11 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     grid, *more = [_whole(trace, size) for size in (programs, *more)]
     second = more[0] if more and more[0].number != 1 else None
     trace.never(any(size.number != 1 for size in more[1:]), "programs are numbered along three axes")
-    named_in = grid.symbols.union(*(size.symbols for size in more)) & trace.blocks.keys()
-    signs = [trace.ground.sign(trace.block(name, trace.blocks[name]), ">") for name in named_in]
+    named_in = grid.symbols.union(*(size.symbols for size in more)) & trace.symbols.blocks.keys()
+    signs = [trace.ground.sign(trace.symbols.block(name, *trace.symbols.blocks[name]), ">") for name in named_in]
     trace.never(trace.replayed is None and not all(signs), f"a launch of {grid} programs, which may be none")
-    trace.unexamined.add(_UNSEEN)
-    trace.launched = True
+    trace.report.leave(_UNSEEN)
+    trace.kernels.launched = True
     launch = Accesses(trace, grid, any(len(getattr(each, "configs", ())) > 1 for each in around), second)
     taken = {name: _argument(launch, value, name in constant) for name, value in given.items()}
     running.append(launch)

@@ -144,6 +144,6 @@ class Accesses(Blocks):
         self.never(runs_again, "an autotuned kernel, which runs several times, writes into what it reads")
         self.written.append(memory)
         if memory.name:
-            self.trace.notes.add(f"it writes into its input {memory.name}")
+            self.trace.report.notes.add(f"it writes into its input {memory.name}")
         inside = self.vector(tile.inside) if columns else tile.inside
         memory.become(self.trace.ground.rounded(inside.value, arr.dtype), summed)

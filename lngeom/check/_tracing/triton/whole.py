@@ -106,7 +106,7 @@ def symbol(*names: str) -> Whole:
 
 
 def product(labels: Monomial) -> Whole:
-    """A product of sizes, of which those of known number are that number."""
+    """A product of sizes; labels n2, n3, … are these numbers."""
     numbers = [whole(int(label[1:])) if re.fullmatch(r"n\d+", label) else symbol(label) for label in labels]
     return functools.reduce(Whole.times, numbers, whole(1))
 
@@ -145,7 +145,7 @@ def least(a: Whole, b: Whole) -> Whole:
 class Space:
     """How many programs there are, the length of each lane, start, stop and step of each turn, and those one is in.
 
-    The programs of a second axis, of which there are `second`, are turns as well.
+    The `second` programs of a second axis are turns as well.
     """
 
     grid: Whole
