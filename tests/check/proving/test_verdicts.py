@@ -156,7 +156,8 @@ def test_the_command_says_both_and_writes_certificates(
 def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
     finding = check(torch.nn.RMSNorm, d=8, eps=1e-6, kind="rmsnorm")
     assert finding.passes(proved=True)
-    variant = Proof("variant", "f computes (1 + weight)∘RMSNorm(x; ε = eps)")
+    formula = "(1 + weight)∘RMSNorm(x; ε = eps)"
+    variant = Proof("variant", f"f computes {formula}", formula=formula)
     assert not variant.passes()
     assert variant.passes(("1 + weight",))
     one = check(lambda x, weight, eps=1e-6: F.rms_norm(x, x.shape[-1:], 1 + weight, eps), kind="rmsnorm", d=8)
