@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["Refused", "recheck"]
 
@@ -493,7 +493,7 @@ def _refuse_disguised(value: object) -> None:
     if type(value) not in (str, int, float, bool, type(None), list, dict):
         raise Malformed(f"{_short(value)} is of type {type(value).__name__}, which no file holds")
     if type(value) in (list, dict):
-        for part in (*value.keys(), *value.values()) if type(value) is dict else value:
+        for part in [*value, *value.values()] if isinstance(value, dict) else cast("list[object]", value):
             _refuse_disguised(part)
 
 

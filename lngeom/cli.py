@@ -128,10 +128,9 @@ def _main_parser() -> argparse.ArgumentParser:
 
 def load(name: str) -> ModuleType:
     """The module of a command, beside the others of its extra."""
-    if name == "check":
-        return importlib.import_module("lngeom.check.command")
-    package = "proofs" if COMMANDS[name].extra == "proofs" else "empirical"
-    return importlib.import_module(f"lngeom.{package}.commands.{name}")
+    extra = COMMANDS[name].extra
+    outer = "" if name == "check" else "proofs." if extra == "proofs" else "empirical."
+    return importlib.import_module(f"lngeom.{outer}commands.{name}")
 
 
 def command_parser(name: str, module: ModuleType) -> _Parser:

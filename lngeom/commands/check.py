@@ -18,7 +18,7 @@ from lngeom.errors import InputError, LngeomError
 from lngeom.options import argument, json_alone, json_option, option, printable, written
 
 if TYPE_CHECKING:
-    from . import Finding, Outcome
+    from ..check import Finding, Outcome
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "se
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
     """The findings of a program's outputs, or else of what is named, and the versions behind them."""
-    from . import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
+    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
 
     if options.outputs is not None:
         return {target: check_outputs(options.outputs, options.refuse)}, versions()
@@ -91,7 +91,7 @@ def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[s
 
 def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"], dict[str, str], list[LngeomError]]:
     """What came of each kernel, the versions behind it, and the errors of what could not be checked."""
-    from . import Outcome, expectations
+    from ..check import Outcome, expectations
 
     expected = expectations(options.expected)
     targets = [str(options.outputs)] if options.outputs is not None else list(dict.fromkeys(options.targets))
@@ -116,8 +116,7 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
 
 def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
     """Write scripts, proofs and reports, where they are asked for; returns why some could not be written."""
-    from . import write_junit
-    from ._proving.proof import write_certificates
+    from ..check import write_certificates, write_junit
 
     missing = list[InputError]()
     findings = [one.finding for one in outcomes if one.finding]
@@ -148,7 +147,7 @@ def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from . import annotations, table, write_inputs
+    from ..check import annotations, table, write_inputs
 
     given = {name: getattr(options, name) for name in _ASKED}
     if (folder := options.write_inputs) is not None:

@@ -1,0 +1,1 @@
+"""The command of the core, ``lngeom check``: its arguments, and ``run``."""
