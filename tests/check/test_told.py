@@ -336,7 +336,7 @@ TOLD = {
     "gate and matrix": Row(lambda x, gate, weight, linear_weight: gated(x, gate, weight, EPS) @ linear_weight.T,
                            "the activation of gate and its derivative.*another linear_weight than the identity"),
     # As they stand in public.
-    "flagged": Row(Flagged, r"PROVED: norm computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*^ok", {"kind": None}),
+    "flagged": Row(Flagged, r"PROVED: flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*^ok", {"kind": None}),
     "annotated": Row(Annotated,
         r"^variant: eps outside the root; variance divided by d - 1 \(ddof=1\)$.*  got [^in].*, ",
         LAYER | MANY | {"eps": None}),
@@ -346,7 +346,7 @@ TOLD = {
     "divided": Row(lambda x: x / (x.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1) + EPS).sqrt(),
                    r"^bug: sum of squares divided by d - 1.*note: NaN or infinite at d = 1$", MANY),
     "NumPy": Row(lambda x, eps=EPS: (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) ** 2 + eps) ** 0.5,
-                 r"^PROVED: norm computes LayerNorm\(x; ε = eps\).*^ok.*\n  checked as layernorm", {"kind": None}),
+                 r"^PROVED: NumPy computes LayerNorm\(x; ε = eps\).*^ok.*\n  checked as layernorm", {"kind": None}),
     # Which definition is meant.
     "torch": Row(rms, "^ok", HALF | {"spec": "torch"}),
     "llama": Row(lambda x, weight: weight * rms(x, torch.ones_like(weight)), "^ok", HALF | {"spec": "llama"}),

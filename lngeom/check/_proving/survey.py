@@ -154,7 +154,7 @@ def _merged(paths: list[Path]) -> list[Path]:
         first = next((path for path in group if is_taken(path.trace, SMALL)), group[0])
         ground, others = first.trace.ground, [path.trace for path in group]
         ground.facts = [fact for fact in ground.facts if all(fact in each.ground.facts for each in others)]
-        first.trace.decisions.keep_common(each.decisions for each in others)
+        first.trace.decisions.keep_common([each.decisions for each in others])
         chosen.append(first)
     return chosen
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -88,7 +88,7 @@ class Decisions:
         """The branches on sizes and settings."""
         return [branch for branch in self.branches if not isinstance(branch[0], Circumstance)]
 
-    def keep_common(self, others: Iterable[Decisions]) -> None:
+    def keep_common(self, others: Sequence[Decisions]) -> None:
         """Keep the branches that other runs took as well."""
         self.branches = [one for one in self.branches if all(one in each.branches for each in others)]
 

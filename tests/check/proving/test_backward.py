@@ -47,7 +47,7 @@ def proof(wrong: str = "") -> Proof:
 def test_derivatives_are_proved_with_certificates() -> None:
     verdict = proof()
     assert verdict.status == "proved"
-    assert {d.name: d.status for d in verdict.derivatives} == dict.fromkeys(("x", "gain", "bias"), "proved")
+    assert {d.name: d.status for d in verdict.derivatives} == dict.fromkeys(("x", "weight", "bias"), "proved")
     ids = [data["id"] for data in verdict.certificates]
     assert [id for id in ids if "_by_" in id and "defined" not in id] == [
         "user.norm_by_x",
@@ -59,7 +59,7 @@ def test_derivatives_are_proved_with_certificates() -> None:
     assert proof("one axis").passes()
 
 
-@pytest.mark.parametrize(("wrong", "name"), [("mean", "x"), ("row twice", "gain")])
+@pytest.mark.parametrize(("wrong", "name"), [("mean", "x"), ("row twice", "weight")])
 def test_a_wrong_backward_pass_is_refuted(wrong: str, name: str, caplog: pytest.LogCaptureFixture) -> None:
     verdict = proof(wrong)
     assert not caplog.records  # PyTorch logs what it traces
