@@ -51,7 +51,7 @@ def test_derivatives_are_proved_with_certificates() -> None:
     ids = [data["id"] for data in verdict.certificates]
     assert [id for id in ids if "_by_" in id and "defined" not in id] == [
         "user.norm_by_x",
-        "user.norm_by_gain",
+        "user.norm_by_weight",
         "user.norm_by_bias",
     ]
     assert "user.norm_by_x_defined1" in ids
