@@ -85,7 +85,7 @@ nitpick_ignore_regex = [
     ),
     # types that nobody has to name: they stand in a file of a room
     (r"py:.*", r"lngeom\.((?!empirical|proofs)\w+|(empirical|proofs|check)\.\w+)\.\w+\.\w+"),
-    (r"py:.*", r"lngeom\..*_\w+\.\w+"),
+    (r"py:.*", r"lngeom\..*_\w+\.\w+|lngeom\.sentences\.\w+"),
     (
         r"py:class",
         r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",

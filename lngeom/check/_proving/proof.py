@@ -84,7 +84,7 @@ class Proof:
 
     @property
     def words(self) -> dict[str, str]:
-        """The program that a certificate is about, and what is assumed of it: a certificate alone cannot show them."""
+        """The program that a certificate is about and its assumptions, which a certificate alone cannot show."""
         return {
             "program": self.text,
             "for": f"{self.dimensions}, x of shape {self.shape}",
