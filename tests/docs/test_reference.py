@@ -18,15 +18,19 @@ from lngeom.proofs import CHAPTERS, theorems
 
 from .conftest import DOCS
 
+ALONE = ("lngeom.theorems.checks", "lngeom.proofs.works")
+"""Files of a room that others import by their own names."""
+
+
+MODULES = [("lngeom", True), *(part[1:] for part in pkgutil.walk_packages(lngeom.__path__, "lngeom."))]
+INSIDE = tuple(f"{name}." for name, is_room in MODULES if not is_room and name.count(".") > 1 and name not in ALONE)
+"""The files of rooms, whose names are offered by the room."""
+
 
 def offering() -> list[str]:
     """Packages that offer names: all that list them in ``__all__``."""
-    return [
-        name
-        for name in ("lngeom", *(part.name for part in pkgutil.walk_packages(lngeom.__path__, "lngeom.")))
-        if "._" not in name and ".test_" not in name and not name.endswith(".conftest")
-        if hasattr(importlib.import_module(name), "__all__")
-    ]
+    names = [name for name, _ in MODULES if "._" not in name and f"{name}." not in INSIDE]
+    return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
 
 
 PACKAGES = offering()
@@ -37,7 +41,8 @@ def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
     with (site / "objects.inv").open("rb") as stream:
         listed = load(stream, "", lambda _, name: name)
     objects = {name for kind, names in listed.items() if kind.startswith("py:") for name in names}
-    inventory = {name for name in objects if "._" not in name and name.rpartition(".")[0] not in objects}
+    inventory = {name for name in objects if "._" not in name and not name.startswith(INSIDE)}
+    inventory = {name for name in inventory if name.rpartition(".")[0] not in objects}
     # The errors of all packages of measurements are in one place, which offers nothing else.
     assert {name.rpartition(".")[0] or name for name in inventory} <= {*PACKAGES, "lngeom.empirical.support"}
     modules = {package: importlib.import_module(package) for package in PACKAGES}

@@ -57,4 +57,4 @@ def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:
     words = re.sub(r"<[^>]+>", "", page)
     assert f"{proved} theorems for every dimension" in words
     assert f"{len(claims)} claims from the literature" in words
-    assert f"{false} are refuted by exact counterexamples" in words
+    assert f"{false} are false" in words
