@@ -54,13 +54,9 @@ def several(first: Cause | None, *others: Cause | None) -> Cause:
 def _printed(value: object) -> object:
     if isinstance(value, frozenset):
         return " and ".join(sorted(map(str, value)))
-    return (
-        ", ".join(map(str, value))
-        if isinstance(value, tuple)
-        else str(value)
-        if isinstance(value, Statement)
-        else value
-    )
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return str(value) if isinstance(value, Statement) else value
 
 
 # fmt: off
