@@ -9,6 +9,7 @@ from .carriers import (
     Array,
     Carrier,
     anchored,
+    beside,
     check_eps,
     check_parameter,
     check_vectors,
@@ -51,6 +52,7 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
     """
     check_eps(eps, mean_square)
     wide = widen(mean_square)
+    eps = beside(eps, wide)
     floats = hasattr(wide, "dtype") and dtype_name(wide) in ("float64", "float32")
     if placement == "outside" or not floats or not isinstance(eps, int | float):
         return _denominator(wide, eps, placement)
@@ -73,9 +75,9 @@ def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Arra
 
 def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
     if gain is not None:
-        y = y * widen(gain, y)
+        y = y * beside(gain, y)
     if bias is not None:
-        y = y + widen(bias, y)
+        y = y + beside(bias, y)
     return y
 
 
@@ -109,7 +111,7 @@ def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool, 
 
     power = 2 if placement == "inside" else 1
     wide = anchored(widen(x), axis)[0] if centered else widen(x)
-    return Normalized(*in_range(compute, wide, eps, power=power, axis=axis), placement)
+    return Normalized(*in_range(compute, wide, beside(eps, wide), power=power, axis=axis), placement)
 
 
 @door
@@ -212,8 +214,8 @@ def batch_norm(
         return narrow(_affine(y, gain, bias), x)
     wide, middle, divisor = (
         widen(x),
-        widen(mean, widen(x)),
-        scale(widen(variance, widen(x)), eps=eps, placement=placement),
+        beside(mean, widen(x)),
+        scale(beside(variance, widen(x)), eps=eps, placement=placement),
     )
     with numpy.errstate(all="ignore") if isinstance(wide, numpy.ndarray) else nullcontext():
         z = _affine((wide - middle) / divisor, gain, None)

@@ -8,6 +8,7 @@ from .carriers import (
     Array,
     Carrier,
     anchored,
+    beside,
     check_parameter,
     check_vectors,
     door,
@@ -97,7 +98,7 @@ def project(x: Array, direction: Array | None = None) -> Array:
     xp, wide = namespace(x), widen(x)
     if direction is None:
         return narrow(_split(wide)[1], x)
-    (u, _), (wide, unit) = sized(widen(direction)), sized(wide)
+    (u, _), (wide, unit) = sized(beside(direction, wide)), sized(wide)
     along = xp.sum(u * wide, axis=-1, keepdims=True) / xp.sum(u * u, axis=-1, keepdims=True)
     off = wide - along * u
     return narrow(off if unit is None else off / unit, x)

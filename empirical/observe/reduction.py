@@ -188,6 +188,7 @@ def reduce(
         underflow=underflow,
         zero=zero,
         **_moments(values, tokens.weights, counts_of_features(sizes.sum(-1), null_sizes, values.shape[-2]), null),
+        least=torch.where(tokens.weights > 0, norm[..., None, :], math.inf).amin(-1),
         angles=_empty(ANGLE_BINS, tokens.weights) if onto is None else onto.angles,
         norms=_empty(NORM_BINS, tokens.weights) if onto is None else onto.norms,
         sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),

@@ -68,6 +68,7 @@ class SiteState:
             have no rotation.
         mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature; of
             angles to random directions, over the null.
+        least: float64, (B,). Smallest norm.
         angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
         norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
         sequences: int64, (S,). Sequences with at least one token.
@@ -88,6 +89,7 @@ class SiteState:
     mean: Annotated[Array, "mean"]
     m2: Annotated[Array, "m2"]
     maximum: Annotated[Array, "maximum"]
+    least: Annotated[Array, "least"]
     angles: Sum
     norms: Sum
     sequences: Sum
@@ -173,6 +175,7 @@ def merge_sites(a: SiteState, b: SiteState, **kept: Array) -> SiteState:
         "mean": lambda x, _: x + distance * (right / both),
         "m2": lambda x, y: x + y + distance * distance * (left * right / both),
         "maximum": xp.maximum,
+        "least": xp.minimum,
     }
     merged = {name: rules[RULES[name]](getattr(a, name), getattr(b, name)) for name in RULES.keys() - kept}
     return SiteState(**merged, **kept)
@@ -181,7 +184,7 @@ def merge_sites(a: SiteState, b: SiteState, **kept: Array) -> SiteState:
 def merge(a: States, b: States) -> States:
     """Merge two states site by site.
 
-    Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
+    Merging is associative: exactly for counts, histograms, maxima and minima, up to rounding for sums and means.
 
     Args:
         a, b: By site path and side, NumPy arrays.

@@ -10,7 +10,18 @@ import numpy as np
 from ..models import NormSite
 from ..support import Rows, read_table
 from .inference import ratio_interval
-from .state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
+from .state import (
+    BINS_PER_DEGREE,
+    BINS_PER_OCTAVE,
+    BUCKETS,
+    FEATURES,
+    NORM_BINS,
+    NORM_OCTAVES,
+    SIDES,
+    Side,
+    SiteState,
+    States,
+)
 
 ALL = "all"
 
@@ -103,7 +114,10 @@ TABLE = (
     Column("angle_median_deg", "°", _number("angle_median"), "median of θ, right to half a bin of 0.01°"),
     Column("angle_p01_deg", "°", _number("angle_p01"), "its 1 % point"),
     Column("angle_p99_deg", "°", _number("angle_p99"), "its 99 % point"),
-    Column("norm_median", "", _number("norm_median"), "median norm, right to half a bin of 1/16 octave"),
+    Column(
+        "norm_median", "", _number("norm_median"),
+        "median norm, right to half a bin of 1/16 octave (2.2 %), and between the smallest and the largest norm",
+    ),
     Column("random_a_angle_mean_deg", "°", _number("angle_a_mean"), "angle to the first random direction, mean"),
     Column("random_a_angle_std_deg", "°", _number("angle_a_std"), "its standard deviation"),
     Column("random_b_angle_mean_deg", "°", _number("angle_b_mean"), "angle to the second random direction, mean"),
@@ -207,7 +221,7 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],
-        "norm_median": 2.0 ** (_quantile(norms, 0.5) / BINS_PER_OCTAVE - NORM_OCTAVES),
+        "norm_median": _median_norm(norms, state.least[part].min(), maximum[FEATURES[side].index("norm")]),
     }
     if side == "input":
         *total, count = state.units[part].sum(0)
@@ -244,6 +258,15 @@ def _quantile(histogram: np.ndarray, quantile: float) -> float:
         return math.nan
     rank = max(1, math.ceil(quantile * total))
     return int(np.searchsorted(np.cumsum(histogram), rank)) + 0.5
+
+
+def _median_norm(histogram: np.ndarray, least: float, largest: float) -> float:
+    """The geometric middle of what the bin of the median and the range of all norms have in common."""
+    bin = _quantile(histogram, 0.5) - 0.5
+    low, high = (2.0 ** ((bin + edge) / BINS_PER_OCTAVE - NORM_OCTAVES) for edge in (0, 1))
+    low = least if bin == 0 else max(low, least)
+    high = largest if bin == NORM_BINS - 1 else min(high, largest)
+    return float(np.clip(low * math.sqrt(high / low), least, largest))
 
 
 def rows(states: States, sites: Iterable[NormSite]) -> Rows:

@@ -20,14 +20,16 @@ from lngeom.files import Json
 from .. import judge, observe, pages
 from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
 from ..observe import Observer, States
-from ..runs import Ranks, RunDirectory, environment
+from ..runs import ENVIRONMENT, Ranks, RunDirectory, environment
 from ..support import ModelError, say, sha256_of_tensors
 from .gains import gains
-from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards, on_device
+from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards, on_device, states_of
 from .options import MeasureOptions
 from .results import write_results, written_to
 
 __all__ = ["load_live", "measure"]
+
+_NUMBERS = "first_batch_numbers_sha256"
 
 
 def measure(
@@ -43,7 +45,8 @@ def measure(
     """Measure every norm layer of a model in memory on any inputs, and write the run directory.
 
     The model is measured as it is, in evaluation mode. A run that was stopped continues after its last finished shard,
-    given the same model and the same batches in the same order.
+    given the same model and the same batches in the same order. Neither it nor a finished one is taken for that of a
+    model to whose first batch other numbers belong, whatever has changed: code, settings, versions.
 
     Args:
         model: Any module: of transformers, of timm, or written by hand.
@@ -82,11 +85,14 @@ def measure(
         sites = _sites(model, given) if options.sites is None else options.sites
         identity = _identity(model, sites, first, device, options)
         with run.claim():
-            if run.begin(identity, {"command": command, **environment(device)}) == "done":
+            about = {"command": command, **environment(device)}
+            status = run.begin(identity, about)
+            observed = {name: getattr(options, name) for name in ("batch_dim", "directions", "seed")}
+            subject = Subject(model, device, partial(Observer, model, sites, **observed))
+            _refuse_other_numbers(run, _numbers(subject, first), about)
+            if status == "done":
                 _refuse_other_batches(run, chain([first], source), options.shard_batches)
             else:
-                observed = {name: getattr(options, name) for name in ("batch_dim", "directions", "seed")}
-                subject = Subject(model, device, partial(Observer, model, sites, **observed))
                 states = _measure(run, subject, chain([first], source), options.shard_batches, console)
                 called = [site for site in sites if (site.path, "input") in states]
                 console.print(f"checking predictions at {len(called)} norm layers", highlight=False)
@@ -144,6 +150,27 @@ def _chunks(batches: Iterator[object], size: int) -> Iterator[tuple[list[object]
 
 def _joined(digests: Iterable[str]) -> dict[str, str]:
     return {"tokens_sha256": hashlib.sha256("".join(digests).encode()).hexdigest()}
+
+
+def _numbers(subject: Subject, first: object) -> str:
+    """SHA-256 of all that is measured on the first batch; one that draws random numbers draws the same each time."""
+    with torch.random.fork_rng(range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()):
+        torch.manual_seed(0)
+        states = states_of(subject, [Batch(first, 1)], lambda _: None)
+    named = ((f"{side} of {path}", vars(state)) for (path, side), state in sorted(states.items()))
+    return sha256_of_tensors((of, torch.from_numpy(value)) for of, values in named for value in values.values())
+
+
+def _refuse_other_numbers(run: RunDirectory, mine: str, about: Json) -> None:
+    """Record what is measured on the first batch, and refuse a model on which it is not what was recorded."""
+    manifest = run.manifest()
+    if not run.is_done and not run.finished_shards():
+        run.amend(**{_NUMBERS: mine})
+    elif (there := manifest.get(_NUMBERS, mine)) != mine:
+        others = [name for name in ENVIRONMENT if name != "date" and manifest.get(name) != about[name]]
+        why = f"its {', '.join(others)} differ" if others else "the code or settings of the model differ"
+        seen = f"on the first batch numbers of SHA-256 {there[:16]}… there, {mine[:16]}… here: {why}"
+        raise RunError(f"{run.path}: holds another run ({seen}); choose another output")
 
 
 def _refuse_other_batches(run: RunDirectory, batches: Iterator[object], size: int) -> None:

@@ -5,6 +5,7 @@ from .carrier import (
     C as C,
     Carrier as Carrier,
     anchored as anchored,
+    beside as beside,
     check_eps as check_eps,
     check_gain as check_gain,
     check_parameter as check_parameter,

@@ -235,6 +235,17 @@ def widen(x: Array, like: Array = None) -> Array:
     return x
 
 
+def beside(parameter: Array, x: Array) -> Array:
+    """A parameter as :func:`widen` gives it, and in no wider format than the wide `x`, which decides the result's."""
+    if isinstance(parameter, float):  # NumPy's numbers are floats with a dtype
+        return float(parameter)
+    wide = widen(parameter, x)
+    if not hasattr(wide, "dtype") or not hasattr(x, "dtype"):
+        return wide
+    xp, wider = namespace(wide), dtype_name(wide) == "float64" and dtype_name(x) == "float32"
+    return xp.astype(wide, x.dtype) if wider and hasattr(xp, "astype") else wide
+
+
 def narrow(result: Array, like: Array) -> Array:
     """`result` rounded once to the dtype of `like`, the undoing of :func:`widen`."""
     if hasattr(like, "dtype") and dtype_name(like) in _HALF_PRECISION:

@@ -153,13 +153,14 @@ def test_parameters_and_memory_maps_are_arrays(tmp_path: Any) -> None:
     np.testing.assert_array_equal(lg.layer_norm(mapped, eps=1e-5), lg.layer_norm(X, eps=1e-5))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 @pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm", "batch_norm_fixed", "project"])
 def test_a_wider_parameter_leaves_the_dtype_of_x(name: str, library: str, dtype: str) -> None:
     wide, narrow = converted(library, "float64"), converted(library, dtype)
     arrays = {key: wide(value) for key, value in data(4, 3).items()} | {"x": narrow(X)}
-    assert FUNCTIONS[name].call(arrays, 1e-5).dtype == narrow(X).dtype
+    for eps in (1e-5, np.float64(1e-5), wide(np.ones(1))):
+        assert FUNCTIONS[name].call(arrays, eps).dtype == narrow(X).dtype
     assert lg.project(narrow(X), wide(T)).dtype == narrow(X).dtype
 
 

@@ -31,6 +31,7 @@ from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.sweep import MeasureOptions, measure, read_finished
 from lngeom.empirical.text import TokenPolicy, encoded
 from lngeom.errors import LngeomError
+from lngeom.files import write_sealed
 from lngeom.options import json_alone
 from tests.empirical.scene import Scene
 from tests.support import refused, said
@@ -63,6 +64,64 @@ def test_a_run_in_memory_goes_on_with_what_it_was_begun_with(
         model[0].weight.data *= 2
     with pytest.raises(LngeomError, match=r"holds another run|beyond the last"):
         measure(model, batches[: 2 if change == "fewer batches" else 3], tmp_path / "run", options)
+
+
+class Shifted(nn.Module):
+    """A network whose numbers are decided by more than its weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.norm, self.activation = nn.Linear(8, 8), nn.LayerNorm(8), nn.GELU()
+        self.amount = 1.0
+        self.register_buffer("offset", torch.ones(8), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.activation(self.inner(x) * self.amount) + self.offset)
+
+
+UNSAVED: dict[str, Callable[[Any], object]] = {
+    "ε": lambda model: setattr(model.norm, "eps", 0.1),
+    "attribute": lambda model: setattr(model, "amount", 2.0),
+    "buffer": lambda model: model.offset.add_(1),
+    "activation": lambda model: setattr(model.activation, "approximate", "tanh"),
+    "forward": lambda model: setattr(model, "forward", lambda x: model.norm(torch.relu(model.inner(x)) + 5)),
+}
+
+
+@pytest.mark.parametrize("finished", [True, False], ids=["finished", "stopped"])
+@pytest.mark.parametrize("change", UNSAVED)
+@pytest.mark.usefixtures("without_pages")
+def test_a_run_in_memory_is_not_shown_for_a_model_that_computes_otherwise(
+    change: str, finished: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    model: Any = Shifted()
+    batches, run = [torch.randn(2, 5, 8) for _ in range(2)], tmp_path / "run"
+    if finished:
+        for _ in range(2):  # the second time it is shown
+            measure(model, batches, run, OPTIONS)
+    else:
+        _stopped(model, batches, run, monkeypatch)
+    UNSAVED[change](model)
+    with pytest.raises(LngeomError, match=r"on the first batch .*: the code or settings of the model differ"):
+        measure(model, batches, run, OPTIONS)
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_a_model_that_draws_numbers_and_a_run_without_their_hash_are_shown(tmp_path: Path) -> None:
+    class Noisy(Shifted):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x + torch.randn_like(x))
+
+    batches = [torch.randn(2, 5, 8)]
+    run = measure(model := Noisy(), batches, tmp_path / "run", OPTIONS)
+    measure(model, batches, run.path, OPTIONS)
+    entry, threads = "first_batch_numbers_sha256", {"threads": 0}
+    run.amend(**{entry: "of other numbers"}, **threads)
+    with pytest.raises(LngeomError, match="its threads differ"):
+        measure(model, batches, run.path, OPTIONS)
+    write_sealed(run.manifest_path, {name: value for name, value in run.manifest().items() if name != entry})
+    measure(model, batches, run.path, OPTIONS)
 
 
 def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:

@@ -92,6 +92,18 @@ def test_the_table_survives_the_disk(tmp_path: Path) -> None:
     assert read_sites(tmp_path / "sites.csv") == table
 
 
+@pytest.mark.parametrize("size", [47.17, 2.0**-40, 2.0**40, 1e-150, 1e150])
+def test_a_median_norm_lies_between_the_smallest_and_the_largest(size: float) -> None:
+    x = torch.nn.functional.normalize(hidden_states(), dim=-1)
+    lengths = size * (1 + 1e-6 * torch.from_numpy(np.random.default_rng(2).random((SEQUENCES, POSITIONS, 1))))
+    found, norms = states(lengths * x)["0", "input"], torch.linalg.vector_norm(lengths * x, dim=-1)
+    for keep, bucket in ((slice(0, 1), "first"), (slice(1, None), "rest"), (slice(None), "all")):
+        told, low, high = compute(found, "input")[bucket], norms[:, keep].min(), norms[:, keep].max()
+        least = found.least[keep].min()
+        assert [least, told["norm_max"]] == pytest.approx([float(low), float(high)], rel=CONDITION * D * 2.0**-53)
+        assert least <= told["norm_median"] <= told["norm_max"]
+
+
 SOME = torch.from_numpy(np.random.default_rng(1).random((SEQUENCES, POSITIONS)) < 0.3)
 SOME[2] = False
 """Tokens that are projected on the random directions, none of one sequence."""
@@ -190,7 +202,7 @@ def test_a_nonfinite_activation_is_counted_and_does_not_poison_the_rest(value: f
     assert_close(counted, without, 60)
 
 
-FLOATS = {*("mean", "m2", "maximum", "cos2", "document_cos2", "document_null_cos2", "sign_cos2", "units")}
+FLOATS = {*("mean", "m2", "maximum", "least", "cos2", "document_cos2", "document_null_cos2", "sign_cos2", "units")}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
