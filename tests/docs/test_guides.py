@@ -21,11 +21,8 @@ FLAGS = doctest.REPORT_NDIFF | doctest.ELLIPSIS
 
 def names() -> list[str]:
     """Every page with a prompt of Python."""
-    return sorted(
-        path.relative_to(DOCS).with_suffix("").as_posix()
-        for path in DOCS.rglob("*.md")
-        if ">>>" in path.read_text(encoding="utf-8")
-    )
+    pages = [str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")]
+    return sorted(name for name in [*pages, "../CONTRIBUTING"] if ">>>" in (DOCS / f"{name}.md").read_text("utf-8"))
 
 
 def execute(name: str) -> None:
