@@ -65,6 +65,7 @@ class Options:
     github: bool = option(False, "print annotations for GitHub Actions")
     undetectable: bool = option(False, "list the known mistakes that no input distinguishes from rounding")
     outputs: Path | None = option(None, "judge what a program wrote into a folder of --write-inputs", metavar="DIR")
+    verbose: bool = option(False, "print how it was proved and everything that was not tested")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
@@ -165,7 +166,9 @@ def run(options: Options) -> int:
     if not alone:
         for one in outcomes:
             if one.finding:
-                print(printable(f"{one.name}: {one.finding}" if len(outcomes) > 1 else str(one.finding)))
+                name = one.name if len(outcomes) > 1 else one.name.rpartition(":")[2]
+                asked = {"proved": options.proved, "verbose": options.verbose}
+                print(printable(one.finding.told(name, options.allow, **asked)))
         if len(outcomes) > 1 or options.expected:
             print(printable(table(outcomes)))
     if options.github and (lines := annotations(outcomes)):

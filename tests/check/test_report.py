@@ -22,9 +22,9 @@ RIGHT, GEMMA, NONE = "norms_of_ci.py:right", "norms_of_ci.py:gemma", "norms_of_c
 
 
 RUNS: list[tuple[list[str], str, int, list[str]]] = [
-    ([RIGHT, GEMMA], "", 1, [f"pass  {RIGHT}  PROVED; ok: within", f"FAIL  {GEMMA}  PROVED VARIANT; variant: gain",
+    ([RIGHT, GEMMA], "", 1, [f"pass  {RIGHT}  proved for every d ≥ 1; forward", f"FAIL  {GEMMA}  gain used as 1 + gain",
                              "1 of 2 pass"]),
-    ([RIGHT, GEMMA], f"# known\n{GEMMA} as Gemma", 0, ["(as Gemma) (as expected)", "2 of 2 pass"]),
+    ([RIGHT, GEMMA], f"# known\n{GEMMA} as Gemma", 0, ["(as Gemma) (variant) (as expected)", "2 of 2 pass"]),
     ([RIGHT, GEMMA], f"{GEMMA} Llama", 1, ["(expected: Llama)"]),
     ([RIGHT], f"{RIGHT} as Gemma", 1, ["(expected: as Gemma)"]),
     ([RIGHT, NONE], "", 2, [f"FAIL  {NONE}   not checked: ", "1 of 2 pass"]),

@@ -47,7 +47,8 @@ def expected(table: Mapping[str, Row], name: str, **usual: Any) -> Finding:
     """
     finding = table[name].finding(name, **usual)
     proof = finding.proof
-    proved = f"PROVED: {proof.text}" if proof is not None and proof.status == "proved" else ""
-    report = proved + str(finding).removeprefix(str(proof))
+    proved = f"PROVED: {proof.text}\n" if proof is not None and proof.status == "proved" else ""
+    said = f"{'ok' if finding.verdict == 'rounding' else finding.verdict}: {finding.cause or finding.headline()}\n"
+    report = proved + said + finding.told(verbose=True).replace("\n".join(proof.told()) if proof else "", "")
     assert re.search(table[name].says, report, re.DOTALL | re.MULTILINE), finding
     return finding

@@ -197,7 +197,7 @@ def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(t
     check = run(
         [sys.executable, "-m", "lngeom", "check", "empirical.norms:rms", "--eps", "1e-6", "--d", "8", "--proved"]
     )
-    assert "PROVED" in check.stdout, check.stdout + check.stderr
+    assert "PASS rms: proved for every d" in check.stdout, check.stdout + check.stderr
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {name.split("/")[0] for name in files}
 
 

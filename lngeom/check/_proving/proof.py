@@ -27,8 +27,6 @@ NEVER = (
 )
 """What no verdict covers."""
 
-TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED", "not traced": "NOT TRACED"}
-
 
 @dataclass(frozen=True)
 class Proof:
@@ -47,7 +45,7 @@ class Proof:
         affine, axis: Gain and bias where x itself is normalized, along this axis.
         certificates: The proofs of the obligations and, last, of the equality.
         shape, given: The shapes of x and the values of globals, options and attributes for which this is proved.
-        unexamined: Circumstances for which nothing is proved.
+        unexamined, formats: Circumstances of this kernel for which nothing is proved, and the formats of every one.
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.
@@ -71,6 +69,7 @@ class Proof:
     shape: str = ""
     given: tuple[str, ...] = ()
     unexamined: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
     undecided: bool = False
@@ -89,7 +88,7 @@ class Proof:
             "program": self.text,
             "for": f"{self.dimensions}, x of shape {self.shape}",
             "given": ", ".join(self.given),
-            "unexamined": "; ".join([*self.unexamined, *NEVER]),
+            "unexamined": "; ".join([*self.unexamined, *self.formats, *NEVER]),
             "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
         }
 
@@ -98,7 +97,7 @@ class Proof:
 
         Known variants need a word each. A derivative that is proved for some sizes only does not pass.
         """
-        if any(derivative.status != "proved" or derivative.text for derivative in self.derivatives):
+        if not self.proves_backward:
             return False
         formula = Cause("fault", self.formula)
         excused = all(self.allows(cause, allowed) for cause in (*map(Cause, self.variants),) or (formula,))
@@ -121,34 +120,47 @@ class Proof:
             "certificate_sha256": self.certificate_sha256,
             "counterexample": self.counterexample,
             "notes": self.notes,
-            "unexamined": [*self.unexamined, *NEVER] if self.certificates else [],
+            "unexamined": [*self.unexamined, *self.formats, *NEVER] if self.certificates else [],
             "derivatives": {derivative.name: derivative.status for derivative in self.derivatives},
         }
 
-    def __str__(self) -> str:
-        lines = [f"{TITLES[self.status]}: {self.text}"]
+    @property
+    def proves_backward(self) -> bool:
+        """Whether all derivatives are proved, for every size."""
+        return all(derivative.status == "proved" and not derivative.text for derivative in self.derivatives)
+
+    def told(self, *, verbose: bool = True) -> list[str]:
+        """What is proved and for what, in indented lines; how, and what is never covered, only if `verbose`."""
+        lines = list[str]()
         if self.certificates:
+            given = f"; given {', '.join(self.given)}" if self.given else ""
             assumed = f", {', '.join(self.hypotheses)}" if self.hypotheses else ""
-            rows = f"x of shape {self.shape}, all rows and parameters"
-            lines.append(f"  in exact arithmetic, for {self.dimensions}, {rows}{assumed}")
-        if self.given:
-            lines.append(f"  given        {', '.join(self.given)}")
+            rows = f"for {self.dimensions}{assumed}, x of shape {self.shape}"
+            lines.append(f"  proved      {self.text} in exact arithmetic, {rows}{given}")
+        else:
+            lines.append(f"  {'refuted    ' if self.status == 'refuted' else 'not proved '} {self.text}")
+        lines += [f"  except      {'; '.join(self.unexamined)}"] * bool(self.unexamined)
+        lines += [f"  backward    {'; '.join(map(str, self.derivatives))}"] * bool(self.derivatives)
+        if self.counterexample:
+            lines.append(f"  example     {_shown(self.counterexample)}")
+        if not verbose:
+            return lines
         if self.operations:
             counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
-            lines.append(f"  traced       {_counted(sum(self.operations.values()), 'operation')}: {counted}")
-        lines += [f"  defined      {text}" for text in self.obligations]
-        lines += [f"  backward     {derivative}" for derivative in self.derivatives]
+            lines.append(f"  traced      {_counted(sum(self.operations.values()), 'operation')}: {counted}")
+        lines += [f"  defined     {text}" for text in self.obligations]
         if self.certificates:
             backward = {data["id"] for derivative in self.derivatives for data in derivative.certificates}
             whole = next(data for data in reversed(self.certificates) if data["id"] not in backward)
             size = f"{_counted(len(whole['terms']), 'term')}, {_counted(len(whole['steps']), 'step')}"
-            lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
-        if self.counterexample:
-            lines.append(f"  against      {_shown(self.counterexample)}")
-        lines += [f"  note: {note}" for note in self.notes]
-        if self.certificates:
-            lines.append(f"  not examined: {self.words['unexamined']}")
-        return "\n".join(lines)
+            lines.append(f"  certificate {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
+            lines.append(f"  the proof does not cover: {'; '.join([*self.formats, *NEVER])}")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"{self.status}: {self.text}", *self.told(), *(f"  note        {note}" for note in self.notes)]
+        )
 
 
 def _counted(number: int, noun: str) -> str:
@@ -169,4 +181,5 @@ def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) ->
 
 def _shown(point: Json) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in point["values"].items())
-    return f"{point['definition']}: d = {point['d']}: {values}; code gives {point['code']}, formula {point['expected']}"
+    at = f"d = {point['d']}, {values}"
+    return f"at {at} the code returns {point['code']}; {point['definition']} is {point['expected']}"

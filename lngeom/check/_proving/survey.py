@@ -75,6 +75,7 @@ class Survey:
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
             "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
+            "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
         }
 
     def _circumstances(self) -> Iterator[tuple[str, str]]:
@@ -105,7 +106,6 @@ class Survey:
         other = [dtype for dtype in formats if self._difference(self.axes, dtype)]
         if other:
             yield f"{' and '.join(other)}, where it takes another path"
-        yield f"formats other than {', '.join(formats)}"
 
     @cached_property
     def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:

@@ -17,7 +17,7 @@ from .memory import leak
 from .state import overwritten, state
 from .sums import sums
 from .trial import Fault, Note, Outcome, Trial, attempt, refusal
-from .unexamined import unexamined, without
+from .unexamined import ALL, Untested, unexamined, without
 
 ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
 MANNERS = {"odd gains", "training"}
@@ -36,7 +36,7 @@ class Tried:
         trials: Outputs of all groups, those of ordinary rows at the main dimension first.
         notes: Refusals, and observations that a correct kernel may show.
         faults: Behaviour of no correct kernel; the first one is reported.
-        left: The list of untested conditions.
+        left: The untested conditions.
         alone: Outputs of the first rows, each a batch of its own, where they are wrong in their batch.
         sums: Which sum a fused kernel normalizes, and the fault of that sum.
         wrong, refuted: The smallest trial that exact arithmetic confirms wrong, None if there is none; and the claim
@@ -47,7 +47,7 @@ class Tried:
     trials: list[Trial]
     notes: list[str]
     faults: list[Cause | str]
-    left: str = "everything but the rows tried"
+    left: Untested = ALL
     alone: np.ndarray | None = None
     sums: tuple[str | None, str | None] = None, None
     wrong: Trial | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,24 @@ ALWAYS = (
 """Conditions that no trial in floats has."""
 
 
+class Untested(NamedTuple):
+    """Conditions that no trial had.
+
+    Attributes:
+        here: Those of this kernel: further outputs, options at their defaults.
+        always: Those of every kernel that is asked in the same way.
+    """
+
+    here: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join([*self.here, *self.always])
+
+
+ALL = Untested(("everything but the call that failed",))
+
+
 def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     """The kernel without an optional gain or bias, each left at its None."""
     kernel, d = claim.kernel, x.shape[-1]
@@ -40,7 +58,7 @@ def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
         yield Trial.of(Way(kind), x, got, base, claim.arithmetic)
 
 
-def unexamined(claim: Claim, x: np.ndarray) -> str:
+def unexamined(claim: Claim, x: np.ndarray) -> Untested:
     """Further outputs, options at their defaults, formats and modes that no trial had."""
     kernel, listed = claim.kernel, list[str]()
     x = claim.stored(x)
@@ -59,9 +77,9 @@ def unexamined(claim: Claim, x: np.ndarray) -> str:
     listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
     listed += filter(None, left(kernel.form.target))
     listed += ["memory that is not contiguous, and further outputs"] if kernel.form.axes else []
-    listed += [] if kernel.asked.backward else ["the backward pass"]
+    backward = [] if kernel.asked.backward else ["the backward pass"]
     others = [name for name in ("float64", "float32", "bfloat16", "float16") if name != kernel.dtype]
-    return ", ".join([*listed, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS])
+    return Untested(tuple(listed), (*backward, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS))
 
 
 def statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:

@@ -9,10 +9,12 @@ from lngeom.files import Json
 from lngeom.sentences import Cause
 
 from .._proving.proof import Proof
+from .._trials.unexamined import ALL, Untested
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
 _LARGEST = 1e300  # JSON has no infinity
+_NOTES = 3  # that are printed without --verbose
 
 
 class Point(NamedTuple):
@@ -65,6 +67,8 @@ class Finding:
     >>> finding = check(norm, kind="layernorm", eps=1e-5, d=8)
     >>> finding.verdict, finding.cause
     ('variant', 'eps outside the root')
+    >>> print(str(finding).splitlines()[0])
+    FAIL: eps outside the root (variant)
     """
 
     verdict: str
@@ -83,7 +87,7 @@ class Finding:
     gradient_ratio: float | None = None
     backward: bool = False
     proof: Proof | None = None
-    left: str = "everything but the call that failed"
+    left: Untested = ALL
     point: Point = field(default_factory=Point)
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
@@ -142,35 +146,55 @@ class Finding:
         return f"<Finding {self.verdict}{cause}; {self.kind}, eps {self.eps:g}, {self.dtype}, {self.worst_ratio:.3g}>"
 
     def __str__(self) -> str:
-        lines = [] if self.proof is None else [str(self.proof)]
-        if self.proof is not None and self.proof.certificates and self.verdict != "rounding":
-            lines.append("  in floats, which that proof does not cover:")
-        lines += [
-            self.headline,
-            f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
-            f"worst ratio to the tolerance {self.worst_ratio:.3g}",
-        ]
+        return self.told()
+
+    def told(
+        self, name: str = "", allowed: tuple[str, ...] = (), *, proved: bool = False, verbose: bool = False
+    ) -> str:
+        """PASS or FAIL and why, the evidence, the proof, and what was not tested: all of it only if `verbose`.
+
+        `name` is printed in the first line; `allowed` and `proved` are those of :meth:`passes`.
+        """
+        passed, proof = self.passes(allowed, proved=proved), self.proof
+        lines = [f"{'PASS' if passed else 'FAIL'}{name and f' {name}'}: {self.headline(passed)}"]
         if self.verdict != "rounding" and self.input and not abs(self.wrong - self.right) <= self.bound:
-            proof = ", decided in exact arithmetic" if self.exact else ""
-            lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
-            lines.append(f"  at x = {_short(self.input)}{self._beside()}")
+            exact = "; verified in exact arithmetic" if self.exact else ""
+            lines.append(
+                f"  got         {self.wrong:.9g}, expected {self.right:.9g} (± {self.bound:.2g} allowed{exact})"
+            )
+            lines.append(f"  at          x = {_short(self.input)}{self._beside()}")
+        lines += [] if proof is None else proof.told(verbose=verbose)
+        worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
+        lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
+        notes = [*(proof.notes if proof else ()), *self.notes]
+        shown = notes if verbose or len(notes) <= _NOTES else notes[: _NOTES - 1]
+        lines += [f"  note        {note}" for note in shown]
+        lines += [f"  note        {len(notes) - len(shown)} more: --verbose"] * (len(notes) > len(shown))
         if self.point.reproducer:
             lines.append("  --reproducer FILE writes a script that shows it without lngeom")
-        left = f"  not examined in floats: {self.left}"
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes), left])
+        if verbose:
+            return "\n".join([*lines, f"  not tested in floats: {self.left}"])
+        more = "what every check leaves out (--verbose lists it)"
+        return "\n".join([*lines, f"  not tested  {', '.join([*self.left.here, more])}"])
 
-    @property
-    def headline(self) -> str:
-        """The verdict in floats, in words."""
+    def headline(self, passed: bool | None = None) -> str:
+        """Why it passes or fails, in words; whether it does is :meth:`passes` without options unless it is given."""
+        passed = self.passes() if passed is None else passed
+        status = self.proof.status if self.proof is not None else "not traced"
         if self.verdict != "rounding":
-            return f"{self.verdict}: {self.cause}" if self.cause else self.verdict
+            return f"{self.cause or 'no cause is known'} ({self.verdict}{', allowed' if passed else ''})"
         if self._contradicted:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
-        known = ", not proved" if self.proof is not None and self.proof.status == "not traced" else ""
+        if self.proof is None or status == "not traced":
+            return f"within rounding{', forward and backward,' * (self.gradient_ratio is not None)} but not proved" + (
+                "" if self.gradient_ratio is not None else "; forward pass only"
+            )
+        reach = "; forward pass only"
         if self.gradient_ratio is not None:
-            return f"ok: within rounding, forward and backward{known}"
-        hint = "" if self.backward else "; --backward checks the derivatives"
-        return f"ok: within rounding{known} (forward only{hint})"
+            known = self.proof.proves_backward
+            reach = "; forward and backward" if known else "; backward pass within rounding, not proved everywhere"
+        what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
+        return f"{what} for {self.proof.dimensions}{reach}"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""

@@ -39,7 +39,7 @@ class Outcome:
         """Verdict and cause in one line."""
         if self.finding is None:
             return printable(f"not checked: {self.error}")
-        verdict = printable(f"{str(self.finding.proof or 'NOT PROVED').partition(':')[0]}; {self.finding.headline}")
+        verdict = printable(self.finding.headline(self.passed if not self.expected else None))
         if not self.expected:
             return verdict
         return f"{verdict} (as expected)" if self.passed else f"{verdict} (expected: {self.expected})"
