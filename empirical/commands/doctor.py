@@ -3,8 +3,8 @@
 SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these or an ONNX file. The verdict is "same
 function" (in float64 both give the same outputs, within the bound of rounding), "same up to the stored format" (they do
 once the source's weights are rounded to that format), "different" (with the first layer whose output differs given the
-same input, and the name of the change), or "not shown to be the same". The last line says what was not examined. The
-exit code is 0 if the verdict begins with "same", else 1.
+same input, and the name of the change), or "not shown to be the same". It is the first line, after PASS or FAIL; the
+last line says what was not tested. The exit code is 0 if the verdict begins with "same", else 1.
 
 Example: lngeom doctor models/llama models/llama.gguf
 """
@@ -52,6 +52,7 @@ def run(options: Options) -> int:
         examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
     told = {each: getattr(examined, each) for each in ("verdict", "reason", "evidence")}
     if not json_alone(told | {"not_examined": examined.left}, options.json):
-        print(printable("\n".join((*examined.evidence, f"{examined.verdict}: {examined.reason}"))))
-        print(f"not examined: {'; '.join(examined.left)}")
+        mark = "PASS" if examined.same else "FAIL"
+        print(printable("\n".join((f"{mark} {examined.verdict}: {examined.reason}", *examined.evidence))))
+        print(f"not tested: {'; '.join(examined.left)}")
     return 0 if examined.same else 1

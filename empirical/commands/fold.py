@@ -42,9 +42,12 @@ def run(options: Options) -> int:
 
 
 def _summary(certificate: Json) -> list[str]:
-    lines = [f"{len(certificate['norms'])} LayerNorms are RMSNorms, {len(certificate['maps'])} maps certified"]
+    lines = [
+        f"replaced {len(certificate['norms'])} LayerNorms by RMSNorms; "
+        f"certified {len(certificate['maps'])} changed weight matrices"
+    ]
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")
     if certificate["moved"]:
-        lines.append(f"gain and bias of {len(certificate['moved'])} norms moved into their readers")
+        lines.append(f"gain and bias of {len(certificate['moved'])} norms moved into the weights that read them")
     return lines + [f"{path}: {reason}" for path, reason in certificate["kept"].items()]

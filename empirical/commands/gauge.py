@@ -132,14 +132,14 @@ def _summary(certificate: Json) -> list[str]:
     if "angles" not in certificate:
         raise ModelError("this is the certificate of a fold, which tells no angles; give it to lngeom fold --verify")
     lines = []
-    told = {"fitted_angles": " where they were fitted", "angles": " held out"}
+    told = {"fitted_angles": ", texts used for fitting", "angles": ", held-out texts"}
     for name in [name for name in told if name in certificate]:
         spread = [
             f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}°)"
             for angles in zip(*certificate[name].values(), strict=True)
         ]
         where = told[name] if "fitted_angles" in certificate else ""
-        norms = f"mean angle to 1 before {len(certificate[name])} norms{where}"
-        lines.append(f"{norms}: {spread[0]} in the original, {spread[1]} here")
-    lines.append(f"{len(certificate['maps'])} maps certified")
+        norms = f"mean angle to the all-ones vector at {len(certificate[name])} norm inputs{where}"
+        lines.append(f"{norms}: {spread[0]} -> {spread[1]}")
+    lines.append(f"certified {len(certificate['maps'])} changed weight matrices")
     return lines + [f"{path}: {reason}" for path, reason in certificate["kept"].items()]

@@ -189,10 +189,10 @@ def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
 def describe_comparison(compared: Json) -> str:
     """The result of :func:`compare`, in a line."""
     return (
-        f"{compared['outputs']} outputs ({compared['inputs']}) of up to {compared['largest_output']:.3g} differ by at "
-        f"most {compared['largest_difference']:.3g} in {compared['dtype']}; at that place by "
-        f"{compared['difference_in_float64']:.3g} in float64 (refused above {compared['limit_in_float64']:.3g}); "
-        f"KL divergence {compared['kl']:.3g} nats; the same top-1 at {100 * compared['top1']:.2f} %"
+        f"largest output difference at {compared['outputs']} positions ({compared['inputs']}): "
+        f"{compared['largest_difference']:.3g} in {compared['dtype']}; there, in float64, "
+        f"{compared['difference_in_float64']:.3g} (limit {compared['limit_in_float64']:.3g}; largest output {compared['largest_output']:.3g}); "
+        f"KL divergence {compared['kl']:.3g} nats; same top-1 token at {100 * compared['top1']:.2f} %"
     )
 
 

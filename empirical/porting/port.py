@@ -88,6 +88,8 @@ def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping
     Roundings of weights are given to the source as well, so that the outputs differ by all else alone.
     """
     source, port, left = _alike(source, port)
+    if other := _other_architecture(source, port):
+        return Examined("different", other, (), (*left, "everything but the names and shapes of the weights"))
     weights = compare_weights(source, port, quantized)
     known = [text_config(model.config).to_dict() for model in (source, port) if hasattr(model, "config")]
     entries = dict(_entries(*known)) if len(known) == 2 else {}
@@ -117,6 +119,15 @@ def _alike(source: nn.Module, port: nn.Module) -> tuple[nn.Module, nn.Module, li
     if len(both) < 2 or (both[0].base_model is both[0]) == (both[1].base_model is both[1]):
         return source, port, []
     return both[0].base_model, both[1].base_model, ["the head that one of both has"]
+
+
+def _other_architecture(source: nn.Module, port: nn.Module) -> str:
+    """Says so of models of different classes with fewer than half of the weights, by name and shape, in common."""
+    names = [type(model).__name__ for model in (source, port)]
+    mine, theirs = ({(n, w.shape) for n, w in model.state_dict().items()} for model in (source, port))
+    if names[0] == names[1] or 2 * len(mine & theirs) >= min(len(mine), len(theirs)):
+        return ""
+    return f"different architectures: {names[0]} and {names[1]} share {len(mine & theirs)} of {len(mine)} weights"
 
 
 def _entries(mine: Mapping[str, Any], theirs: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -181,13 +192,14 @@ def _judged(
     rounded = f", rounded to {formats}" if formats else ""
     evidence = [f"all {len(both.weights)} weights are the same{rounded}"]
     if changed:
-        evidence = [f"{len(changed)} of {len(both.weights)} weights differ, the others are the same{rounded}:"]
+        rest = f"; the others are the same{rounded}" if len(changed) < len(both.weights) else ""
+        evidence = [f"{len(changed)} of {len(both.weights)} weights differ{rest}:"]
         evidence += changed[:10] + [f"  and {len(changed) - 10} more"] * (len(changed) > 10)
-    entries = [f"{key} = {theirs}, not {mine}" for key, (mine, theirs) in both.config.items()]
+    entries = [f"{key} is {theirs}, expected {mine}" for key, (mine, theirs) in both.config.items()]
     evidence += [*(f"config.json: {entry}" for entry in entries), *norms[1]]
-    text = f"in float64 the outputs of {', '.join(map(str, lengths))} tokens differ by up to {both.gap:.3g}; rounding"
-    more = ", and that of the weights explains the rest" if both.alike and both.rounded else ""
-    evidence.append(f"{text} explains {both.bound:.3g}{more}")
+    more = ", and the rounding of the weights explains the rest" if both.alike and both.rounded else ""
+    inputs = f"in float64 on inputs of {', '.join(map(str, lengths))} tokens"
+    evidence.append(f"outputs differ by up to {both.gap:.3g} {inputs}; rounding could explain {both.bound:.3g}{more}")
     unseen = [each for each in both.left if each.startswith(_UNREACHED)]
     left = (*both.left, f"inputs other than these, of more than {lengths[-1]} tokens", _LEFT)
     if not both.alike:
@@ -223,8 +235,12 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
     causes = [f"{each.name[len(path) + 1 :]} {each.text}" for each in own[:3]]
     causes += [cause for site, cause in norms if site == path]
     modules = (dict(model.named_modules()).get(path) for model in (both.source, both.port))
-    mine, theirs = (type(module).__name__ for module in modules)
-    causes += [f"{theirs} for {mine}"] * (mine != theirs) + entries
+    mine, theirs = modules
+    if mine is None or theirs is None:
+        causes.append(f"the {'port' if theirs is None else 'source'} has no {path}")
+    elif type(mine) is not type(theirs):
+        causes.append(f"{type(theirs).__name__} for {type(mine).__name__}")
+    causes += entries
     causes += [f"also {site}: {cause}" for site, cause in norms[:1] if site != path]
     return f"first at {path}, {off}: {'; '.join(causes or ['it computes otherwise with the same weights'])}"
 
@@ -239,7 +255,7 @@ def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
             run = onnx_network(file)
             gap = max(distance(outputs(both.source, each), torch.from_numpy(run(each.numpy()))) for each in ids)
             bound = max(shaken(both.source, outputs, each, 2.0**-23) for each in ids)
-            line = f"in float64 the outputs differ by up to {gap:.3g}; numbers kept in float32 explain {bound:.3g}"
+            line = f"outputs differ by up to {gap:.3g} in float64; numbers kept in float32 could explain {bound:.3g}"
         except InputError as error:
             line, gap, bound = f"the outputs cannot be compared: {error}", math.inf, 0.0
             said = line

@@ -175,7 +175,7 @@ def test_commands_take_a_directory_and_a_corpus_of_any_kind(
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16"]
     folded = tmp_path / "folded"
     assert main(["fold", *words, "--gains", "--output", str(folded)]) == 0
-    assert "differ by at most" in capsys.readouterr().out
+    assert "largest output difference at" in capsys.readouterr().out
     certificate = json.loads((folded / "certificate.json").read_text())
     assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
     stock = type(network).from_pretrained(folded).eval()

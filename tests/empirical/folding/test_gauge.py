@@ -156,7 +156,7 @@ def test_the_command_writes_what_the_stock_class_loads(
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--sequence-length", "16"]
     written = tmp_path / "written"
     assert main(["gauge", *words, *how, "--output", str(written)]) == 0
-    assert "mean angle to 1 before" in capsys.readouterr().out
+    assert "mean angle to the all-ones vector at" in capsys.readouterr().out
     certificate = json.loads((written / "certificate.json").read_text())
     stock, inputs = type(original).from_pretrained(written).eval(), sample_inputs(original, seed=2)
     with torch.inference_mode():

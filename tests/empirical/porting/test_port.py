@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig
 
 from lngeom.cli import main
-from lngeom.empirical.porting import Drawn, compare_weights, examine_onnx
+from lngeom.empirical.porting import Drawn, compare_weights, examine, examine_onnx
 from lngeom.errors import InputError
 
 SIZES: dict[str, Any] = {
@@ -139,9 +139,18 @@ def test_the_doctor_ends_in_one_verdict(name: str, tmp_path: Path, capsys: pytes
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
     capsys.readouterr()
     assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port")]) == (name in CHANGED)
-    *_, verdict, left = capsys.readouterr().out.splitlines()
-    assert re.match(f"different: first at .*{said}" if name in CHANGED else said, verdict), verdict
-    assert left.startswith("not examined: ")
+    verdict, *_, left = capsys.readouterr().out.splitlines()
+    assert re.match(f"FAIL different: first at .*{said}" if name in CHANGED else f"PASS {said}", verdict), verdict
+    assert left.startswith("not tested: ")
+
+
+def test_models_of_different_architectures_are_not_compared_weight_by_weight() -> None:
+    verdict = examine(built("llama"), built("gpt2"), Drawn(64, 32))
+    assert not verdict.same
+    assert re.fullmatch(
+        "different architectures: LlamaForCausalLM and GPT2LMHeadModel share 0 of .* weights", verdict.reason
+    )
+    assert verdict.evidence == ()
 
 
 def written(network: Any, path: Path, change: str) -> None:
