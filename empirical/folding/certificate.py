@@ -191,8 +191,9 @@ def describe_comparison(compared: Json) -> str:
     return (
         f"largest output difference at {compared['outputs']} positions ({compared['inputs']}): "
         f"{compared['largest_difference']:.3g} in {compared['dtype']}; there, in float64, "
-        f"{compared['difference_in_float64']:.3g} (limit {compared['limit_in_float64']:.3g}; largest output {compared['largest_output']:.3g}); "
-        f"KL divergence {compared['kl']:.3g} nats; same top-1 token at {100 * compared['top1']:.2f} %"
+        f"{compared['difference_in_float64']:.3g} (limit {compared['limit_in_float64']:.3g}); "
+        f"the largest output is {compared['largest_output']:.3g}; KL divergence {compared['kl']:.3g} nats; same top-1 token at "
+        f"{100 * compared['top1']:.2f} %"
     )
 
 

@@ -100,13 +100,13 @@ CHANGED: dict[str, tuple[str, Any, str]] = {
     "one token": ("gemma", on("model.embed_tokens.weight", one_token), r"embed_tokens, .*first at \[40, 0\]"),
     "one position": ("gpt2", on("transformer.wpe.weight", one_token), r"wpe, .*first at \[40, 0\]"),
     "a NaN": ("llama", on(DOWN, lambda w: w * torch.nan), "1.mlp.down_proj, .*nan"),
-    "eps": ("llama", {"rms_norm_eps": 1e-5}, "0.input_layernorm, .*eps = 1e-05.*rms_norm_eps = 1e-05, not 1e-06"),
-    "parallel": ("neox", {"use_parallel_residual": False}, "layers.0, .*use_parallel_residual = False, not True"),
+    "eps": ("llama", {"rms_norm_eps": 1e-5}, "0.input_layernorm, .*eps = 1e-05.*rms_norm_eps is 1e-05, expected 1e-06"),
+    "parallel": ("neox", {"use_parallel_residual": False}, "layers.0, .*use_parallel_residual is False, expected True"),
     "angles": ("llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, "rotary_emb, .*rope_theta"),
-    "activation": ("gpt2", {"activation_function": "gelu"}, "h.0.mlp.act, .*activation_function = gelu, not"),
+    "activation": ("gpt2", {"activation_function": "gelu"}, "h.0.mlp.act, .*activation_function is gelu, expected"),
     "no bias": ("llama", ("llama", {"attention_bias": True}), "0.self_attn.q_proj, .*bias missing in the source"),
-    "vocabulary": ("llama", ("llama", {"vocab_size": 56}), "vocab_size = 56, not 48"),
-    "window": ("mistral", {"sliding_window": None}, "sliding_window = None, not 80"),
+    "vocabulary": ("llama", ("llama", {"vocab_size": 56}), "vocab_size is 56, expected 48"),
+    "window": ("mistral", {"sliding_window": None}, "sliding_window is None, expected 80"),
     "as Llama": ("gemma", ("llama", {"hidden_act": "gelu_pytorch_tanh"}), r"gain w for 1 \+ w"),
 }  # fmt: skip
 SAME: dict[str, tuple[str, Any, str]] = {
