@@ -188,12 +188,12 @@ def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
 
 def describe_comparison(compared: Json) -> str:
     """The result of :func:`compare`, in a line."""
+    names = "largest_difference", "difference_in_float64", "limit_in_float64", "largest_output", "kl"
+    gap, exact, limit, size, kl = (f"{compared[name]:.3g}" for name in names)
     return (
-        f"largest output difference at {compared['outputs']} positions ({compared['inputs']}): "
-        f"{compared['largest_difference']:.3g} in {compared['dtype']}; there, in float64, "
-        f"{compared['difference_in_float64']:.3g} (limit {compared['limit_in_float64']:.3g}); "
-        f"the largest output is {compared['largest_output']:.3g}; KL divergence {compared['kl']:.3g} nats; same top-1 token at "
-        f"{100 * compared['top1']:.2f} %"
+        f"largest output difference at {compared['outputs']} positions ({compared['inputs']}): {gap} in "
+        f"{compared['dtype']}; {exact} there in float64 (limit {limit}, largest output {size}); KL divergence {kl} nats; "
+        f"same top-1 token at {100 * compared['top1']:.2f} %"
     )
 
 

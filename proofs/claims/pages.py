@@ -105,7 +105,7 @@ def _counts(verdicts: Sequence[Verdict], rows: dict[str, list[int]]) -> Table:
 
 def _said(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
     yield "The claim", claim.says
-    yield "In its words", claim.words
+    yield "Quote", claim.words
     if claim.misprint:
         yield "", "A misprint, or a slip of the transcription that was read."
     if claim.repeats:
@@ -116,7 +116,7 @@ def _items(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
     """The paragraphs of an explanation, each under its label, with empty ones between."""
     yield from _said(claim)
     if claim.why:
-        yield from (("", ""), ("Why not" if claim.verdict in _WHY_NOT else "Why", claim.why))
+        yield from (("", ""), ("Why it fails" if claim.verdict in _WHY_NOT else "Why", claim.why))
     yield from (("", ""), (_CORRECTIONS.get(claim.verdict, "Instead"), claim.correction))
     if claim.hypotheses:
         yield from (("", ""), (_HYPOTHESES.get(claim.verdict, "Given"), "; ".join(claim.hypotheses)))
