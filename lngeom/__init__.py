@@ -12,7 +12,8 @@ whose squares leave the range of the dtype are first multiplied by a power of tw
 of ordinary size: beside it, with D what a layer divides by, results may be off by some of the smallest numbers of the
 dtype over D. Angles are in radians. Invalid input raises :class:`lngeom.errors.InputError`.
 
-The most used names are here. Every other name is in the module of its noun: :mod:`lngeom.norms`,
+The most used names are here, and :mod:`lngeom.check` can be called as a function: ``lngeom.check(kernel)``.
+Every other name is in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,
 :mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
 """
@@ -38,6 +39,7 @@ from .projection import moments, project
 
 if TYPE_CHECKING:
     from . import rounding as rounding
+    from .check import check as check
     from .rounding import explain_difference, tolerance
 
     __version__: str
@@ -52,12 +54,16 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
                 return metadata.version("lngeom")
             except metadata.PackageNotFoundError:
                 return "not installed"  # a checkout on the path
-        if name == "rounding":
-            return importlib.import_module(".rounding", __name__)
+        if name in ("check", "rounding"):
+            return importlib.import_module(f".{name}", __name__)
         if name in _LATER:
             globals()[name] = value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
             return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        modules = (name for name, value in globals().items() if type(value) is type(importlib))
+        return sorted({*__all__, *modules, "check", "rounding"} - {"importlib", "carriers"})
 
 
 __all__ = [

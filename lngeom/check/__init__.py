@@ -1,6 +1,11 @@
-"""Is my norm right? Kernels, modules and models compared with the exact definition and its derived tolerance."""
+"""Is my norm right? Kernels, modules and models compared with the exact definition and its derived tolerance.
 
-from typing import TYPE_CHECKING
+The package itself can be called as :func:`check`.
+"""
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from lngeom.lazy import lazy
 
@@ -19,3 +24,10 @@ if TYPE_CHECKING:
     from .child import dead, in_child
 else:
     __getattr__ = lazy(__name__, __file__)
+
+    class _Check(ModuleType):
+        def __call__(self, *args: Any, **options: Any) -> Any:
+            """:func:`lngeom.check.check`."""
+            return self.check(*args, **options)
+
+    sys.modules[__name__].__class__ = _Check

@@ -66,6 +66,10 @@ class Tolerance:
     alpha: numpy.ndarray
     _family: Family
 
+    def __repr__(self) -> str:
+        widths = self.box[1] - self.box[0]
+        return f"Tolerance(shape {widths.shape}, intervals of width {widths.min():.3g} to {widths.max():.3g})"
+
     @door
     def accepts(self, y: Array) -> Acceptance:
         """Whether some error of the mean and some error of the variance within the bounds explain every row of `y`."""
@@ -118,6 +122,8 @@ def tolerance(
     >>> allowed = lg.tolerance(x, eps=1e-5)
     >>> bool(allowed.accepts(lg.layer_norm(x, eps=1e-5))), bool(allowed.accepts((x - 3) / x.std(ddof=1)))
     (True, False)
+    >>> allowed
+    Tolerance(shape (3,), intervals of width 2.3e-14 to 4.97e-14)
     >>> bool((allowed.box[1] - allowed.box[0] < 1e-13).all()), float(allowed.alpha) < 1e-13
     (True, True)
     """

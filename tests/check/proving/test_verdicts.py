@@ -150,7 +150,7 @@ def test_the_command_says_both_and_writes_certificates(
     )
     assert "\n  proved      one_pass computes weight∘LayerNorm" in printed
     assert main(["check", "proved_kernels:wrong", "--d", "8", "--kind", "rmsnorm"]) == 1
-    assert "REFUTED: wrong is not weight∘RMSNorm(x; ε = eps)" in capsys.readouterr().out
+    assert "refuted     wrong is not weight∘RMSNorm(x; ε = eps)" in capsys.readouterr().out
     assert main(["check", "proved_kernels:wrong", "--d", "8", "--certificate", "wrong.json"]) == 1
     assert "nothing was proved" in capsys.readouterr().err
 

@@ -175,20 +175,20 @@ def test_each_row_is_counted_once(way: str) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ((", other=0)\n    wide", ")\n    wide"), "variant: normalized value cast to bfloat16"),
-        (("* w,", "* (w + 1),"), "gain used as 1 + gain, rounded to bfloat16 (as Nemotron)\n"),
+        ((", other=0)\n    wide", ")\n    wide"), "normalized value cast to bfloat16"),
+        (("* w,", "* (w + 1),"), "gain used as 1 + gain, rounded to bfloat16 (as Nemotron) (variant)\n"),
         (("w_ptr + cols, mask=cols < n_cols", "w_ptr + cols"), "reads beyond the end of w_ptr at d = 3 (kernels_"),
         (("* w, mask=cols < n_cols", "* w"), "writes beyond the end of y_ptr at d = 3 (kernels_"),
     ],
 )
 def test_a_kernel_is_checked(change: tuple[str, str], told: str, tmp_path: Path, capsys: Any) -> None:
     code = loaded(tmp_path, "rms_norm", change).__code__
-    words = ["--kind", "rmsnorm", "--dtype", "bfloat16", *["--d", "8"] * ("beyond" not in told)]
+    words = ["--kind", "rmsnorm", "--dtype", "bfloat16", *["--d", "8"] * ("beyond" not in told), "--verbose"]
     ended = main(["check", f"{code.co_filename}:rms_norm", *words])
     shown = capsys.readouterr().out
     assert told in shown, shown
     assert ended == 1
-    assert ("bug: " in shown) == ("beyond" in told)
+    assert ("(bug)\n" in shown) == ("beyond" in told)
     assert "interpreted: order and rounding of sums are not the GPU's, and a load without" in shown
 
 
