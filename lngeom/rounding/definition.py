@@ -50,7 +50,7 @@ class Definition:
             return center, square, sample.x - center
         if self.centered:
             return sample.mean, sample.variance, sample.deviation
-        return numpy.zeros_like(sample.mean), sample.square, sample.x
+        return numpy.zeros_like(sample.square), sample.square, sample.x
 
     def reciprocal(self, square: Reals, sample: Sample, *, up: bool = True) -> Reals:
         """1/D(v, ε)."""

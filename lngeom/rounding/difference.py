@@ -50,6 +50,17 @@ class Case(NamedTuple):
         return Case(self.base, Sample(self.sample.x[k : k + 1]), self.got[k : k + 1])
 
 
+def _together(cases: Sequence[Case]) -> list[Case]:
+    """The cases of each layer in one, which costs as many operations on arrays as the smallest of them."""
+    groups: dict[int, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(id(case.base), []).append(case)
+    return [
+        Case(of[0].base, Sample(numpy.concatenate([c.sample.x for c in of])), numpy.concatenate([c.got for c in of]))
+        for of in groups.values()
+    ]
+
+
 def _listed(cases: Any) -> list[Case]:
     listed = [*cases] if isinstance(cases, list | tuple) else [cases]
     if not listed or not all(isinstance(each, Case) for each in listed):
@@ -81,7 +92,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     loose = {name for name in variants if any(of[name]().casts for of in makers.values() if name in of)}
     rows = [name for name in variants if name not in loose and "cast row" in name.kinds]
     exact = [name for name in variants if name not in loose and name not in rows]
-    asked = list(cases)
+    asked = _together(cases)
 
     def made(name: Cause | None) -> Making:
         return lambda case: makers[case.sample.d].get(name, lambda: case.base)()
@@ -178,7 +189,7 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
     # Mistakes are made for one gain: with a larger one they overflow, and then explain anything.
     cases = [case for case in cases if str(case.base.gain) == str(bases[case.sample.d].gain)]
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
-    asked = list(cases)
+    asked = _together(cases)
     for name in dict.fromkeys(name for of in makers.values() for name in of):
         if len(name.parts) > 1:
             continue

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy
@@ -55,12 +56,44 @@ class Sample:
     def __init__(self, x: ArrayLike) -> None:
         self.x = numpy.asarray(x, dtype=REAL)
         self.d = self.x.shape[-1]
-        self.mean, self.variance = moments(self.x)
-        self.deviation = project(self.x)
-        self.square = numpy.mean(self.x * self.x, axis=-1, keepdims=True)
-        self.largest = numpy.max(numpy.abs(self.x), axis=-1, keepdims=True)
-        self.margin = (self.d + 8) * UNIT * self.largest
         self._spreads: dict[tuple[Arithmetic, bool], Spread] = {}
+
+    # Each is computed where it is asked for: RMSNorm needs neither mean nor deviation.
+
+    @cached_property
+    def moments(self) -> tuple[Reals, Reals]:
+        """Mean and variance of each row, shape (n, 1), as all below but the deviation."""
+        return moments(self.x)
+
+    @cached_property
+    def mean(self) -> Reals:
+        """The mean."""
+        return self.moments[0]
+
+    @cached_property
+    def variance(self) -> Reals:
+        """The mean square of the deviation."""
+        return self.moments[1]
+
+    @cached_property
+    def deviation(self) -> Reals:
+        """Each component less the mean, shape (n, d)."""
+        return project(self.x)
+
+    @cached_property
+    def square(self) -> Reals:
+        """The mean square."""
+        return numpy.mean(self.x * self.x, axis=-1, keepdims=True)
+
+    @cached_property
+    def largest(self) -> Reals:
+        """The largest absolute value."""
+        return numpy.max(numpy.abs(self.x), axis=-1, keepdims=True)
+
+    @cached_property
+    def margin(self) -> Reals:
+        """A bound of the error of the mean."""
+        return (self.d + 8) * UNIT * self.largest
 
     def number(self, value: Fraction) -> Any:
         """A constant as these rows are computed with."""
@@ -163,13 +196,13 @@ class Spread:
         u, us, w = (number(a) for a in (arithmetic.work.roundoff, arithmetic.sums.roundoff, arithmetic.work.tiny))
         # What extended precision loses in a mean of squares, beside what it loses in a deviation.
         slack, unit = number(Fraction(SLACK)), sample.noise * (d + 8)
-        mean, zero = numpy.abs(sample.mean), numpy.zeros_like(sample.mean)
         with numpy.errstate(all="ignore"):
             if not centered:
-                v, error = sample.square, arithmetic.growth(sample.x * sample.x) / d
+                v, zero = sample.square, numpy.zeros_like(sample.square)
+                error = arithmetic.growth(sample.x * sample.x) / d
                 error = error * slack + SQUARE * u * v + 4 * w + unit * v
                 return cls(zero, numpy.maximum(v - error, 0), v + error)
-            v = sample.variance
+            v, mean = sample.variance, numpy.abs(sample.mean)
             error = arithmetic.growth(sample.x)
             if arithmetic.method == "two-pass":  # which divides the sum; merged means round even where sums do not
                 error, divided = numpy.where(sample.sums_exactly(arithmetic.sums), 0 * error, error), 2 * mean

@@ -16,16 +16,15 @@ _OUT = ("out", "output", "result", "dst", "y", "o")
 _X = ("x", "input", "inputs", "inp", "hidden_states", "hidden", "tensor", "a", "data", "src")
 
 
-def in_place_by_name(target: object) -> bool:
-    """Whether a function is named as one that works in place, such as PyTorch's ``add_``."""
-    name = str(getattr(target, "__name__", "")).lower()
-    return name.endswith("_") or "inplace" in name or "in_place" in name
-
-
 def adapted(target: Any, *, in_place: bool = False) -> Any:
-    """The function with x first, without the array for its output; one that works `in_place` gets a copy of x."""
+    """The function with x first, without the array for its output; one that works in place gets a copy of x.
+
+    It does if `in_place`, or if its name says so, as PyTorch's ``add_``.
+    """
     if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
         return target
+    called = str(getattr(target, "__name__", "")).lower()
+    in_place = in_place or called.endswith("_") or "inplace" in called or "in_place" in called
     names = list(parameters(target))
     x = next((name for name in names if name.lower() in _X), names[0] if names else "")
     out = next((name for name in names if name.lower() in _OUT and name != x), None)

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lngeom.sentences import Statement
+
 from .._tracing.frameworks import Framework, FrameworkArray
 from .._tracing.roles import given_roles, role, stated_eps
 from .options import CheckOptions
 
 _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
 _NAMED = re.compile("(bias|beta)|weight|gamma|gain|scale")
-UNREGISTERED = "not registered as a parameter of the module"
 
 Manner = Literal["usual", "odd gains", "plain", "training"]
 
@@ -42,7 +43,7 @@ class Bound:
     bias: np.ndarray | None
     holds: bool
     leaves: Mapping[str, FrameworkArray] = field(default_factory=dict)
-    still: tuple[str, ...] = ()
+    still: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,10 @@ def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
     module = module.to(dtype=dtype, device=setting.asked.device or "cpu").train(setting.manner == "training")
     rng, row = np.random.default_rng(d), setting.array(np.linspace(-1, 2, d)[None])
     still = {why: value for why, value in dict(_unlisted(module, d)).items() if bool(_moved(module, row, value).any())}
+    held = [(name, parameter, True) for name, parameter in module.named_parameters()]
+    held += [(str(why.values[0]), value, False) for why, value in still.items()]
     own, leaves = dict[str, np.ndarray](), dict[str, FrameworkArray]()
-    for name, parameter in (*module.named_parameters(), *still.items()):
+    for name, parameter, listed in held:
         if tuple(parameter.shape) not in ((d,), several(module)):
             continue
         # A parameter of another name is a bias if the output grows as it does.
@@ -115,7 +118,7 @@ def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
         purpose = setting.purposes.get(name) or ("bias" if added else "gain")
         own[purpose] = setting.draw(purpose, d, rng)
         parameter.data.copy_(setting.array(own[purpose]).reshape(*parameter.shape))
-        leaves |= {purpose: parameter} if name not in still else {}
+        leaves |= {purpose: parameter} if listed else {}
     return Bound(module, {}, stated_eps(module), own.get("gain"), own.get("bias"), True, leaves, tuple(still))
 
 
@@ -194,13 +197,13 @@ def _moved(module: Any, x: Any, value: Any) -> Any:
     return (after[0] - before[0] if isinstance(after, tuple | list) else after - before).detach()
 
 
-def _unlisted(module: Any, d: int) -> Iterator[tuple[str, Any]]:
+def _unlisted(module: Any, d: int) -> Iterator[tuple[Statement, Any]]:
     """Tensors named as a gain or bias that are no parameters: why they get no gradient, and the tensor."""
     for part in module.modules():
         buffers = dict(part.named_buffers(recurse=False))
         for name, value in (*vars(part).items(), *buffers.items()):
             if role(name) in ("gain", "bias") and tuple(getattr(value, "shape", ())) == (d,):
-                yield f"{name} gets no gradient: {'a buffer' if name in buffers else UNREGISTERED}", value
+                yield Statement("buffer" if name in buffers else "unregistered", name), value
 
 
 def own_size(target: Any) -> int | None:

@@ -1,8 +1,9 @@
 """The call form of a target: its framework, and how it maps rows to rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from lngeom.errors import InputError
 from .._tracing.factories import is_factory
 from .._tracing.frameworks import FRAMEWORKS, likely_frameworks
 from .._tracing.roles import parameters, role
-from .arguments import adapted, in_place_by_name
+from .arguments import adapted
 from .binding import own_size
 from .call_files import FILES, Filed
 from .fused import Fused, as_norm
@@ -33,14 +34,14 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     if isinstance(given, str):
         name, given = name or given, resolve(given)
     asked = replace(asked, name=name or getattr(given, "__name__", type(given).__name__))
-    given = adapted(given, in_place=in_place_by_name(given))
-    target = as_norm(given)
+    ways = [(whole, as_norm(whole)) for whole in (adapted(given), adapted(given, in_place=True))]
+    target = ways[0][1]
     if not callable(target):
         msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
         raise InputError(msg)
     reasons, before = [], launches()
     several = [0] if asked.axis is None else [axes for axes in (4, 3, 2) if -axes <= asked.axis < axes]
-    for form in (replace(form, axes=axes) for form in _readings(given, target, asked) for axes in several):
+    for form in (replace(form, axes=axes) for form in _readings(ways, asked) for axes in several):
         kernel, framework = Kernel(form, asked), form.framework.name
         x = np.linspace(-1.0, 2.0, 3 * form.size).reshape(3, form.size).round(3)
         try:
@@ -61,16 +62,16 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     )
 
 
-def _readings(given: object, target: Callable[..., object], asked: CheckOptions) -> Iterator[Form]:
-    """Possible call forms, the likely ones first."""
+def _readings(ways: list[tuple[Any, Any]], asked: CheckOptions) -> Iterator[Form]:
+    """Possible call forms, the likely ones first, of what was given and of the same with a copy of x."""
+    (given, target), copying = ways
     factory = is_factory(target)
     for name in likely_frameworks(target):
         for reading in (factory, not factory):
             for size in [asked.d] if asked.d else dict.fromkeys((own_size(target) or SIZES[0], *SIZES)):
                 yield Form(given, target, FRAMEWORKS[name], reading, size)
-        if not factory and not isinstance(target, Fused) and callable(given):  # it may work in place and return nothing
-            whole = adapted(given, in_place=True)
-            yield Form(whole, as_norm(whole), FRAMEWORKS[name], False, asked.d or SIZES[0])
+        if not factory and not isinstance(target, Fused):  # it may work in place and return nothing
+            yield Form(*copying, FRAMEWORKS[name], False, asked.d or SIZES[0])
 
 
 def _check_purposes(kernel: Kernel, x: np.ndarray) -> None:

@@ -13,9 +13,6 @@ from typing import Any
 
 from .._tracing.triton import BeyondEnd
 
-INTERPRETED = (
-    "interpreted: order and rounding of sums are not the GPU's, and a load without `other` gives 0 beyond its mask"
-)
 _STAND_IN = f"{BeyondEnd.__module__}.stand_in"
 _PARTS = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
           ".language.extra.cuda.libdevice")  # fmt: skip

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, Sample, candidates, diagnose, rounded
+from lngeom.rounding import FORMATS, Definition, Sample, candidates, diagnose, rounded
 from lngeom.sentences import Cause, several
 
 from .._calls.fused import Fused
@@ -316,14 +316,26 @@ def _beyond(evidence: Evidence, cause: Cause) -> list[Trial]:
     In a dimension in which the variant is not defined it promises nothing.
     Beside a variant the worst rows are those farthest from the definition, not those that are wrong for another reason.
     """
-    claim, again, bases = evidence.claim, [], {id(trial.base): trial for trial in evidence.trials}
-    makers = {key: {name: make for name, _, make in candidates(one.base, one.d, claim.kernel.dtype, eps=claim.measured)}
-              for key, one in bases.items()}  # fmt: skip
-    # A gain of another dtype may not be rounded.
-    wide = cause.renamed({"gain plus 1 rounded": "gain plus 1"})
+    claim, groups = evidence.claim, dict[tuple[int, bool], list[Trial]]()
     for trial in evidence.trials:
-        made = makers[id(trial.base)]  # a divisor d − 1 is none at d = 1
-        names = {cause, wide} if trial.label.kind == OTHER else {cause}
-        if held := [trial.against(made[name]()) for name in names & made.keys()]:
-            again.append(min(held, key=lambda each: each.wrong.sum()))
-    return again if any(trial.wrong.any() for trial in again) else []
+        groups.setdefault((id(trial.base), trial.label.kind == OTHER), []).append(trial)
+    wide = cause.renamed({"gain plus 1 rounded": "gain plus 1"})
+    again = dict[int, Trial]()
+    for (_, other), some in groups.items():
+        # A gain of another dtype may not be rounded.
+        names = {cause, wide} if other else {cause}
+        x, got = (np.concatenate([getattr(trial, rows) for trial in some]) for rows in ("x", "got"))
+        makes = (_maker(some[0], name, claim) for name in names)
+        held = [Trial.of(some[0].label, x, got, make(), claim.arithmetic) for make in makes if make is not None]
+        ends = np.cumsum([0, *(len(trial.x) for trial in some)])
+        for trial, begin, end in zip(some, ends, ends[1:], strict=False):
+            if parts := [one.part(trial.label, begin, end) for one in held]:
+                again[id(trial)] = min(parts, key=lambda part: part.wrong.sum())
+    ordered = [again[id(trial)] for trial in evidence.trials if id(trial) in again]
+    return ordered if any(trial.wrong.any() for trial in ordered) else []
+
+
+def _maker(trial: Trial, cause: Cause, claim: Claim) -> Callable[[], Definition] | None:
+    """What makes the variant in a dimension; none where it is not defined, as a divisor d − 1 at d = 1."""
+    known = candidates(trial.base, trial.d, claim.kernel.dtype, eps=claim.measured)
+    return next((make for name, _, make in known if name == cause), None)

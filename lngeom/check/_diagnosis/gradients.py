@@ -1,7 +1,6 @@
 """Derivatives of a norm kernel against the exact transposed Jacobian."""
 
 import contextlib
-import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,16 +8,13 @@ from typing import Any
 import numpy as np
 
 from lngeom.cli import out_of_memory
-from lngeom.errors import InputError, LngeomError
+from lngeom.errors import LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 from lngeom.sentences import Cause, Statement, Way, several
 
-from .._calls.binding import UNREGISTERED
-from .._calls.call_files import Filed
+from .._calls.derivatives import MissingGradient, NoGradient, derivatives
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
-from .._calls.limits import limited
-from .._tracing.frameworks import FrameworkArray
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
 from .._trials.trial import Outputs, Shown
@@ -36,13 +32,6 @@ _HALVES = {
     Statement("zeros in", Statement("period", Statement("last", "component"), 2)): Statement("no residual gradient"),
 }
 """Every other component of a fused kernel comes as the residual."""
-_NO_BOUNDS = "no bounds are derived for those of this formula"
-Leaves = dict[str, Any]
-"""Arrays of the framework by what is differentiated: x, gain, bias."""
-
-
-class _Missing(Exception):
-    """A parameter gets no gradient."""
 
 
 @dataclass
@@ -122,116 +111,121 @@ class GradientTrial(Outputs):
         return bool((abs(values - self.right) <= self.bound).all())
 
 
-class _NoGradient(LngeomError):
-    """The output does not depend on its inputs as far as autograd knows."""
-
-
 def differentiated(named: Named) -> Named:
     """With the derivatives of the definition or variant that the outputs show, on the same rows, if asked for."""
-    if not named.tried.inputs.claim.kernel.asked.backward or named.verdict not in ("rounding", "variant"):
+    claim = named.tried.inputs.claim
+    if not claim.kernel.asked.backward or named.verdict not in ("rounding", "variant"):
         return named
+    claim = replace(claim, variant=named.cause if named.verdict == "variant" else None)
+    meant = claim.base(claim.kernel.d)
+    altered = meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare
+    examined = _numbers_alone if claim.meant.stated or altered else _held_to_bounds
     try:
-        return _examined(named)
-    except _NoGradient:
-        kernel = named.tried.inputs.claim.kernel
-        x: Any = kernel.array(np.random.default_rng(1).normal(size=(kernel.d, 3)))
-        x = x.T.requires_grad_()
-        with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
-            if getattr(kernel.call(x), "requires_grad", False):
-                return replace(named, verdict="bug", cause=Cause("detached contiguous"))
-        return replace(named, verdict="bug", cause=_beside(named, Cause("detached")))
+        return examined(named, named.tried.inputs._replace(claim=claim))
+    except NoGradient:
+        if _by_strides(claim.kernel):
+            return replace(named, verdict="bug", cause=Cause("detached contiguous"))
+        return _wrong(named, Cause("detached"))
 
 
-def _beside(named: Named, cause: Cause) -> Cause:
-    return several(named.cause, Cause("beyond", cause)) if named.cause else cause
+def _wrong(named: Named, cause: Cause, **evidence: Any) -> Named:
+    """The verdict where a derivative is wrong, whatever the outputs are."""
+    beside = several(named.cause, Cause("beyond", cause)) if named.cause else cause
+    return replace(named, verdict="bug", cause=beside, **evidence)
 
 
-def _examined(named: Named) -> Named:
-    inputs = named.tried.inputs
+def _by_strides(kernel: Kernel) -> bool:
+    """Whether the output on a transposed array has a gradient, where that on contiguous rows has none."""
+    x: Any = kernel.array(np.random.default_rng(1).normal(size=(kernel.d, 3)))
+    with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
+        return bool(getattr(kernel.call(x.T.requires_grad_()), "requires_grad", False))
+    return False
+
+
+def _numbers_alone(named: Named, inputs: Inputs) -> Named:
+    """The verdict where no bounds are derived: only whether derivatives are numbers where the outputs are."""
     claim = inputs.claim
-    inputs = inputs._replace(claim=replace(claim, variant=named.cause if named.verdict == "variant" else None))
-    claim, meant = inputs.claim, inputs.claim.base(claim.kernel.d)
-    if claim.meant.stated or meant.placement == "outside" or meant.statistics or meant.denominator or meant.prepare:
-        return _unbounded(named, inputs)
-    verdict, cause, trials = _judged(inputs)
-    if verdict == "rounding" and claim.kernel.framework.name == "torch":
-        never = (text for text in claim.kernel.at(claim.kernel.d).still if text.endswith(UNREGISTERED))
-        if told := [*never, *further(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])]:
-            verdict, cause, trials = "bug", Cause("backward", told[0], "", "", ""), []
-    if cause is None:
-        verdict, cause, shown = named.verdict, named.cause, named.shown
-    else:
-        cause = _beside(named, cause)
-        shown = _smallest(claim, trials[0]).shown() if trials else named.shown
-    if not trials:
-        return replace(named, verdict=verdict, cause=cause)
-    kept = _kept_in_half(trials, claim.kernel.dtype)
-    notes = *named.notes, "the bounds of the derivatives are derived by hand", *([kept] if kept else [])
-    ratio = max(trial.largest for trial in trials)
-    return replace(named, verdict=verdict, cause=cause, notes=notes, shown=shown, ratio=ratio)
-
-
-def _unbounded(named: Named, inputs: Inputs) -> Named:
-    """The verdict on derivatives for which no bounds are derived: only that they are numbers where the outputs are."""
-    if inputs.claim.kernel.form.filed:
-        return replace(named, notes=(*named.notes, f"the derivatives were not examined: {_NO_BOUNDS}"))
-    claim, notes = inputs.claim, (*named.notes, f"the derivatives were only checked to be numbers: {_NO_BOUNDS}")
+    if claim.kernel.form.filed:
+        return replace(named, notes=(*named.notes, Statement("derivatives not examined")))
+    notes = (*named.notes, Statement("derivatives are numbers"))
     for label, rows in inputs.groups[claim.kernel.d]:
         x = claim.stored(rows)
         held = np.isfinite(claim.kernel.run(x)).all(-1)
-        for name, got in _computed(claim, x[held], np.ones_like(x[held]), (-1,), transposed=False, only=None).items():
+        for name, got in derivatives(claim.kernel, x[held], np.ones_like(x[held])).items():
             if np.isnan(got).any():
-                return replace(named, verdict="bug", cause=_beside(named, Cause("NaN for", name, label)), notes=notes)
+                return _wrong(named, Cause("NaN for", name, label), notes=notes)
     return replace(named, notes=notes)
 
 
-def _judged(inputs: Inputs) -> tuple[str, Cause | None, list[GradientTrial]]:
-    """Verdict, cause and trials, the evidence first."""
+def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
+    """The verdict where derivatives have bounds: at all groups, and through further outputs of PyTorch's autograd."""
+    claim = inputs.claim
     try:
         trials = sorted(gradient_trials(inputs), key=lambda trial: -trial.largest)
     except Exception as error:  # a backward pass raises what it likes, or is none
         if isinstance(error, LngeomError) or out_of_memory(error):
             raise
-        told = str(error) if isinstance(error, _Missing) else f"{type(error).__name__}: {error}"
-        return "bug", Cause("backward", " ".join(told.split())[:140], "", "", ""), []
+        said = str(error) if isinstance(error, MissingGradient) else f"{type(error).__name__}: {error}"
+        return _wrong(named, Cause("backward", " ".join(said.split())[:140], "", "", ""))
+    cause, wrong = _judged(inputs, trials)
+    if cause is None and claim.kernel.framework.name == "torch":
+        lost: list[Statement] = [note for note in claim.kernel.at(claim.kernel.d).still if note.kind == "unregistered"]
+        if lost := [*lost, *further(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])]:
+            return _wrong(named, Cause("backward", lost[0], "", "", ""))
+    kept = _kept_in_half(wrong or trials, claim.kernel.dtype)
+    notes = (*named.notes, Statement("bounds by hand"), *([kept] if kept else []))
+    evidence = {"notes": notes, "ratio": max(trial.largest for trial in wrong or trials)}
+    if cause is None:
+        return replace(named, **evidence)
+    return _wrong(named, cause, shown=_smallest(claim, wrong[0]).shown(), **evidence)
+
+
+def _judged(inputs: Inputs, trials: list[GradientTrial]) -> tuple[Cause | None, list[GradientTrial]]:
+    """The cause and the wrong trials, the evidence first; no cause where every derivative is right."""
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)
     odd = _refuted([trial for trial in doubtful if trial.label == ODD_GAINS])
     usual = _refuted([trial for trial in doubtful if trial.label != ODD_GAINS])
-    proved, names = usual or odd, [trial.name for trial in usual]
+    proved = usual or odd
     if not proved:
-        return "rounding", None, trials
-    beyond = [trial for trial in odd if trial.name not in names] if usual else []
+        return None, []
     names = [trial.name for trial in proved]
+    beyond = [trial for trial in odd if trial.name not in names]
     wrong = [trial for trial in doubtful if trial.name in names]
-    telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == _ORDINARY]
     wrong_of = tuple(Statement("by", name) for name in names)
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
-        return (
-            "bug",
-            Cause("backward", wrong_of, Statement("known", Statement("in 16 bits")), "", ""),
-            [*proved, *wrong],
-        )
+        return Cause("backward", wrong_of, Statement("known", Statement("in 16 bits")), "", ""), [*proved, *wrong]
     with np.errstate(all="ignore"):
-        fitted = {pulled(trial.x, trial.cotangent, trial.got, trial.bound, trial.base) for trial in telling}
-        if all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in proved):
-            fitted = {Statement("NaN at 0" if proved[0].label == ODD_GAINS else "NaN")}
-        one = next(iter(fitted)) if len(fitted) == 1 else None
-        known = one or _of_parameters(trials, proved)
-        if known and isinstance(inputs.claim.kernel.form.target, Fused):
-            known = _HALVES.get(known, known)
-        if not known and "gain" in names and (used := _used(inputs, trials)):
-            known = Statement("gain instead" if len(names) > 1 else "instead", used)
-    ways = frozenset(trial.label for trial in wrong)
-    where = Statement("in ways", ways) if len(ways) == 1 else _by_position(inputs.claim, wrong)
-    if ways <= _STRIDED and len(ways) > 1:
-        where = Statement("cotangent strides", ways)
+        answers = (hypothesis(inputs, trials, proved, wrong) for hypothesis in HYPOTHESES)
+        known = next((answer for answer in answers if answer is not None), None)
     odd_too = ""
     if beyond:
         nan = all(np.isnan(trial.got).any() for trial in beyond)
         of = tuple(Statement("by", trial.name) for trial in beyond)
         odd_too = Statement("odd too", of, Statement("NaN at 0") if nan else Statement("for", ODD_GAINS))
-    cause = Cause("backward", wrong_of, Statement("known", known) if known else "", where, odd_too)
-    return "bug", cause, [*proved, *wrong]
+    told = Statement("known", known) if known else ""
+    return Cause("backward", wrong_of, told, _where(inputs.claim, wrong), odd_too), [*proved, *wrong]
+
+
+def _not_numbers(_: Inputs, __: object, proved: list[GradientTrial], ___: object) -> Statement | None:
+    """Derivatives that are NaN where the right ones are numbers."""
+    nan = all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in proved)
+    return Statement("NaN at 0" if proved[0].label == ODD_GAINS else "NaN") if nan else None
+
+
+def _closed_form(inputs: Inputs, _: object, __: object, wrong: list[GradientTrial]) -> Statement | None:
+    """The one closed form that gives d/dx in every dimension."""
+    telling = (trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == _ORDINARY)
+    fitted = {pulled(trial.x, trial.cotangent, trial.got, trial.bound, trial.base) for trial in telling}
+    form = next(iter(fitted)) if len(fitted) == 1 else None
+    return _HALVES.get(form, form) if form and isinstance(inputs.claim.kernel.form.target, Fused) else form
+
+
+def _where(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
+    """The ways or the rows in which alone derivatives are wrong."""
+    ways = frozenset(trial.label for trial in wrong)
+    if len(ways) == 1:
+        return Statement("in ways", ways)
+    return Statement("cotangent strides", ways) if ways <= _STRIDED else _by_position(claim, wrong)
 
 
 def _by_position(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
@@ -251,17 +245,19 @@ def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
     return [trial for group in of_each if (trial := next((t for t in group if t.outside()), None))]
 
 
-def _used(inputs: Inputs, trials: list[GradientTrial]) -> Statement | None:
+def _instead(inputs: Inputs, trials: list[GradientTrial], proved: list[GradientTrial], _: object) -> Statement | None:
     """What is summed with the cotangent for the derivative by the gain: cotangents of one row show it row by row."""
-    trial = next(trial for trial in trials if trial.name == "gain" and trial.label == _ORDINARY)
-    if trial.d > _MAIN or inputs.claim.kernel.form.filed:
+    trial = next((trial for trial in trials if trial.name == "gain" and trial.label == _ORDINARY), None)
+    names, kernel = [trial.name for trial in proved], inputs.claim.kernel
+    if "gain" not in names or trial is None or trial.d > _MAIN or kernel.form.filed:
         return None
     rows = (np.eye(len(trial.x))[:, k : k + 1] + 0 * trial.x for k in range(len(trial.x)))
-    gains = [_computed(inputs.claim, trial.x, row, (-1,), transposed=False, only=None)["gain"] for row in rows]
-    return instead(np.reshape(gains, trial.x.shape), trial.x, trial.base, 2.0**-trial.arithmetic.storage.bits)
+    gains = [derivatives(kernel, trial.x, row)["gain"] for row in rows]
+    used = instead(np.reshape(gains, trial.x.shape), trial.x, trial.base, 2.0**-trial.arithmetic.storage.bits)
+    return Statement("gain instead" if len(names) > 1 else "instead", used) if used else None
 
 
-def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> Statement | None:
+def _of_parameters(_: Inputs, trials: list[GradientTrial], proved: list[GradientTrial], __: object) -> Statement | None:
     """What came out instead of a derivative by gain or bias: the other one, or other rows and components."""
     told = []
     for trial in (trial for trial in proved if trial.name != "x"):
@@ -276,14 +272,19 @@ def _of_parameters(trials: list[GradientTrial], proved: list[GradientTrial]) -> 
     return Statement("list", tuple(told)) if told else None
 
 
-def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:
+Hypothesis = Callable[[Inputs, list[GradientTrial], list[GradientTrial], list[GradientTrial]], Statement | None]
+"""What came out instead, None where it does not hold; takes all trials, the refuted one of each, and the wrong ones."""
+HYPOTHESES: tuple[Hypothesis, ...] = (_not_numbers, _closed_form, _of_parameters, _instead)
+
+
+def _kept_in_half(trials: list[GradientTrial], dtype: str) -> Statement | None:
     """A note if derivatives show a mean and a root that a half format held, which the bounds excuse."""
-    wheres = ("x", "the backward pass: one error for the whole row"), ("gain", "d/dgain")
-    for name, where in wheres if FORMATS[dtype].bits < 24 else ():
+    kinds = {"x": "statistics kept", "gain": "statistics kept for gain"} if FORMATS[dtype].bits < 24 else {}
+    for name, kind in kinds.items():
         told = [trial for trial in trials if trial.name == name and trial.label == _ORDINARY]
         rounded, plain = (all(trial.kept(dtype, whole=whole) for trial in told) for whole in (False, True))
         if rounded and not plain:
-            return f"statistics kept in {dtype} for {where}"
+            return Statement(kind, dtype)
     return None
 
 
@@ -318,7 +319,9 @@ def _gradient_at(
     passed = Gradients.of(x, base, claim.arithmetic)
     return [
         GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent, passed)
-        for name, got in _computed(claim, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only).items()
+        for name, got in derivatives(
+            claim.kernel, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only
+        ).items()
     ]
 
 
@@ -350,55 +353,3 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
         # A kernel may refuse a shape in any way its framework has; the forward pass has noted which.
         with contextlib.suppress(Exception):
             yield from _gradient_at(claim, rows, label, lead)
-
-
-def _computed(
-    claim: Claim, x: np.ndarray, cotangent: np.ndarray, lead: tuple[int, ...], *, transposed: bool, only: str | None
-) -> dict[str, np.ndarray]:
-    """The derivatives by x and by gain and bias, as the framework of the kernel computes them; or `only` one."""
-    kernel = claim.kernel
-    if isinstance(filed := kernel.form.target, Filed):
-        values = np.broadcast_to(cotangent, x.shape)
-        return {} if only else filed.derivatives(x, kernel.arrays(x.shape[-1]), values)
-    if kernel.framework.name not in ("torch", "jax"):
-        msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
-        raise InputError(msg)
-    shape = (*(lead or (-1,)), x.shape[-1])
-    parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
-    leaves: Leaves = {"x": kernel.array(x.reshape(shape)), **parameters}
-
-    def forward(x: FrameworkArray, *values: FrameworkArray) -> Any:
-        return kernel.call(x, dict(zip(parameters, values, strict=True)))
-
-    seed: Any = kernel.array(cotangent.reshape(shape) if lead else np.ones(()))
-    if kernel.framework.name == "torch":
-        asked = leaves if only is None else {only: leaves[only]}
-        gradients = _by_torch(kernel, forward, leaves, asked, seed, transposed=transposed)
-        return {name: kernel.framework.read(gradient) for name, gradient in zip(asked, gradients, strict=True)}
-    if only is not None:
-        return {}
-    jax = importlib.import_module("jax")
-    output, pull = jax.vjp(forward, *leaves.values())
-    gradients = pull(jax.numpy.broadcast_to(seed.astype(output.dtype), output.shape))
-    return {name: kernel.framework.read(gradient) for name, gradient in zip(leaves, gradients, strict=True)}
-
-
-def _by_torch(
-    kernel: Kernel, forward: Callable[..., Any], leaves: Leaves, asked: Leaves, seed: Any, *, transposed: bool
-) -> tuple[FrameworkArray, ...]:
-    """Derivatives by `asked` of the `leaves` that autograd computes from a cotangent, which it must leave as it is."""
-    torch = importlib.import_module("torch")
-    output = forward(*(leaf.requires_grad_(name in asked) for name, leaf in leaves.items()))
-    if not output.requires_grad and len(asked) == len(leaves):
-        raise _NoGradient
-    seed = seed.to(output.dtype).expand(output.shape)
-    seed = seed.T.contiguous().T if transposed else seed
-    before = seed.clone()
-    with limited("the backward pass", kernel.asked.seconds):
-        gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
-    if not torch.equal(seed, before):
-        raise ValueError("the cotangent is overwritten in place")
-    # The forward pass is within rounding of one that reads all of them.
-    if missing := [name for name, gradient in zip(asked, gradients, strict=True) if gradient is None]:
-        raise _Missing(f"{', '.join(f'd/d{name}' for name in missing)}: no gradient")
-    return gradients

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lngeom.rounding import Definition, Sample
-from lngeom.sentences import Statement
+from lngeom.sentences import Cause, Statement
 
 from .._calls.fused import Fused
 from .._trials.claim import Claim
@@ -111,7 +111,7 @@ def _off(factors: list[Any], d: int, *, centered: bool) -> list[Statement]:
     return told
 
 
-def further(claim: Claim, x: np.ndarray) -> Iterator[str]:
+def further(claim: Claim, x: np.ndarray) -> Iterator[Cause]:
     """What is wrong with d/dx through each further output from which autograd of PyTorch goes back.
 
     The cotangent of the sum passes unchanged, without rounding; that of a statistic is seen only where it is dropped.
@@ -129,7 +129,7 @@ def further(claim: Claim, x: np.ndarray) -> Iterator[str]:
         seed = torch.as_tensor(np.random.default_rng(i).integers(-8, 9, values.shape) / 4 + 0.125).to(values)
         gradient = torch.autograd.grad(values, leaf, seed, retain_graph=True, allow_unused=True)[0]
         if gradient is None or not gradient.any():
-            yield f"d/dx through output {i}, {what}: its cotangent is dropped"
+            yield Cause("cotangent dropped", i, what)
         elif what == "the sum" and not bool((gradient == seed).all()):
             factor = float((gradient * seed).sum() / (seed * seed).sum())
-            yield f"d/dx through output {i}, the sum: not its cotangent, as if multiplied by {factor:.4g}"
+            yield Cause("cotangent changed", i, factor)

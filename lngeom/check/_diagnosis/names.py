@@ -1,15 +1,14 @@
 """The verdict on outputs with its cause, under the contract that is meant, and notes on what it leaves open."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Sample, indistinct, rounded
-from lngeom.sentences import Cause, several
+from lngeom.sentences import Cause, Statement, several
 
-from .._calls.binding import UNREGISTERED
 from .._trials.inputs import HUGE
 from .._trials.trial import Shown, Trial
 from .._trials.trials import Tried
@@ -19,7 +18,7 @@ _OFFSET = {"gain less 1": "weight alone", "gain plus 1": "1 twice"}
 """What a gain off by 1 is where 1 + weight is meant."""
 
 Told = tuple[str, Cause | None, Shown | None]
-"""Verdict, cause, and what shows it."""
+"""Verdict, cause, and what shows it beside the smallest wrong trial."""
 
 
 @dataclass(frozen=True)
@@ -36,68 +35,82 @@ class Named:
     tried: Tried
     verdict: str
     cause: Cause | None
-    notes: tuple[str, ...]
+    notes: tuple[Statement, ...]
     shown: Shown | None
     ratio: float | None = None
 
 
 def named(tried: Tried) -> Named:
     """The verdict with its name, under the contract that is meant."""
-    wrong, claim, notes, shown = tried.wrong, tried.inputs.claim, list(tried.notes), None
+    told: Told = "rounding", None, None
+    for judge in JUDGES:
+        told = judge(tried, told)
+    verdict, cause, shown = told
+    if tried.wrong is not None and verdict != "rounding":
+        shown = tried.wrong.shown()
+    return Named(tried, verdict, cause, (*tried.notes, *_noted(tried, verdict)), shown)
+
+
+def _of_outputs(tried: Tried, told: Told) -> Told:
+    """The verdict by PyTorch's contract: a fault that calls showed, or what explains the wrong outputs."""
     if tried.faults:
-        fault = tried.faults[0]
-        verdict, cause = "bug", fault if isinstance(fault, Cause) else Cause("fault", fault)
-    else:
-        verdict, cause = ("rounding", None) if wrong is None else explained(tried)
-    if claim.meant.offset and cause is not None:
-        cause = cause.renamed(_OFFSET)
-    if claim.meant.cast and FORMATS[claim.kernel.dtype].bits < 24:
-        verdict, cause, shown = _held_to_cast(verdict, cause, tried.trials, claim.kernel.dtype)
-    way, not_the_sum = tried.sums if verdict == "rounding" else (None, None)
-    if not_the_sum:
-        verdict, cause = "bug", Cause("fault", not_the_sum)
-    elif way is not None:
-        of_sum = Cause("sum", way)
-        if claim.meant.sum in (None, way):
-            notes.append(str(of_sum))
-        else:
-            verdict, cause = "variant", of_sum
-    if wrong is not None and verdict != "rounding":
-        shown = wrong.shown()
-    return Named(tried, verdict, cause, (*notes, *_noted(tried, verdict)), shown)
+        return "bug", tried.faults[0], None
+    return told if tried.wrong is None else (*explained(tried), None)
 
 
-def _noted(tried: Tried, verdict: str) -> Iterator[str]:
+def _of_offset(tried: Tried, told: Told) -> Told:
+    """Where 1 + weight is meant, a gain off by 1 has another name."""
+    verdict, cause, shown = told
+    return verdict, cause.renamed(_OFFSET) if cause and tried.inputs.claim.meant.offset else cause, shown
+
+
+def _of_cast(tried: Tried, told: Told) -> Told:
+    """Where the normalized value is meant to be cast before the gain, doing so is right and leaving it out is not."""
+    verdict, cause, shown = told
+    dtype = tried.inputs.claim.kernel.dtype
+    if not tried.inputs.claim.meant.cast or FORMATS[dtype].bits >= 24:
+        return told
+    if verdict == "rounding":
+        uncast = next(filter(None, (_uncast(trial, dtype) for trial in tried.trials)), None)
+        return ("variant", Cause("not cast", dtype), uncast) if uncast else told
+    rest = [part for part in cause.parts if part.kind != "cast gain"] if cause else []
+    return ("rounding", None, None) if cause and not rest else (verdict, several(*rest) if rest else None, shown)
+
+
+def _of_sum(tried: Tried, told: Told) -> Told:
+    """A fused kernel that is right otherwise normalizes the sum that is meant."""
+    way, fault = tried.sums
+    if told[0] != "rounding" or (fault is None and way is None):
+        return told
+    if fault is not None:
+        return "bug", fault, None
+    return told if tried.inputs.claim.meant.sum in (None, way) else ("variant", Cause("sum", way), None)
+
+
+JUDGES: tuple[Callable[[Tried, Told], Told], ...] = (_of_outputs, _of_offset, _of_cast, _of_sum)
+"""What decides in turn: each takes the verdict of those before."""
+
+
+def _noted(tried: Tried, verdict: str) -> Iterator[Statement]:
     """What such a verdict leaves open."""
     claim, trials = tried.inputs.claim, tried.trials
-    kernel = claim.kernel
+    kernel, (way, _) = claim.kernel, tried.sums
+    if verdict == "rounding" and way is not None:
+        yield Statement("sum", way)
     still = kernel.at(kernel.d).still if trials else ()
-    yield from (text for text in still if kernel.asked.backward or text.endswith(UNREGISTERED))
+    # A buffer may be meant to stay; what is not registered is neither trained nor saved.
+    yield from (note for note in still if kernel.asked.backward or note.kind == "unregistered")
     if claim.default:
-        yield f"no eps is given, stated or seen: the default, {float(claim.eps):.3g}, is meant"
-    if verdict == "rounding":
-        listed = kernel.asked.undetectable and not claim.meant.stated
-        cases = [trial.case() for trial in trials if trial.d <= HUGE] if listed else []
-        names = ", ".join(map(str, indistinct(cases, kernel.dtype) if cases else ()))
-        if names:
-            yield f"undetectable by these inputs, within rounding: {names}"
-        return
-    if (infinite := {trial.d for trial in trials if math.isinf(trial.largest)}) and kernel.d not in infinite:
-        yield f"NaN or infinite at d = {', '.join(map(str, sorted(infinite)))}"
-    if kernel.asked.backward and verdict != "variant":
-        yield "the derivatives were not checked: those of the definition are not those of this forward pass"
-
-
-def _held_to_cast(verdict: str, cause: Cause | None, trials: list[Trial], dtype: str) -> Told:
-    """A verdict that PyTorch's order of casts gave, where the normalized value is meant to be cast before the gain."""
-    if verdict != "rounding":
-        rest = [part for part in cause.parts if part.kind != "cast gain"] if cause else []
-        verdict = verdict if rest or cause is None else "rounding"
-        return verdict, several(*rest) if rest else None, None
-    for trial in trials:
-        if shown := _uncast(trial, dtype):
-            return "variant", Cause("not cast", dtype), shown
-    return verdict, cause, None
+        yield Statement("eps by default", float(claim.eps))
+    listed = verdict == "rounding" and kernel.asked.undetectable and not claim.meant.stated
+    cases = [trial.case() for trial in trials if trial.d <= HUGE] if listed else []
+    if names := tuple(indistinct(cases, kernel.dtype) if cases else ()):
+        yield Statement("undetectable", names)
+    infinite = sorted({trial.d for trial in trials if math.isinf(trial.largest)})
+    if verdict != "rounding" and infinite and kernel.d not in infinite:
+        yield Statement("infinite at", tuple(infinite))
+    if kernel.asked.backward and verdict not in ("rounding", "variant"):
+        yield Statement("derivatives not checked")
 
 
 def _uncast(trial: Trial, dtype: str) -> Shown | None:

@@ -304,6 +304,7 @@ def _jax() -> Front:
 
 
 _FRONTS: dict[str, Callable[[], Front]] = {"torch": _torch, "numpy": Front, "jax": _jax}
+_UNTRACED = {"files": "its outputs are files"}
 
 
 def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, **options: Any) -> Proof:
@@ -317,7 +318,7 @@ def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, 
         target, framework = keras_function(target)
     front = getattr(target, "front", None)  # a norm of a file brings its own
     if front is None and framework not in _FRONTS:
-        return Proof("not traced", f"code on arrays of {framework} is not traced")
+        return Proof("not traced", _UNTRACED.get(framework, f"code on arrays of {framework} is not traced"))
     front = front or _FRONTS[framework]()
     made = program(target, name.rpartition(":")[2], front)
     made.size, made.stated = made.size or getattr(front, "size", None), stated

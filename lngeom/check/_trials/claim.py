@@ -93,64 +93,69 @@ def claimed(kernel: Kernel) -> Claim:
         InputError: Nothing shows them.
     """
     asked, meant = kernel.asked, contract(kernel.asked.spec)
-    proof = _proof(kernel, meant)
+    options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
+    options["stated"] = (meant.kind, meant.stated) if meant.stated else None
+    try:
+        with limited("its trace", asked.seconds):
+            proof = prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
+    except (Endless, RuntimeError) as error:  # without a proof its outputs decide
+        proof = Proof("not traced", str(error))
     if proof.affine is not None:
         named = {proof.affine.gain: "gain", proof.affine.bias: "bias"}
         kernel = kernel.like(purposes={name: what for name, what in named.items() if name})
-    if meant.stated is not None:
-        claim = Claim(kernel, str(meant.kind), kernel.eps or proof.eps or 0.0, meant, proof, ())
-        try:
-            claim.base(kernel.d).output(Sample(np.linspace(-1.0, 2.0, kernel.d)[None]))
-        except Exception as error:  # whatever a function raises that is no definition on rows
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"{meant.kind} has no value at a row of d = {kernel.d}: {reason:.150}") from error
-        return claim
-    wanted = asked.kind or meant.kind
-    kind, eps, measured = _known(kernel, wanted, proof) or _inferred(kernel, wanted, proof)
-    default = not eps and kernel.eps is None
-    eps = meant.default_eps(kind, asked.dtype) if default or (asked.spec and kernel.eps is None) else eps
-    return Claim(kernel, kind, eps, meant, proof, measured, default=default)
+    return next(claim for source in SOURCES if (claim := source(kernel, meant, proof)) is not None)
 
 
-def _proof(kernel: Kernel, meant: Contract) -> Proof:
-    """The proof about the target in exact arithmetic, if its trace ends."""
-    asked = kernel.asked
-    if kernel.form.filed:
-        return Proof("not traced", "its outputs are files")
+def _stated(kernel: Kernel, meant: Contract, proof: Proof) -> Claim | None:
+    """The definition that the user states as a function, which has a value on rows."""
+    if meant.stated is None:
+        return None
+    claim = Claim(kernel, str(meant.kind), kernel.eps or proof.eps or 0.0, meant, proof, ())
     try:
-        with limited("its trace", asked.seconds):
-            options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
-            options["stated"] = (meant.kind, meant.stated) if meant.stated else None
-            return prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
-    except (Endless, RuntimeError) as error:
-        return Proof("not traced", str(error))
+        claim.base(kernel.d).output(Sample(np.linspace(-1.0, 2.0, kernel.d)[None]))
+    except Exception as error:  # whatever a function raises that is no definition on rows
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{meant.kind} has no value at a row of d = {kernel.d}: {reason:.150}") from error
+    return claim
 
 
-def _known(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, tuple[float, ...]] | None:
-    """Kind and ε as a proof has them, None if it found no norm."""
+def _proved(kernel: Kernel, meant: Contract, proof: Proof) -> Claim | None:
+    """Kind and ε as the proof has them."""
     eps = kernel.eps if kernel.eps is not None else proof.eps
     if proof.kind not in ("layernorm", "rmsnorm") or eps is None:
         return None
-    return kind or proof.kind, eps, (proof.eps,) if proof.eps else ()
+    kind = kernel.asked.kind or meant.kind or proof.kind
+    return _usual(kernel, meant, proof, kind, eps, (proof.eps,) if proof.eps else ())
 
 
-def _inferred(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, tuple[float, ...]]:
-    """Kind and ε as given, or else as behaviour and name show them, and the measured ε."""
+def _measured(kernel: Kernel, meant: Contract, proof: Proof) -> Claim:
+    """Kind and ε as given, or else as behaviour and name show them."""
     x = rounded(probes(kernel.d, kernel.dtype), kernel.dtype).astype(np.float64)
     seen = None
     if kernel.d > 2:
         with contextlib.suppress(Exception):  # the trials report it
             got = kernel.run(x)
             seen = behaviour(x, got, float(FORMATS[kernel.dtype].roundoff)) if got.shape == x.shape else None
+    named = kernel.name.lower()
+    shown = seen.kind if seen else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None
+    kind = kernel.asked.kind or meant.kind or shown
     if kind is None:
-        named = kernel.name.lower()
-        kind = seen.kind if seen else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None
-        if kind is None:
-            what = f"{proof.text}, which is" if proof.certificates else f"{kernel.name} computes"
-            raise InputError(f"{what} neither norm, and its name does not say which it should be: give --kind")
-    measured = (float(seen.eps),) if seen and seen.eps is not None and seen.eps > 0 else ()
-    if kernel.eps is not None:
-        return kind, kernel.eps, measured
-    if seen is not None and seen.eps is None:
+        what = f"{proof.text}, which is" if proof.certificates else f"{kernel.name} computes"
+        raise InputError(f"{what} neither norm, and its name does not say which it should be: give --kind")
+    if kernel.eps is None and seen is not None and seen.eps is None:
         raise InputError(f"{kernel.name} does not state its eps, and its outputs do not reveal it: give --eps")
-    return kind, float(f"{seen.eps:.2g}") if seen else 0.0, measured
+    own = seen.eps if seen is not None and seen.eps is not None else 0.0
+    eps = kernel.eps if kernel.eps is not None else float(f"{own:.2g}")
+    return _usual(kernel, meant, proof, kind, eps, (float(own),) if own > 0 else ())
+
+
+def _usual(kernel: Kernel, meant: Contract, proof: Proof, kind: str, eps: float, measured: tuple[float, ...]) -> Claim:
+    """The claim to be a norm of this kind; where no ε is stated or seen, with the default of the contract."""
+    default = not eps and kernel.eps is None
+    if default or (kernel.asked.spec and kernel.eps is None):
+        eps = meant.default_eps(kind, kernel.dtype)
+    return Claim(kernel, kind, eps, meant, proof, measured, default=default)
+
+
+SOURCES: tuple[Callable[[Kernel, Contract, Proof], Claim | None], ...] = (_stated, _proved, _measured)
+"""Where the definition comes from, the most certain first; the last one always has it, or raises."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from lngeom.rounding import REAL, Sample
-from lngeom.sentences import Way
+from lngeom.sentences import Cause, Way
 
 from .._tracing.frameworks import FrameworkArray
 from .claim import Claim
-from .trial import Fault, Note, Outcome, Trial, attempt
+from .trial import Note, Outcome, Trial, attempt
 
 TOKENS = Way("tokens")
 OTHER, BATCHES = "other dtype", {"single", "tokens", "three axes", "four axes", "many"}
@@ -33,12 +33,12 @@ def shaped(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
         if isinstance(got, Note):
             yield got
         elif got.size != rows.size:
-            yield Fault(f"outputs of shape {got.shape} for {label}")
+            yield Cause("output shape", str(got.shape), label)
         elif len(rows):
             got = got.reshape(rows.shape)
             trial = claim.judged(label, rows, got)
             if label.kind == OTHER and trial.wrong.any() and _reread(claim, trial, str(label.values[0])):
-                yield Note(f"reads {label} as if they were of {claim.kernel.dtype}")
+                yield Note("read as own dtype", label, claim.kernel.dtype)
                 continue
             yield trial
             if rows is many:
@@ -152,4 +152,4 @@ def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Ite
     pairs = list(zip(many[some], together[some], strict=True))
     different = sum(not np.array_equal(claim.kernel.run(x[None])[0], y, equal_nan=True) for x, y in pairs)
     if different:
-        yield Note(f"not batch invariant: {different:,} of {len(pairs):,} rows give other bits alone than in a batch")
+        yield Note("not batch invariant", different, len(pairs))

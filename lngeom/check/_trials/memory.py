@@ -12,7 +12,6 @@ import numpy as np
 from lngeom.sentences import Cause
 
 from .claim import Claim
-from .trial import Fault
 
 LEAK = Cause("leak")
 _LARGE, _CALLS, _BLOCKS, _BYTES = 1 << 18, 4, 4, {"float64": 8, "float32": 4}
@@ -34,7 +33,7 @@ def memory() -> int:
     return held + pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def leak(claim: Claim, x: np.ndarray) -> Iterator[Fault]:
+def leak(claim: Claim, x: np.ndarray) -> Iterator[Cause]:
     """A fault if each call keeps as much memory as it returns, in block after block of calls."""
     kernel, (n, d) = claim.kernel, x.shape
     if kernel.form.interpreted or kernel.form.filed:  # large batches take too long; files are not called
@@ -52,4 +51,4 @@ def leak(claim: Claim, x: np.ndarray) -> Iterator[Fault]:
     returned = _CALLS * rows.shape[0] * d * _BYTES.get(kernel.dtype, 2)
     grown()  # caches are filled once
     if all(grown() > returned / 2 for _ in range(_BLOCKS)):
-        yield Fault(LEAK)
+        yield LEAK

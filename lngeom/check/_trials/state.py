@@ -9,12 +9,12 @@ from lngeom.sentences import Cause, Way
 from .claim import Claim
 
 UNSTEADY = Cause("unsteady")
-_ORDINARY, _STALE = Way("ordinary"), "depends on earlier calls (stale state)"
+_ORDINARY, _STALE = Way("ordinary"), Cause("stale")
 _REPEATED = 12
 """With 12 calls, a fault in one of four is missed with probability 0.75¹² ≈ 3 %."""
 
 
-def state(claim: Claim, x: np.ndarray) -> Cause | str | None:
+def state(claim: Claim, x: np.ndarray) -> Cause | None:
     """How a call changes its arguments or depends on earlier calls, None if it does neither."""
     kernel, read = claim.kernel, claim.kernel.framework.read
     if kernel.form.filed:  # a file of outputs is written once
@@ -35,7 +35,7 @@ def state(claim: Claim, x: np.ndarray) -> Cause | str | None:
     before = read(output)
     other = run(second)
     if not np.array_equal(read(output), before, equal_nan=True):
-        return "output buffer reused: the next call overwrites it"
+        return Cause("buffer reused")
     again = run(first)
     right = is_right(first, before)
     differs = not np.array_equal(again, before, equal_nan=True)
@@ -59,7 +59,7 @@ def steady(claim: Claim, x: np.ndarray, roundings: float = 0) -> bool:
     return all(np.isclose(other, first, 0, allowed, equal_nan=True).all() for other in others)
 
 
-def overwritten(claim: Claim, x: np.ndarray) -> list[str]:
+def overwritten(claim: Claim, x: np.ndarray) -> list[Cause]:
     """The arguments that a call changes: its input, gain or bias."""
     kernel, d = claim.kernel, x.shape[-1]
     if kernel.form.filed:
@@ -69,10 +69,10 @@ def overwritten(claim: Claim, x: np.ndarray) -> list[str]:
     before = {name: kernel.framework.read(values) for name, values in given.items()}
     kernel.call(given["input"], arrays)
     after = {name: kernel.framework.read(values) for name, values in given.items()}
-    return [f"{name} overwritten in place" for name in given if not np.array_equal(after[name], before[name])]
+    return [Cause("overwritten", name) for name in given if not np.array_equal(after[name], before[name])]
 
 
-def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> str | None:
+def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> Cause | None:
     """Whether a module answers with a copy of its gain and bias: outputs stay when these are doubled."""
     leaves: list[Any] = [leaf for leaf in claim.kernel.at(x.shape[-1]).leaves.values() if hasattr(leaf, "data")]
     kept = [leaf.data.clone() for leaf in leaves]
@@ -83,4 +83,4 @@ def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> str | None:
         leaf.data = values
     # Outputs that are 0 or NaN would stay in any case.
     same = leaves and np.isfinite(before).any() and before.any() and np.array_equal(after, before, equal_nan=True)
-    return "gain and bias of an earlier call are used after they were changed (stale state)" if same else None
+    return Cause("stale parameters") if same else None

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
-from lngeom.sentences import Cause, Way
+from lngeom.sentences import Cause, Statement, Way
 
 from .._calls.call_files import Unwritten
 from .._tracing.triton import BeyondEnd
@@ -112,28 +112,26 @@ class Trial(Outputs):
         return Shown(self.x[row].tolist(), worst, (float(self.got[row, worst]), exact, bound), self.label)
 
 
-class Note(NamedTuple):
+class Note(Statement):
     """What a kernel refuses, or does although its outputs are right."""
 
-    text: str
+    @property
+    def fault(self) -> Cause:
+        """The same where no correct kernel does it."""
+        return Cause(self.kind, *self.values)
 
 
-class Fault(NamedTuple):
-    """What no correct kernel does, whatever it computes."""
-
-    text: Cause | str
+Outcome = Trial | Note | Cause
+"""Outputs, an observation, or a fault whatever the kernel computes."""
 
 
-Outcome = Trial | Note | Fault
-
-
-def refusal(what: object, error: Exception) -> str:
+def refusal(what: object, error: Exception) -> Note:
     """An error of a call with `what`, in one line."""
     if isinstance(error, Unwritten):
-        return f"{what} not examined: {error}"
+        return Note("not examined", what, str(error))
     if isinstance(error, BeyondEnd):
-        return f"{error.args[0]} at {what} ({error.args[1]})"
-    return f"refuses {what}: {type(error).__name__}: {shorten(str(error), 80, placeholder=' ...')}"
+        return Note("beyond end", error.args[0], what, error.args[1])
+    return Note("refused", what, f"{type(error).__name__}: {shorten(str(error), 80, placeholder=' ...')}")
 
 
 def attempt(what: object, run: Callable[[], T]) -> T | Note:
@@ -141,4 +139,4 @@ def attempt(what: object, run: Callable[[], T]) -> T | Note:
     try:
         return run()
     except Exception as error:
-        return Note(refusal(what, error))
+        return refusal(what, error)

@@ -1,6 +1,6 @@
 """The trials of a kernel: rows of many sizes, dimensions, shapes and layouts, and repeated calls."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,15 +8,13 @@ import numpy as np
 from lngeom.cli import out_of_memory
 from lngeom.sentences import Cause, Way
 
-from .._calls.call_files import Unwritten
-from .._calls.triton_hook import INTERPRETED
 from .claim import Claim
 from .inputs import HUGE, SMALL, Inputs
 from .layouts import TOKENS, shaped, tokens
 from .memory import leak
 from .state import overwritten, state
 from .sums import sums
-from .trial import Fault, Note, Outcome, Trial, attempt, refusal
+from .trial import Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined, without
 
 ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
@@ -24,7 +22,8 @@ MANNERS = {"odd gains", "training"}
 """Kinds of ways: the same kernel with other gains, and in another mode."""
 _ORDINARY = Way("ordinary")
 _BATCH = "a batch that it took"
-_FILED = "outputs read from files: repeated calls, layouts in memory and mixed dtypes were not examined"
+_ERRORS = "refused", "beyond end"
+"""Kinds of notes that are faults where a call is one that the kernel took before."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,11 @@ class Tried:
 
     inputs: Inputs
     trials: list[Trial]
-    notes: list[str]
-    faults: list[Cause | str]
+    notes: list[Note]
+    faults: list[Cause]
     left: Untested = ALL
     alone: np.ndarray | None = None
-    sums: tuple[str | None, str | None] = None, None
+    sums: tuple[str | None, Cause | None] = None, None
     wrong: Trial | None = None
     refuted: Claim | None = None
 
@@ -58,26 +57,27 @@ class _Log:
     """Outcomes in the order in which they came."""
 
     def __init__(self) -> None:
-        self.trials, self.notes, self.faults = list[Trial](), list[str](), list[Cause | str]()
+        self.trials, self.notes, self.faults = list[Trial](), list[Note](), list[Cause]()
 
     def take(self, outcome: Outcome) -> None:
         """Adds it to its kind."""
         if isinstance(outcome, Trial):
             self.trials.append(outcome)
-        elif isinstance(outcome, Fault):
-            self.faults.append(outcome.text)
+        elif isinstance(outcome, Cause):
+            self.faults.append(outcome)
         else:
-            self.notes.append(outcome.text)
+            self.notes.append(outcome)
 
-    def add(self, what: object, outcomes: Iterable[Outcome], kind: Callable[[str], Note | Fault] = Note) -> bool:
-        """Whether the trials end without an error; an error of the kernel is a note, or of another `kind`."""
+    def add(self, what: object, outcomes: Iterable[Outcome], *faults: str) -> bool:
+        """Whether the trials end without an error, which is a note, or a fault if it is of one of these kinds."""
         try:
             for outcome in outcomes:
                 self.take(outcome)
         except Exception as error:  # a kernel may refuse in any way its framework has
-            if kind is Fault and out_of_memory(error):  # small memory is no fault of the kernel
+            note = refusal(what, error)
+            if note.kind in faults and out_of_memory(error):  # small memory is no fault of the kernel
                 raise
-            self.take((Note if isinstance(error, Unwritten) else kind)(refusal(what, error)))
+            self.take(note.fault if note.kind in faults else note)
             return False
         return True
 
@@ -87,9 +87,9 @@ def tried(inputs: Inputs) -> Tried:
     claim, log = inputs.claim, _Log()
     form, (main, *elsewhere) = claim.kernel.form, inputs.groups.items()
     ordinary = main[1][0][1]
-    log.add(_ORDINARY, _of_main(claim, main[1]), Fault)
+    log.add(_ORDINARY, _of_main(claim, main[1]), *_ERRORS)
     for d, groups in elsewhere:
-        log.add(f"d = {d}", _of_other(claim, groups, d), _beyond_end)
+        log.add(f"d = {d}", _of_other(claim, groups, d), "beyond end")  # a dimension may be refused
     if not log.trials:
         return Tried(inputs, log.trials, log.notes, log.faults)
     left = attempt("a second look at its outputs", lambda: unexamined(claim, ordinary))
@@ -97,23 +97,26 @@ def tried(inputs: Inputs) -> Tried:
         log.take(left)
         left = Tried.left
     if claim.kernel.d > HUGE:
-        log.take(Note(f"shapes, memory and batches are not tried at more than {HUGE} components"))
+        log.take(Note("too large", HUGE))
         return Tried(inputs, log.trials, log.notes, log.faults, left)
     # Other gains and modes only where nothing is wrong yet: a mistake is named by the usual ones.
     if (
-        log.add(_BATCH, shaped(claim, inputs.awkward()), Fault)
+        log.add(_BATCH, shaped(claim, inputs.awkward()), *_ERRORS)
         and not any(trial.wrong.any() for trial in log.trials)
-        and log.add(_BATCH, _in_other_manners(claim, ordinary), Fault)
+        and log.add(_BATCH, _in_other_manners(claim, ordinary), *_ERRORS)
     ):
         log.add(TOKENS, tokens(claim, [rows for _, rows in main[1]]))
         log.add("gain or bias that is None", () if form.filed else without(claim, ordinary))
     if not log.faults:
         log.add("the dtype of its outputs", _of_other_dtype(claim, ordinary))
     log.add("a large batch", leak(claim, ordinary))
-    log.notes += ["works in place"] if getattr(form.given, "in_place", False) else []
-    log.notes += ["the residual is added after the norm"] if getattr(form.target, "after", False) else []
-    log.notes += [INTERPRETED] if form.interpreted else []
-    log.notes += [_FILED] if form.filed else []
+    observed = {
+        "works in place": getattr(form.given, "in_place", False),
+        "residual after": getattr(form.target, "after", False),
+        "interpreted": form.interpreted,
+        "filed": form.filed,
+    }
+    log.notes += [Note(kind) for kind, holds in observed.items() if holds]
     first, alone = log.trials[0], None
     if log.faults:
         return Tried(inputs, log.trials, log.notes, log.faults, left)
@@ -127,30 +130,25 @@ def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator
     ordinary = groups[0][1]
     yield claim.trial(_ORDINARY, ordinary)
     if fault := state(claim, ordinary) or _ignored_eps(claim, dict(groups).get(SMALL, ordinary)):
-        yield Fault(fault)
+        yield fault
     yield from _of_dimension(claim, groups)
 
 
 def _of_other(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]], d: int) -> Iterator[Outcome]:
-    outcomes = list(_of_dimension(claim, groups, f", d = {d}"))
+    outcomes = [Cause("in d", one, d) if isinstance(one, Cause) else one for one in _of_dimension(claim, groups)]
     yield from outcomes
-    if not any(isinstance(outcome, Fault) for outcome in outcomes):
-        yield from (Fault(f"{text}, at d = {d}") for text in overwritten(claim, groups[0][1]))
+    if not any(isinstance(outcome, Cause) for outcome in outcomes):
+        yield from (Cause("at d", fault, d) for fault in overwritten(claim, groups[0][1]))
 
 
-def _beyond_end(text: str) -> Note | Fault:
-    """A dimension may be refused, but no contiguous array read beyond its end."""
-    return Fault(text) if "beyond the end of" in text else Note(text)
-
-
-def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]], where: str = "") -> Iterator[Outcome]:
+def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
     """All groups of one dimension in one call; a fault if the kernel raises at some of them and takes others."""
     try:
         whole = claim.trial(_ORDINARY, np.concatenate([x for _, x in groups]))
     except Exception:
-        refused = [text for label, x in groups if (text := _refused(claim, label, x))]
+        refused = [note for label, x in groups if (note := _refused(claim, label, x))]
         if refused and len(refused) < len(groups):
-            yield Fault(refused[0] + where)
+            yield refused[0].fault
             return
         raise  # it refuses the dimension, or the size of the batch
     begin = 0
@@ -158,15 +156,15 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]], where:
         yield whole.part(label, begin, begin := begin + len(x))
 
 
-def _refused(claim: Claim, label: Way, x: np.ndarray) -> str:
-    """The refusal of a group by itself, empty if the kernel takes it."""
+def _refused(claim: Claim, label: Way, x: np.ndarray) -> Note | None:
+    """The refusal of a group by itself, None if the kernel takes it."""
     try:
         claim.trial(label, x)
     except Exception as error:
         if out_of_memory(error):
             raise
         return refusal(label, error)
-    return ""
+    return None
 
 
 def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
@@ -177,7 +175,7 @@ def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
         yield claim.like("training").trial(TRAINING, x)
 
 
-def _ignored_eps(claim: Claim, x: np.ndarray) -> str | None:
+def _ignored_eps(claim: Claim, x: np.ndarray) -> Cause | None:
     """Whether the ε that is given is ignored: rows of small variance give the same outputs at another."""
     other = 64 * float(claim.eps) or 1e-3
     if not claim.kernel.takes_eps:
@@ -186,14 +184,14 @@ def _ignored_eps(claim: Claim, x: np.ndarray) -> str | None:
     outputs = [claim.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other))]  # a lower limit may hide one
     if not all(np.array_equal(claim.kernel.run(x), output, equal_nan=True) for output in outputs):
         return None
-    return f"the eps that is given is ignored: {float(claim.eps):g} and {other:g} give the same outputs"
+    return Cause("eps ignored", float(claim.eps), other)
 
 
 def _of_other_dtype(claim: Claim, x: np.ndarray) -> Iterator[Note]:
     """A note if outputs are of another dtype than rows."""
     dtype = str(getattr(claim.kernel.call(claim.kernel.array(x)), "dtype", "")).rpartition(".")[2]
     if dtype not in ("", claim.kernel.dtype) and not claim.kernel.form.filed:
-        yield Note(f"outputs are of {dtype} for rows of {claim.kernel.dtype}, where PyTorch keeps the dtype")
+        yield Note("output dtype", dtype, claim.kernel.dtype)
 
 
 def _alone(claim: Claim, x: np.ndarray) -> np.ndarray | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lngeom.errors import LngeomError
 from lngeom.files import Json
-from lngeom.sentences import Cause
+from lngeom.sentences import Cause, Statement
 
 from .._proving.proof import Proof
 from .._trials.unexamined import ALL, Untested
@@ -52,7 +52,8 @@ class Finding:
         input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
         wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be
             off.
-        notes: Further observations, among them the known mistakes that no input could tell from rounding.
+        noted: Further observations, among them the known mistakes that no input could tell from rounding; `notes` are
+            their sentences.
         point: Gain, bias, component and layout that belong to `input`, and a script.
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         backward: Whether the derivatives were to be checked.
@@ -82,7 +83,7 @@ class Finding:
     wrong: float
     right: float
     bound: float
-    notes: tuple[str, ...] = ()
+    noted: tuple[Statement, ...] = ()
     exact: bool = False
     gradient_ratio: float | None = None
     backward: bool = False
@@ -91,10 +92,11 @@ class Finding:
     point: Point = field(default_factory=Point)
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
-        """The finding; of a norm that is right, a variant if a note contains one of the words."""
-        noted = (note for note in self.notes if any(word.lower() in note.lower() for word in words))
+        """The finding; of a norm that is right, a variant if a note is of one of these kinds, or contains the word."""
+        noted = (n for n in self.noted if any(word == n.kind or word.lower() in str(n).lower() for word in words))
         refused = next(noted, None) if self.verdict == "rounding" else None
-        return self if refused is None else replace(self, verdict="variant", named=Cause("fault", refused))
+        named = refused and Cause(refused.kind, *refused.values)
+        return self if named is None else replace(self, verdict="variant", named=named)
 
     def showing(self, script: str) -> "Finding":
         """The finding with a script that shows it."""
@@ -115,6 +117,11 @@ class Finding:
     def cause(self) -> str | None:
         """The algorithm, the definition or the mistake in words."""
         return None if self.named is None else str(self.named)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The further observations in words."""
+        return tuple(map(str, self.noted))
 
     @property
     def _contradicted(self) -> str:
