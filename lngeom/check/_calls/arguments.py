@@ -50,9 +50,7 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
     norm.__name__, norm.__wrapped__ = getattr(target, "__name__", "norm"), target  # pyright: ignore
     norm.in_place = in_place  # pyright: ignore
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    listed = [
-        kept[name] if kept[name].kind == kept[name].KEYWORD_ONLY else kept[name].replace(kind=both) for name in rest
-    ]
+    listed = [kept[n] if kept[n].kind == inspect.Parameter.KEYWORD_ONLY else kept[n].replace(kind=both) for n in rest]
     norm.__signature__ = inspect.Signature([inspect.Parameter("x", both), *listed])  # pyright: ignore
     return norm
 

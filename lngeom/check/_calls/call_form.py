@@ -57,9 +57,8 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
         reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
     reason = reasons[0] if reasons else "no framework"
     msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
-    raise InputError(
-        f"{msg}; write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
-    )
+    advice = "write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
+    raise InputError(f"{msg}; {advice}")
 
 
 def _readings(ways: list[tuple[Any, Any]], asked: CheckOptions) -> Iterator[Form]:

@@ -47,7 +47,7 @@ class _File:
         used = {value for node in self.model.graph.node if id(node) not in inside for value in node.input}
         used |= {value.name for value in self.model.graph.output}
         given = [value for node in nodes for value in node.output if value in used]
-        if len(wanted) != 1 or len(given) != 1:
+        if len(wanted) != 1 or len(given) != 1:  # a residual or a further output: no function of rows
             msg = f"the norm {name} has inputs {sorted(wanted)} and outputs {given}: one of each can be compared"
             raise InputError(msg)
         return wanted.pop(), given[0]
@@ -105,7 +105,7 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
     for node in file.model.graph.node:
         if (name := _owner(node)) is not None:
             groups.setdefault(name, []).append(node)
-            if any(attribute.HasField("g") for attribute in node.attribute):
+            if any(attribute.HasField("g") for attribute in node.attribute):  # a loop, or a condition
                 raise InputError(f"{path}: {name} holds {node.op_type}, which may never end: check it as module:name")
     try:
         return [OnnxNorm(name, nodes, file) for name, nodes in groups.items()]
@@ -156,7 +156,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 def _owner(node: NodeProto) -> str | None:
     """The module of a norm that a node belongs to, or its own name for a fused one; a graph tells it by names alone."""
-    if node.op_type == "Constant":
+    if node.op_type == "Constant":  # several norms may share it
         return None
     noted = {item.key: item.value for item in node.metadata_props}
     texts = (noted.get(key, "").strip("[]").split(",") for key in (_SCOPES, _CLASSES))  # as lists are exported

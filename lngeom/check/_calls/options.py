@@ -23,7 +23,7 @@ class CheckOptions:
         seconds: Processor time that one call may take.
         spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a JSON file of a
             :class:`Contract`; by default PyTorch's.
-        refuse: Notes that are not accepted: a correct norm whose notes contain one of these texts counts as a variant.
+        refuse: Notes that are not accepted, by their kind or by words: a correct norm with such a note is a variant.
             For example "batch invariant", "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
         undetectable: Whether the notes list the known mistakes that no input tells from rounding.
     """

@@ -60,8 +60,7 @@ def resolve(spec: str) -> Any:
     for part in name.split(".") if name else ():
         if not hasattr(value, part):
             known = [n for n, v in getattr(value, "__dict__", {}).items() if callable(v) and not n.startswith("_")]
-            msg = f"{spec}: {module} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"
-            raise InputError(msg)
+            raise InputError(f"{spec}: {module} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}")
         value = getattr(value, part)
     owner = getattr(value, "__self__", None)
     is_pass = isinstance(owner, type) and hasattr(owner, "setup_context") and value.__name__ == "apply"

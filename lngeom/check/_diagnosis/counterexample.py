@@ -34,7 +34,7 @@ _SETTINGS = settings(
 def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, fixed: bool, least: int = 1) -> T | None:
     """The `attempt` of one row as short (unless `fixed`) and simple as can be that is still wrong, None if none is.
 
-    `witness` is a row of which that is known; `least` components or more are tried.
+    `witness` is a wrong row; `least` components or more are tried.
     """
     d = len(witness)
     lengths = st.just(d) if fixed else st.integers(min(least, d), min(d, 8))

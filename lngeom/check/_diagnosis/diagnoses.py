@@ -219,11 +219,11 @@ def manner(evidence: Evidence) -> Answer | None:
 def formula(evidence: Evidence) -> Answer | None:
     """One formula explains all trials; beside a variant, all rows are held against it."""
     verdict, cause = evidence.formula
-    if cause is None or cause.parts[0].kind in _VAGUE:
+    if cause is None or cause.parts[0].kind in _VAGUE:  # it would explain what a fit explains better
         return None
     trials = evidence.trials
     beyond = _beyond(evidence, cause) if verdict == "variant" else []
-    if not beyond:
+    if not beyond:  # a mistake of the formula is told as it is, a variant if it holds every row
         return verdict, cause
     first, *where = told(beyond, trials).parts
     return "bug", several(cause, Cause("beyond", first), *where)

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -195,8 +195,8 @@ def _judged(inputs: Inputs, trials: list[GradientTrial]) -> tuple[Cause | None, 
     if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
         return Cause("backward", wrong_of, Statement("known", Statement("in 16 bits")), "", ""), [*proved, *wrong]
     with np.errstate(all="ignore"):
-        answers = (hypothesis(inputs, trials, proved, wrong) for hypothesis in HYPOTHESES)
-        known = next((answer for answer in answers if answer is not None), None)
+        doubt = Doubt(inputs, trials, proved, wrong)
+        known = next((answer for hypothesis in HYPOTHESES if (answer := hypothesis(doubt)) is not None), None)
     odd_too = ""
     if beyond:
         nan = all(np.isnan(trial.got).any() for trial in beyond)
@@ -206,18 +206,27 @@ def _judged(inputs: Inputs, trials: list[GradientTrial]) -> tuple[Cause | None, 
     return Cause("backward", wrong_of, told, _where(inputs.claim, wrong), odd_too), [*proved, *wrong]
 
 
-def _not_numbers(_: Inputs, __: object, proved: list[GradientTrial], ___: object) -> Statement | None:
+class Doubt(NamedTuple):
+    """All trials; of each wrong derivative the one that fractions refute; and all trials of these derivatives."""
+
+    inputs: Inputs
+    trials: list[GradientTrial]
+    proved: list[GradientTrial]
+    wrong: list[GradientTrial]
+
+
+def _not_numbers(doubt: Doubt) -> Statement | None:
     """Derivatives that are NaN where the right ones are numbers."""
-    nan = all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in proved)
-    return Statement("NaN at 0" if proved[0].label == ODD_GAINS else "NaN") if nan else None
+    nan = all((np.isnan(trial.got) & np.isfinite(trial.right)).any() for trial in doubt.proved)
+    return Statement("NaN at 0" if doubt.proved[0].label == ODD_GAINS else "NaN") if nan else None
 
 
-def _closed_form(inputs: Inputs, _: object, __: object, wrong: list[GradientTrial]) -> Statement | None:
+def _closed_form(doubt: Doubt) -> Statement | None:
     """The one closed form that gives d/dx in every dimension."""
-    telling = (trial for trial in wrong if trial.name == "x" and trial.d > 3 and trial.label == _ORDINARY)
+    telling = (trial for trial in doubt.wrong if trial.name == "x" and trial.d > 3 and trial.label == _ORDINARY)
     fitted = {pulled(trial.x, trial.cotangent, trial.got, trial.bound, trial.base) for trial in telling}
     form = next(iter(fitted)) if len(fitted) == 1 else None
-    return _HALVES.get(form, form) if form and isinstance(inputs.claim.kernel.form.target, Fused) else form
+    return _HALVES.get(form, form) if form and isinstance(doubt.inputs.claim.kernel.form.target, Fused) else form
 
 
 def _where(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
@@ -245,10 +254,10 @@ def _refuted(doubtful: list[GradientTrial]) -> list[GradientTrial]:
     return [trial for group in of_each if (trial := next((t for t in group if t.outside()), None))]
 
 
-def _instead(inputs: Inputs, trials: list[GradientTrial], proved: list[GradientTrial], _: object) -> Statement | None:
+def _instead(doubt: Doubt) -> Statement | None:
     """What is summed with the cotangent for the derivative by the gain: cotangents of one row show it row by row."""
-    trial = next((trial for trial in trials if trial.name == "gain" and trial.label == _ORDINARY), None)
-    names, kernel = [trial.name for trial in proved], inputs.claim.kernel
+    trial = next((trial for trial in doubt.trials if trial.name == "gain" and trial.label == _ORDINARY), None)
+    names, kernel = [trial.name for trial in doubt.proved], doubt.inputs.claim.kernel
     if "gain" not in names or trial is None or trial.d > _MAIN or kernel.form.filed:
         return None
     rows = (np.eye(len(trial.x))[:, k : k + 1] + 0 * trial.x for k in range(len(trial.x)))
@@ -257,11 +266,12 @@ def _instead(inputs: Inputs, trials: list[GradientTrial], proved: list[GradientT
     return Statement("gain instead" if len(names) > 1 else "instead", used) if used else None
 
 
-def _of_parameters(_: Inputs, trials: list[GradientTrial], proved: list[GradientTrial], __: object) -> Statement | None:
+def _of_parameters(doubt: Doubt) -> Statement | None:
     """What came out instead of a derivative by gain or bias: the other one, or other rows and components."""
     told = []
-    for trial in (trial for trial in proved if trial.name != "x"):
-        others = (t for t in trials if t.label == trial.label and t.d == trial.d and t.name not in ("x", trial.name))
+    for trial in (trial for trial in doubt.proved if trial.name != "x"):
+        alike = (t for t in doubt.trials if (t.label, t.d) == (trial.label, trial.d))
+        others = (t for t in alike if t.name not in ("x", trial.name))
         other = next((t for t in others if t.x.shape == trial.x.shape and t.takes(trial.got)), None)
         if other is not None and other.wrong.any() and trial.takes(other.got):
             return Statement("two exchanged")
@@ -272,9 +282,8 @@ def _of_parameters(_: Inputs, trials: list[GradientTrial], proved: list[Gradient
     return Statement("list", tuple(told)) if told else None
 
 
-Hypothesis = Callable[[Inputs, list[GradientTrial], list[GradientTrial], list[GradientTrial]], Statement | None]
-"""What came out instead, None where it does not hold; takes all trials, the refuted one of each, and the wrong ones."""
-HYPOTHESES: tuple[Hypothesis, ...] = (_not_numbers, _closed_form, _of_parameters, _instead)
+HYPOTHESES: tuple[Callable[[Doubt], Statement | None], ...] = (_not_numbers, _closed_form, _of_parameters, _instead)
+"""What came out instead of a derivative; the last one calls the backward pass once for each row."""
 
 
 def _kept_in_half(trials: list[GradientTrial], dtype: str) -> Statement | None:
@@ -312,16 +321,14 @@ def _gradient_at(
     random = claim.stored(np.random.default_rng(7).normal(size=x.shape))
     cotangent = random if lead else np.ones_like(x)
     if label.kind == _ONE_SIGN:
-        cotangent = abs(random) * (
-            np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
-        )
+        signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
+        cotangent = abs(random) * signs
     base = claim.base(x.shape[-1])
     passed = Gradients.of(x, base, claim.arithmetic)
+    computed = derivatives(claim.kernel, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only)
     return [
         GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent, passed)
-        for name, got in derivatives(
-            claim.kernel, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only
-        ).items()
+        for name, got in computed.items()
     ]
 
 

@@ -30,7 +30,7 @@ def dimensions(trials: list[Trial]) -> Cause | None:
     """In which dimensions it fails, if not in all."""
     dims, bad = {trial.d for trial in trials}, bad_dimensions(trials)
     good = dims - bad
-    if not good:
+    if not good:  # it fails everywhere: the dimension is no sign
         return None
     block = next((block for block in _BLOCKS if bad == {d for d in dims if d % block}), None)
     if block:
@@ -48,7 +48,7 @@ def groups(trials: list[Trial]) -> Cause | None:
     labels = {trial.label for trial in trials if trial.d in bad}
     failing = [trial for trial in trials if trial.wrong.any()]
     wrong = {trial.label for trial in failing}
-    if wrong == labels or len(wrong) > len(labels) // 2:
+    if wrong == labels or len(wrong) > len(labels) // 2:  # a long list would hide the cause
         return None
     last = failing[-1]
     if len(wrong) == 1 and last.label.kind in BATCHES and not last.wrong[0]:

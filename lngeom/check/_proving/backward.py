@@ -17,9 +17,8 @@ from .._tracing.arrays import Arr, given
 from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
 from .._tracing.sizes import FEATURE
 from .._tracing.trace import Trace
-from .execution import tells
+from .execution import Point, exactly, small_numbers, tells
 from .path import ALONG, COTANGENT, Path, reason
-from .points import Point, exactly, small_numbers
 
 _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
 
@@ -33,7 +32,7 @@ class Derivative:
         status: ``proved``, ``refuted`` or ``not traced``.
         text: Where it is proved if not everywhere, where it is wrong, or the reason.
         certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
-        run: The run on terms of a backward pass that the program writes itself.
+        run: The run on terms of a user-written backward pass.
         unexamined: Circumstances for which nothing is proved.
     """
 
@@ -74,7 +73,7 @@ def derivatives(path: Path) -> list[Derivative]:
             wrong = f"it has the axes {gradient.axes}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
-    if not path.trace.kernels.launched:
+    if not path.trace.kernels.launched:  # what autograd derives itself has no run and no gaps of its own
         return verdicts
     _, run, left, limits = path.written
     return [
@@ -85,7 +84,7 @@ def derivatives(path: Path) -> list[Derivative]:
 
 def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
     """The derivatives on a carrier, by variable."""
-    if path.trace.kernels.launched:
+    if path.trace.kernels.launched:  # autograd cannot look into kernels: the user-written pass is traced
         passes, known, *_ = path.written
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])

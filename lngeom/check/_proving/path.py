@@ -22,7 +22,7 @@ from .candidates import Names
 
 if TYPE_CHECKING:
     from .._tracing.aten import Autograd
-    from .._tracing.user_backward import Gradients, Written
+    from .._tracing.user_backward import Gradients, UserBackward
 
 SEVERAL = Formula(prover.d - 1, ">")
 """More than one component."""
@@ -51,7 +51,7 @@ class Path:
         trace.never(taken, f"a parameter is called {COTANGENT} or {ALONG}")
         if program.front.framework != "torch":
             trace.refuse(f"derivatives of {program.front.framework} are not traced")
-        if len(self.scales) > 1:
+        if len(self.scales) > 1:  # points would have to be drawn on each side
             trace.refuse("derivatives on a branch on a setting are not traced")
         from .._tracing.aten import Autograd  # loads PyTorch
 
@@ -64,11 +64,11 @@ class Path:
         return {name: by_row for name, by_row in vectors.items() if name not in made}
 
     @cached_property
-    def written(self) -> tuple[Written, Trace, list[str], str]:
+    def written(self) -> tuple[UserBackward, Trace, list[str], str]:
         """User-written backward: the pass, its trace, its gaps, its conditions."""
-        from .._tracing.user_backward import Written  # loads PyTorch
+        from .._tracing.user_backward import UserBackward  # loads PyTorch
 
-        passes = Written(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
+        passes = UserBackward(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
         runs = sorted(
             ((trace, made) for trace, made in passes.paths() if not self.excludes(trace)),
             key=lambda run: (not is_taken(run[0], SMALL), len(run[0].decisions.circumstances)),
@@ -138,9 +138,8 @@ class Path:
         proved, left = list[Proved](), list[str]()
         vectors = (prover.vector(name) for name in trace.symbols.vectors if "var" in name)
         variances = [prover.assume(prover.at_least(vector)) for vector in vectors]
-        for goal in dict.fromkeys(
-            Formula(prover.term(value), relation) for value, relation in trace.values.obligations
-        ):
+        goals = (Formula(prover.term(value), relation) for value, relation in trace.values.obligations)
+        for goal in dict.fromkeys(goals):
             for more in ([], [prover.assume(SEVERAL)], variances):
                 try:
                     proved.append(prover.prove(goal, *self.facts, *more))
@@ -171,10 +170,10 @@ class Path:
 
     def sizes(self) -> Iterator[tuple[int, bool]]:
         """Dimensions to look at: some that stand for many, then those that the code writes, each for itself alone."""
-        if self.program.front.held and self.program.size:
+        if self.program.front.held and self.program.size:  # its vectors have values, of this dimension alone
             yield self.program.size, False
             return
-        if self.single:
+        if self.single:  # vectors are numbers
             yield 1, False
             return
         known = sorted(n for n in self.trace.symbols.integers if n <= 8192)

@@ -106,11 +106,9 @@ class Proof:
     def allows(self, cause: Cause, allowed: tuple[str, ...]) -> bool:
         """Whether a word is the kind of the cause, is in its sentence, or speaks of this variant in the formula."""
         part, words = self.variants.get(cause.kind, "").lower(), [word.lower() for word in allowed if word.strip()]
-        text = f"{cause}".lower()
-        spoken = (
-            w in text or w == cause.kind or (part and (w in part or part in w in self.text.lower())) for w in words
-        )
-        return any(spoken)
+        text, said = f"{cause}".lower(), self.text.lower()
+        of_part = (w in text or w == cause.kind or (part and (w in part or part in w in said)) for w in words)
+        return any(of_part)
 
     def record(self) -> Json:
         """The JSON form, without the certificates."""

@@ -40,7 +40,7 @@ class Survey:
             except Exception as error:
                 refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, SMALL)
                 by_size = trace.decisions.sizes and (trace.symbols.blocks or trace.kernels.launched) and not refused
-                if not trace.decisions.circumstances and not by_size:
+                if not trace.decisions.circumstances and not by_size:  # it fails where a verdict is asked for
                     raise
                 return error
 
@@ -86,7 +86,7 @@ class Survey:
             alike = ((t.decisions.sizes, str(error)) for t, error in self.raised)
             if isinstance(output, Exception) and (trace.decisions.sizes, str(output)) in alike:
                 continue
-            if any(known <= words for known in told):
+            if any(known <= words for known in told):  # fewer circumstances say it already
                 continue
             usual = [path for path in self.paths if _compatible(path.trace, trace)]
             if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):

@@ -26,9 +26,8 @@ from .._tracing.symbols import Literals
 from .._tracing.trace import Refusal, Trace
 from .backward import derivatives
 from .candidates import Affine, Candidate, matching, reference
-from .execution import differs, drawn
+from .execution import counterexample, differs, drawn
 from .path import SEVERAL, Path, reason
-from .points import counterexample
 from .proof import Proof
 from .survey import Survey, hashed
 
@@ -68,7 +67,7 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
         try:
             known = list[Candidate]()
             proof = _together([_of_path(path, kind, known) for path in survey.paths], survey.paths)
-            if not proof.certificates:
+            if not proof.certificates:  # nothing is proved that other circumstances could restrict
                 return proof
             proof = replace(proof, **survey.world())
             proof = _with_derivatives(proof, survey) if backward else proof
@@ -107,7 +106,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     defined, undefined = path.obligations(path.trace)
     seen = _seen(path, defined)
     identified = _identified(path, facts, known)
-    if identified is None:
+    if identified is None:  # a point tells a refuted program from one that no candidate matches
         return _different(path, kind, seen)
     candidate, equality = identified
     known.append(candidate)
@@ -118,7 +117,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     hypotheses = {hypothesis for theorem in proved for hypothesis in theorem.hypotheses}
     alone, least = path.alone(hypotheses), 2 if SEVERAL in hypotheses else 1
     wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
-    if wrong is not None:
+    if wrong is not None:  # a tracer that misreads the code must not prove it
         return replace(seen, text=f"the code that runs is not the code that was traced: {wrong}", undecided=True)
     plain = alone in (None, path.program.size) and not _exchanged(path, candidate.affine)
     exact = candidate.exact and plain
@@ -164,9 +163,8 @@ def _different(path: Path, kind: str | None, seen: Proof) -> Proof:
     other = [] if kind else [_expected(path, each) for each in ("layernorm", "rmsnorm") if each != expected.kind]
     point = counterexample(path, expected)
     if point is None or any(counterexample(path, each) is None for each in other):
-        return replace(
-            seen, text=f"{name} equals none of the known definitions, and no point was found where it differs"
-        )
+        unknown = "equals none of the known definitions, and no point was found where it differs"
+        return replace(seen, text=f"{name} {unknown}")
     return replace(seen, status="refuted", text=f"{name} is not {expected.text}", counterexample=point)
 
 
@@ -244,7 +242,7 @@ def _expected(path: Path, kind: str) -> Candidate:
     gain, bias = roles.get("gain"), roles.get("bias")
     settings = (name for name in path.program.literals.values if role(name) == "eps")
     eps = next(settings, next(iter(names.scalars), None))
-    if path.program.stated:
+    if path.program.stated:  # the user says which is meant
         return reference(names, *path.program.stated, gain, bias, eps)
     if kind not in ("layernorm", "rmsnorm"):
         named = path.program.name.lower()
@@ -255,7 +253,7 @@ def _expected(path: Path, kind: str) -> Candidate:
 
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     """One verdict for all paths: the worst, with the texts of all."""
-    if len(proofs) == 1:
+    if len(proofs) == 1:  # without a branch there is nothing to distinguish
         return proofs[0]
     order = ("not traced", "refuted", "variant", "proved")
     worst = min(proofs, key=lambda proof: order.index(proof.status))

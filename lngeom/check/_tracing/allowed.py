@@ -28,7 +28,7 @@ _BUILTINS_NAMED = (
     "sorted staticmethod classmethod str sum super tuple zip NotImplemented Ellipsis True False None"
 )
 BUILTINS = frozenset(_BUILTINS_NAMED.split())
-"""Functions of Python that depend on their arguments alone, or write to the screen; exceptions are known too."""
+"""Allow-list of builtins: they depend on their arguments alone, or print; exceptions are allowed too."""
 
 _MODULES_NAMED = (
     "math operator functools itertools numbers typing types collections contextlib copy dataclasses enum abc warnings "
@@ -43,7 +43,7 @@ _MODULES_NAMED = (
     "torch._dynamo.mutation_guard"
 )
 MODULES = frozenset(_MODULES_NAMED.split())
-"""Modules whose functions are known; a name covers the modules inside of it, for PyTorch, NumPy and JAX as listed."""
+"""Allow-list of modules; a name covers its submodules, for PyTorch, NumPy and JAX as far as they are listed."""
 
 _WHOLE = re.compile(r"(torch\.(nn|autograd|jit|amp|compiler)|numpy\.(lib|linalg|_?core)|jax\._src\.\w+|"
                     r"jax\.(numpy|lax|nn)|flax|keras|haiku|equinox|einops|jaxtyping|opt_einsum|ml_dtypes|collections|logging|re|"
@@ -57,7 +57,7 @@ _HIDDEN = re.compile(
 )
 """Attributes by which a program inspects itself or its arguments instead of computing."""
 _BY_NAME = re.compile(r"torch$|numpy(?!\.lib\.mixins$)")
-"""Modules with functions that answer from a state: of these, functions are known one by one."""
+"""Modules with functions that answer from a state: their functions are on an allow-list of their own."""
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _STORES = (dict, list, set, frozenset, tuple, MappingProxyType)
@@ -89,9 +89,9 @@ def kind(frame: FrameType) -> str:
     file = frame.f_code.co_filename
     if file != "<string>":
         return _kind(file)
-    module = frame.f_globals.get("__name__", "")  # of a dataclass, say
+    module = frame.f_globals.get("__name__", "")
     root = module.partition(".")[0]
-    if root == "lngeom":
+    if root == "lngeom":  # a dataclass of this library, whose methods are compiled from strings
         return "ours"
     return "framework" if root in _FRAMEWORKS else "program"
 
@@ -103,9 +103,9 @@ def _own(module: str) -> bool:
 
 
 def _known_module(name: str) -> bool:
-    """Whether a module is known, or the program's own."""
+    """Whether a module is on the allow-list, or the program's own."""
     root = name.partition(".")[0]
-    if _own(name):
+    if _own(name):  # its functions are looked at when they run
         return True
     plain = root.lstrip("_") if root in sys.stdlib_module_names else name
     return (plain in MODULES or name in MODULES or _WHOLE.match(name) is not None) and not _OUTSIDE.match(name)
@@ -149,13 +149,13 @@ class World:
             self.trace.refused(text)
 
     def _profile(self, frame: FrameType, event: str, called: Any) -> None:
-        if event == "c_call":
+        if event == "c_call":  # a framework may call what it likes
             if kind(frame) == "program" and not self._known(called):
                 self.refuse(f"calls {getattr(called, '__qualname__', called)}", frame)
         elif event == "call":
             whose = kind(frame)
             if whose == "program":
-                if frame.f_code.co_name == "__init__" and self.built:
+                if frame.f_code.co_name == "__init__" and self.built:  # an object of this call alone may change
                     self._make(frame.f_locals[frame.f_code.co_varnames[0]])
                 if frame.f_code not in self.seen:
                     self._enter(frame)
@@ -175,12 +175,9 @@ class World:
             return self.knows(name) if module.partition(".")[0] in ("torch", "numpy") else _known_module(module)
         module = (owner if isinstance(owner, type) else type(owner)).__module__
         if module in ("builtins", "collections", "functools", "itertools"):
-            return owner is not None or self.knows(name)
-        return (
-            self.knows(name)
-            if _house(module) or module.partition(".")[0] in ("torch", "numpy")
-            else _known_module(module)
-        )
+            return owner is not None or self.knows(name)  # methods of containers; the arguments were looked at
+        by_name = _house(module) or module.partition(".")[0] in ("torch", "numpy")
+        return self.knows(name) if by_name else _known_module(module)
 
     def _enter(self, frame: FrameType) -> None:
         """Look at a function of the program before it first runs: its names and its contents."""
@@ -204,10 +201,10 @@ class World:
         code, steps = frame.f_code, _steps(frame.f_code)
         for k, (operation, argument) in enumerate(steps):
             kept = operation.endswith("_GLOBAL") or (operation.endswith("_DEREF") and argument in code.co_freevars)
-            if kept and operation.startswith(("STORE", "DELETE")):
+            if kept and operation.startswith(("STORE", "DELETE")):  # the next call would be of another program
                 self.refuse(f"writes {argument}, which outlives the call", frame, lasting=True)
             elif operation == "CHECK_EXC_MATCH" or (operation == "PUSH_EXC_INFO" and steps[k + 1][0] == "POP_TOP"):
-                self.catches.append(f"{code.co_qualname} catches exceptions")
+                self.catches.append(f"{code.co_qualname} catches exceptions")  # a refusal is one as well
             elif operation == "IMPORT_NAME" and not _known_module(argument):
                 self.refuse(f"imports {argument}", frame)
             elif operation == "IMPORT_NAME" and _own(argument):
@@ -221,7 +218,7 @@ class World:
     def _follow(self, chain: list[str], frame: FrameType) -> None:
         """A global and its attributes, as far as modules, classes and objects of the program reach."""
         name = chain[0]
-        if name not in frame.f_globals:
+        if name not in frame.f_globals:  # a builtin, or an error when it runs
             value = getattr(builtins, name, None)
             known = name in BUILTINS or (isinstance(value, type) and issubclass(value, BaseException))
             if value is not None and not known:
@@ -249,7 +246,7 @@ class World:
         if isinstance(value, ModuleType):
             known = _known_module(value.__name__)
         elif value is contextlib.suppress:
-            known = False
+            known = False  # it would catch a refusal unseen
         elif isinstance(value, type | FunctionType):
             module = value.__module__ or ""  # a framework's function is seen when it runs, and so is a kind of tensor
             late = isinstance(value, FunctionType) or type(value).__name__ == "_TensorMeta"
@@ -270,7 +267,7 @@ class World:
         if _traced(value) or isinstance(value, Logger):
             return True
         if kind in _PLAIN or kind in _STORES or isinstance(value, numpy.generic | numpy.ndarray):
-            if not path.startswith(("math.", "np.", "numpy.")):
+            if not path.startswith(("math.", "np.", "numpy.")):  # π is no setting
                 self.trace.report.give(path, " ".join(repr(value).split())[:60])
             self.trace.report.written.update(_integers([value]))
         elif _kind_of(kind) == "program" or kind.__module__ == "collections":
@@ -282,7 +279,7 @@ class World:
 
     def _make(self, value: object) -> None:
         """Note an object that does not outlive the call, since it begins in it."""
-        if all(value is not known for _, known, _ in self.kept):
+        if all(value is not known for _, known, _ in self.kept):  # one that is made again outlives it
             self.fresh.append(value)
 
     def _keep(self, name: str, value: object) -> None:

@@ -49,7 +49,7 @@ class Memory:
 
     def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
         """Hold a kernel's result, in all views."""
-        if self.parted:
+        if self.parted:  # the part would change as well
             self.arrays[0].trace.refuse("memory is written of which a part was taken")
         self.undefined = self.zero = False
         for arr in self.arrays:
@@ -84,7 +84,7 @@ class Arr:
         self.number: Fraction | None = None
         self.summed = summed
         labels = self.labels
-        if len(labels) != len(set(labels)):
+        if len(labels) != len(set(labels)):  # an outer product: one row no longer stands for all
             trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
 
     @property
@@ -100,11 +100,8 @@ class Arr:
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
     def _axis(self, axis: object) -> int:
-        if (
-            isinstance(axis, Num)
-            or not isinstance(axis, int | numpy.integer)
-            or not -len(self.axes) <= axis < len(self.axes)
-        ):
+        whole = isinstance(axis, int | numpy.integer) and not isinstance(axis, Num)
+        if not whole or not -len(self.axes) <= axis < len(self.axes):
             self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
         return int(axis) % len(self.axes)
 
@@ -145,7 +142,7 @@ class Arr:
         scaled |= operation is operator.mul and not self.summed and not _rows(self)
         if (self.summed or other.summed) and not linear and not scaled:
             self.trace.refuse("a sum over rows is used otherwise than linearly")
-        square = operation is operator.mul and other.value is self.value
+        square = operation is operator.mul and other.value is self.value  # known not to be negative
         result = self.trace.values.square(self.value) if square else operation(self.value, other.value)
         value = self.trace.ground.rounded(result, dtype or self.dtype)
         made = Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
@@ -199,7 +196,7 @@ class Arr:
     def exponential(self) -> Arr:
         """The exponential, a power where x is a multiple of a logarithm."""
         made = self.applied("exp")
-        if self.log_of is None or (2 * self.log_of[1]).denominator != 1:
+        if self.log_of is None or (2 * self.log_of[1]).denominator != 1:  # terms have roots, and no other powers
             return made
         of, exponent = self.log_of
         return made.like(self.trace.ground.reached(of.power(float(exponent)).value, made.value))
@@ -250,7 +247,7 @@ class Arr:
             if known is None and size != -1:
                 self.trace.refuse(f"a shape holds the number {size!r}")
             dims.append(known)
-        if dims.count(None) > 1:
+        if dims.count(None) > 1:  # labels could be split in several ways
             self.trace.refuse("a shape holds two unknown sizes")
         flat = self.labels
         if None in dims:
@@ -356,7 +353,7 @@ class Arr:
 
     def become(self, new: Arr) -> None:
         """Change in place, allowed where nothing else sees the memory."""
-        if self.memory.shared:
+        if self.memory.shared:  # a view would show the change, which values here do not
             self.trace.refuse("an input, or memory that something else sees, is changed in place")
         if new.axes != self.axes:
             self.trace.refuse(f"an array with axes {self.axes} becomes one with axes {new.axes} in place")

@@ -19,9 +19,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Node, map_arg
 
 from .arrays import Arr, given
-from .programs import Program
+from .programs import Backward
 from .questions import asked
-from .sizes import FEATURE, Dim
+from .sizes import FEATURE
 from .tensors import dispatched, raised
 from .torch_front import safe, uninitialised
 from .trace import Trace
@@ -29,8 +29,6 @@ from .trace import Trace
 _SIZES = (11, 5, 7, 13, 17)
 """Those that the graph is made at, d first: all different, so that none is taken for another one."""
 _FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
-
-
 _ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__", "__repr__", "__format__")
 _OWN: dict[tuple[type, str], Any] = {
     (kind, name): getattr(kind, name, None) for kind in (torch.SymInt, torch.SymFloat, torch.SymBool) for name in _ASKED
@@ -38,13 +36,9 @@ _OWN: dict[tuple[type, str], Any] = {
 
 
 @dataclass
-class Autograd:
-    """The derivatives of a program by its `leaves`, as PyTorch computes them; `numbers` are parameters of size 1."""
+class Autograd(Backward):
+    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1."""
 
-    program: Program
-    axes: tuple[Dim, ...]
-    dtype: str
-    leaves: Mapping[str, bool]
     numbers: tuple[str, ...]
     questions: list[str] = field(default_factory=list)
 
@@ -59,11 +53,7 @@ class Autograd:
             if isinstance(function, torch.nn.Module):
                 buffers = dict(function.named_buffers())
                 held = dict(function.named_parameters()) | buffers
-                own = {
-                    path: named[safe(path)].reshape(tensor.shape)
-                    for path, tensor in held.items()
-                    if safe(path) in named
-                }
+                own = {path: named[safe(path)].reshape(t.shape) for path, t in held.items() if safe(path) in named}
                 own |= {path: own[path].detach() for path in own.keys() & buffers.keys()}
                 output = torch.func.functional_call(function, own, tuple(arguments))
             else:
@@ -77,11 +67,8 @@ class Autograd:
         labels = dict.fromkeys(label for dim in self.axes for label in dim if label != FEATURE)
         sizes = {FEATURE: _SIZES[0], **dict(zip(labels, _SIZES[1:], strict=False))}
         rows = [math.prod(sizes[label] for label in dim) for dim in self.axes]
-        shapes = [
-            rows,
-            *(rows if by_row else _SIZES[:1] for by_row in self.leaves.values()),
-            *([] for _ in self.numbers),
-        ]
+        leaves = (rows if by_row else _SIZES[:1] for by_row in self.leaves.values())
+        shapes = [rows, *leaves, *([] for _ in self.numbers)]
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
         run = functools.partial(self._run, self._settings())

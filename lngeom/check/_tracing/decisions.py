@@ -38,7 +38,7 @@ class Decisions:
         planned: The answers to its first branches.
         backward: Whether derivatives are asked for.
         replayed: The questions of the run that this one repeats on another carrier.
-        asked: All answers given, None to what is not known.
+        asked: All answers in order, None where the question is open.
         branches: The questions that the carrier leaves open.
     """
 
@@ -53,10 +53,10 @@ class Decisions:
     def decide(self, value: Carrier, relation: str) -> bool:
         """Whether a value that no row determines stands in a relation to 0."""
         known = self.ground.sign(value, relation)
-        if self.replayed is None:
+        if self.replayed is None:  # the first run chooses its path
             return self._noted(self._branched(value, relation) if known is None else known)
         answer = bool(self._answered(self.replayed))
-        if known not in (None, answer):
+        if known not in (None, answer):  # numbers of this dimension decide what terms left open
             self.refuse("this dimension takes another branch")
         return self._noted(answer)
 
@@ -98,7 +98,7 @@ class Decisions:
 
     def _answered(self, replayed: Decisions) -> bool | None:
         """The answer to the same question on the run that this one repeats."""
-        if len(self.asked) >= len(replayed.asked):
+        if len(self.asked) >= len(replayed.asked):  # the carriers give a program different answers
             self.refuse("it asks more than it did")
         return replayed.asked[len(self.asked)]
 
@@ -110,7 +110,7 @@ class Decisions:
         place = len(self.branches)
         if place >= _PATHS:
             self.refuse("more branches than can be followed")
-        usual = not isinstance(value, Circumstance) or self._is_settled(value)
+        usual = not isinstance(value, Circumstance) or self._is_settled(value)  # first the plain case: no training
         answer = self.planned[place] if place < len(self.planned) else usual
         self.branches.append((value, relation, answer))
         if not isinstance(value, Circumstance):

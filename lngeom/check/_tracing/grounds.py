@@ -221,7 +221,7 @@ class FloatGround(Ground):
         return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
 
     def applied(self, function: Opaque, value: Array, name: str) -> Array:
-        if function.name == LARGEST:
+        if function.name == LARGEST:  # the one opaque function of a whole row
             inner = getattr(value, "value", value)
             made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), function.which)
             return Rounded(made, numpy.atleast_1d(value.error).max(keepdims=True)) if inner is not value else made
@@ -249,7 +249,7 @@ class FloatGround(Ground):
         form = FORMATS[dtype]
         bound = 4 * float(form.roundoff) * (abs(value.value) + value.error) + float(form.tiny)
         if isinstance(terms, Rounded):
-            work = min(float(form.roundoff), float(FORMATS["float32"].roundoff))
+            work = min(float(form.roundoff), float(FORMATS["float32"].roundoff))  # half formats sum in float32
             bound = bound + 2 * work * len(terms) * (abs(terms.value) + terms.error).sum()
         return Rounded(value.value, value.error + bound)
 

@@ -34,9 +34,8 @@ class OnnxFront(Front):
 
     def __init__(self, nodes: list[Node], constants: Mapping[str, np.ndarray], ends: tuple[str, ...]) -> None:
         self.nodes, self.ends = nodes, ends
-        self.constants = {
-            name: value for node in nodes for name in node.input if (value := constants.get(name)) is not None
-        }
+        inputs = [name for node in nodes for name in node.input]
+        self.constants = {name: constants[name] for name in inputs if constants.get(name) is not None}
         vectors = {name: value for name, value in self.constants.items() if value.dtype.kind == "f" and value.size > 1}
         self.names = {name: f"p{k}" for k, name in enumerate(vectors)}
         self.held = {self.names[name]: value.astype(float).reshape(-1) for name, value in vectors.items()}

@@ -148,6 +148,16 @@ class Program:
         return np.broadcast_to(whole, (*whole.shape[:-1], d)).reshape(-1, d), maps
 
 
+@dataclass
+class Backward:
+    """A backward pass of a program: derivatives by its `leaves`, each with whether it differs from row to row."""
+
+    program: Program
+    axes: tuple[Dim, ...]
+    dtype: str
+    leaves: Mapping[str, bool]
+
+
 def _chance() -> tuple[object, ...]:
     """The state of the generators that a program may draw from."""
     _, keys, *rest = np.random.get_state()  # noqa: NPY002  # what programs use, not what we do

@@ -45,9 +45,7 @@ def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
         first, second = self._values(other)[:: -1 if swapped else 1]
         if self.rounded or getattr(other, "rounded", False):
             line = program_line().strip()
-            self.trace.report.leave(
-                f"where rounding decides otherwise ({line})" if line else "where rounding decides otherwise"
-            )
+            self.trace.report.leave("where rounding decides otherwise" + (f" ({line})" if line else ""))
         return self.trace.decisions.decide(first - second, relation)
 
     return apply
@@ -105,7 +103,7 @@ class Num:
     def _values(self, other: object) -> tuple[Array, Array]:
         """Its own value and that of another operand."""
         value = other.value if isinstance(other, Num) else self.trace.symbols.constant(plain(other))
-        if value is None or self.value is None:
+        if value is None or self.value is None:  # one arbitrary row knows no number of rows
             self.trace.refuse("the number of rows is computed with")
         return self.value, value
 
@@ -227,7 +225,7 @@ class Num:
         return self.trace.decisions.decide(nought + mine, "!=")
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
+        if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:  # numbers of rows have no value
             return True
         if other is None or isinstance(other, str | tuple | list):
             return False
@@ -260,11 +258,11 @@ def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
     """A power whose exponent is a multiple of 1/2."""
     if isinstance(exponent, Num) or 2 * exponent != int(2 * exponent) or abs(exponent) > 8:
         trace.refuse(f"the exponent is {exponent!r}")
-    if exponent == 0:
+    if exponent == 0:  # with the axes of the value
         return value * 0 + 1
     whole, half = divmod(int(2 * abs(exponent)), 2)
     factors = [value] * (whole % 2) + [trace.values.square(value)] * (whole // 2) if whole > 1 else [value] * whole
-    if exponent < 0 and not half:
+    if exponent < 0 and not half:  # the root below asks for more
         trace.values.require(value, "!=")
     if half:
         factors.append(trace.values.root(value, ">=" if exponent > 0 else ">"))

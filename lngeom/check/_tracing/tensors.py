@@ -37,28 +37,23 @@ def operation(*names: str) -> Callable[[Made], Made]:
     return enter
 
 
+def _handed(_: type, function: Function, types: object, args: Sequence[object] = (), kwargs: Options = None) -> object:
+    """A call that PyTorch hands over because an argument is traced."""
+    return dispatched(function, args, kwargs or {})
+
+
 class Size(Num):
     """A size that PyTorch's own functions take for a number."""
 
     __slots__ = ()
-
-    @classmethod
-    def __torch_function__(
-        cls, function: Function, types: object, args: Sequence[object] = (), kwargs: Options = None
-    ) -> object:
-        return dispatched(function, args, kwargs or {})
+    __torch_function__ = classmethod(_handed)
 
 
 class Tensor(torch.Tensor):
     """A tensor without data, of one arbitrary row."""
 
     arr: Arr
-
-    @classmethod
-    def __torch_function__(
-        cls, function: Function, types: object, args: Sequence[object] = (), kwargs: Options = None
-    ) -> object:
-        return dispatched(function, args, kwargs or {})
+    __torch_function__ = classmethod(_handed)
 
     def __bool__(self) -> bool:
         return self.arr.trace.refuse("a branch on data")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import importlib
 import math
 import re
 import sys
@@ -15,12 +16,12 @@ from unittest import mock
 import numpy as np
 import torch
 
+from .allowed import kind
 from .arrays import Arr, filled, given
 from .decisions import GRADIENTS
 from .factories import Function, Setting, made
 from .front import Build, Front
 from .grounds import LINEAR, Opaque
-from .modes import asking
 from .roles import role
 from .sizes import FEATURE, Dim, Num
 from .tensors import Size, Tensor, raised
@@ -28,6 +29,19 @@ from .torch_operations import known
 from .trace import Trace
 from .triton import stand_in
 from .triton.launch import launching
+
+_RECORDED = "with gradients"
+_QUESTIONS = {
+    "torch.is_grad_enabled": _RECORDED,
+    "torch.is_inference_mode_enabled": "in inference mode",
+    "torch.is_autocast_enabled": "in autocast",
+    "torch.is_autocast_cpu_enabled": "in autocast",
+    "torch.jit.is_scripting": "in a script",
+    "torch.jit.is_tracing": "in a script",
+    "torch.compiler.is_compiling": "compiled",
+    "torch.cuda.is_available": "where there is CUDA",
+} | dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype", "torch.get_autocast_cpu_dtype"), "")
+"""Query → the circumstance that holds if the answer is yes; empty where the answer is a setting."""
 
 
 class TorchFront(Front):
@@ -62,7 +76,7 @@ class TorchFront(Front):
     @contextlib.contextmanager
     def tracing(self, trace: Trace) -> Iterator[None]:
         trace.kernels.allowed = "triton" in sys.modules or stand_in.has_kernels[0]
-        with _symbolic(), asking(trace), launching(trace), torch.no_grad():
+        with _symbolic(), _asking(trace), launching(trace), torch.no_grad():
             yield
 
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
@@ -77,9 +91,8 @@ class TorchFront(Front):
         for path, tensor in [*module.named_parameters(), *module.named_buffers()]:
             name = safe(path)
             if name in values:
-                tensor.data = (
-                    self.array(values[name], dtype).detach().expand(tensor.numel()).reshape(tensor.shape).clone()
-                )
+                real = self.array(values[name], dtype).detach()
+                tensor.data = real.expand(tensor.numel()).reshape(tensor.shape).clone()
         for part in module.modules():
             if isinstance(part, torch.nn.Linear):
                 part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))
@@ -198,6 +211,40 @@ def _packed(make: Callable[..., object]) -> Callable[..., object]:
     return functools.wraps(make)(
         lambda *sizes, **options: make(sizes, **options) if len(sizes) > 1 else make(*sizes, **options)
     )
+
+
+def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., object]:
+    @functools.wraps(real)
+    def asked(*given: object) -> object:
+        if kind(sys._getframe(1)) != "program":
+            return real(*given)
+        if not words:
+            trace.report.give(real.__name__, repr(real(*given)))
+            return real(*given)
+        return trace.decisions.circumstance(words, GRADIENTS if words == _RECORDED else "")
+
+    return asked
+
+
+@contextlib.contextmanager
+def _asking(trace: Trace) -> Iterator[None]:
+    """A block in which questions of a program for its circumstances are branches."""
+
+    def training(module: torch.nn.Module) -> bool:
+        if kind(sys._getframe(1)) == "ours":  # copying a module reads it as well
+            return module.__dict__.get("training", False)
+        return trace.decisions.circumstance("in training")
+
+    def set_mode(module: torch.nn.Module, mode: bool) -> None:
+        module.__dict__["training"] = mode
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(torch.nn.Module, "training", property(training, set_mode), create=True))
+        for path, words in _QUESTIONS.items():
+            module, _, name = path.rpartition(".")
+            place = importlib.import_module(module)
+            stack.enter_context(mock.patch.object(place, name, _asks(trace, words, getattr(place, name))))
+        yield
 
 
 @contextlib.contextmanager

@@ -115,7 +115,7 @@ class Values:
     def square(self, value: Carrier) -> Carrier:
         """value²; of a root it is the radicand, which is proved not to be negative, but floats round both."""
         self.squares.append(value)
-        roots = [] if isinstance(self.ground, FloatGround) else self.roots
+        roots = [] if isinstance(self.ground, FloatGround) else self.roots  # the bound has to count both roundings
         return next((radicand for made, radicand in roots if made is value), value * value)
 
     def root(self, value: Carrier, relation: str = ">=") -> Carrier:
@@ -143,7 +143,7 @@ class Calls:
 
     def call(self, function: Opaque, value: Carrier) -> Carrier:
         """An opaque function of each component: an arbitrary vector, the same for the same argument."""
-        if self.replayed is not None:
+        if self.replayed is not None:  # floats may agree by chance: the terms said which calls are one
             name = self.replayed.called[len(self.called)]
         else:
             same = [name for known, argument, name in self.opaque if known == function and argument == value]
@@ -279,7 +279,7 @@ def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result
         if not waiting:
             return
         trace = start(waiting.pop())
-        if count >= _RUNS:
+        if count >= _RUNS:  # each branch doubles the paths
             trace.refuse("more branches than can be followed")
         yield trace, program(trace)
         waiting += trace.decisions.untried

@@ -1,4 +1,4 @@
-"""Backward passes that programs write themselves, as functions of autograd that launch kernels."""
+"""User-written backward passes: functions of autograd that launch kernels."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from typing import Any
 
 from .arrays import Arr, given
 from .grounds import Ground
-from .programs import Program
-from .sizes import Dim
+from .programs import Backward
 from .tensors import Tensor, raised
 from .trace import Trace, runs
 
 Gradients = Mapping[str, Arr | None]
 """The derivative by each variable, None where the program gives none."""
 Passes = tuple[Arr, Gradients]
-"""What a program gives forward and backward."""
+"""Output and derivatives."""
 
 
 @dataclass
-class Written:
-    """The backward pass of a program: derivatives by its `leaves`, each with whether it differs from row to row."""
+class UserBackward(Backward):
+    """A user-written backward pass, a function of autograd that launches kernels."""
 
-    program: Program
-    axes: tuple[Dim, ...]
-    dtype: str
-    leaves: Mapping[str, bool]
     cotangent: str
 
     def paths(self) -> Iterator[tuple[Trace, Passes | Exception]]:

@@ -32,7 +32,7 @@ def shaped(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
         got = attempt(label, run)
         if isinstance(got, Note):
             yield got
-        elif got.size != rows.size:
+        elif got.size != rows.size:  # of a shape that it took: no refusal
             yield Cause("output shape", str(got.shape), label)
         elif len(rows):
             got = got.reshape(rows.shape)

@@ -1,5 +1,11 @@
-"""State: what a call overwrites, and what it keeps from earlier calls."""
+"""State: what a call overwrites, what it keeps from earlier calls, and memory that it does not give back."""
 
+import ctypes
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,10 +14,13 @@ from lngeom.sentences import Cause, Way
 
 from .claim import Claim
 
-UNSTEADY = Cause("unsteady")
+UNSTEADY, LEAK = Cause("unsteady"), Cause("leak")
 _ORDINARY, _STALE = Way("ordinary"), Cause("stale")
 _REPEATED = 12
 """With 12 calls, a fault in one of four is missed with probability 0.75¹² ≈ 3 %."""
+_LARGE, _CALLS, _BLOCKS, _BYTES = 1 << 18, 4, 4, {"float64": 8, "float32": 4}
+"""Components of a batch large enough to be seen, calls in a block, and blocks, so that no one-time growth counts."""
+_STATISTICS = Path("/proc/self/statm")
 
 
 def state(claim: Claim, x: np.ndarray) -> Cause | None:
@@ -19,7 +28,7 @@ def state(claim: Claim, x: np.ndarray) -> Cause | None:
     kernel, read = claim.kernel, claim.kernel.framework.read
     if kernel.form.filed:  # a file of outputs is written once
         return None
-    if changed := overwritten(claim, x):
+    if changed := overwritten(claim, x):  # all that follows would read the changed rows
         return changed[0]
     arrays = kernel.arrays(x.shape[-1])
     # Other rows of the same shape, so that a buffer or a cache that is found by shape alone is used again.
@@ -84,3 +93,38 @@ def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> Cause | None:
     # Outputs that are 0 or NaN would stay in any case.
     same = leaves and np.isfinite(before).any() and before.any() and np.array_equal(after, before, equal_nan=True)
     return Cause("stale parameters") if same else None
+
+
+def memory() -> int:
+    """Bytes that this process holds, on the machine and on its GPU; 0 where the system does not say.
+
+    Free memory goes back to the system first, so that a lost block cannot be taken from it unseen.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+    torch = sys.modules.get("torch")
+    held = torch.cuda.memory_allocated() if torch is not None and torch.cuda.is_initialized() else 0
+    pages = int(_STATISTICS.read_text().split()[1]) if _STATISTICS.exists() else 0
+    return held + pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def leak(claim: Claim, x: np.ndarray) -> Iterator[Cause]:
+    """A fault if each call keeps as much memory as it returns, in block after block of calls."""
+    kernel, (n, d) = claim.kernel, x.shape
+    if kernel.form.interpreted or kernel.form.filed:  # large batches take too long; files are not called
+        return
+    rows = kernel.array(claim.stored(np.resize(x, (max(n, _LARGE // d), d))))
+
+    def grown() -> int:
+        before = memory()
+        for _ in range(_CALLS):
+            kernel.framework.read(kernel.call(rows)[:1])  # waits for the whole output
+        if memory() - before > returned / 2:  # garbage in reference cycles is no leak
+            gc.collect()
+        return memory() - before
+
+    returned = _CALLS * rows.shape[0] * d * _BYTES.get(kernel.dtype, 2)
+    grown()  # caches are filled once
+    if all(grown() > returned / 2 for _ in range(_BLOCKS)):
+        yield LEAK

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from lngeom.cli import out_of_memory
+from lngeom.rounding import FORMATS, Sample, rounded
 from lngeom.sentences import Cause, Way
 
+from .._calls.fused import Fused
 from .claim import Claim
 from .inputs import HUGE, SMALL, Inputs
 from .layouts import TOKENS, shaped, tokens
-from .memory import leak
-from .state import overwritten, state
-from .sums import sums
+from .state import leak, overwritten, state
 from .trial import Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined, without
 
@@ -90,13 +90,13 @@ def tried(inputs: Inputs) -> Tried:
     log.add(_ORDINARY, _of_main(claim, main[1]), *_ERRORS)
     for d, groups in elsewhere:
         log.add(f"d = {d}", _of_other(claim, groups, d), "beyond end")  # a dimension may be refused
-    if not log.trials:
+    if not log.trials:  # it takes no rows at all
         return Tried(inputs, log.trials, log.notes, log.faults)
     left = attempt("a second look at its outputs", lambda: unexamined(claim, ordinary))
     if isinstance(left, Note):
         log.take(left)
         left = Tried.left
-    if claim.kernel.d > HUGE:
+    if claim.kernel.d > HUGE:  # each call takes seconds
         log.take(Note("too large", HUGE))
         return Tried(inputs, log.trials, log.notes, log.faults, left)
     # Other gains and modes only where nothing is wrong yet: a mistake is named by the usual ones.
@@ -107,22 +107,18 @@ def tried(inputs: Inputs) -> Tried:
     ):
         log.add(TOKENS, tokens(claim, [rows for _, rows in main[1]]))
         log.add("gain or bias that is None", () if form.filed else without(claim, ordinary))
-    if not log.faults:
+    if not log.faults:  # the verdict is a bug whatever the dtype is
         log.add("the dtype of its outputs", _of_other_dtype(claim, ordinary))
     log.add("a large batch", leak(claim, ordinary))
-    observed = {
-        "works in place": getattr(form.given, "in_place", False),
-        "residual after": getattr(form.target, "after", False),
-        "interpreted": form.interpreted,
-        "filed": form.filed,
-    }
-    log.notes += [Note(kind) for kind, holds in observed.items() if holds]
+    in_place, after = getattr(form.given, "in_place", False), getattr(form.target, "after", False)
+    held = {"works in place": in_place, "residual after": after, "interpreted": form.interpreted, "filed": form.filed}
+    log.notes += [Note(kind) for kind, holds in held.items() if holds]
     first, alone = log.trials[0], None
     if log.faults:
         return Tried(inputs, log.trials, log.notes, log.faults, left)
-    if first.wrong[:3].any():
+    if first.wrong[:3].any():  # the diagnosis asks whether rows depend on each other
         alone = _alone(claim, first.x[:3])
-    return Tried(inputs, log.trials, log.notes, log.faults, left, alone, sums(claim))
+    return Tried(inputs, log.trials, log.notes, log.faults, left, alone, _sums(claim))
 
 
 def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
@@ -198,3 +194,31 @@ def _alone(claim: Claim, x: np.ndarray) -> np.ndarray | None:
     """Outputs of rows that are each a batch of its own; None if such a batch is refused."""
     outputs = attempt("", lambda: np.concatenate([claim.trial(_ORDINARY, row).got for row in x[:, None]]))
     return None if isinstance(outputs, Note) else outputs
+
+
+def _sums(claim: Claim) -> tuple[str | None, Cause | None]:
+    """Which sum a fused kernel normalizes, "rounded" or "unrounded", None if both explain it; and what is wrong."""
+    kernel, rng = claim.kernel, np.random.default_rng(claim.kernel.d)
+    fused = kernel.form.target
+    if not isinstance(fused, Fused):  # it adds nothing
+        return None, None
+    x, residual = (claim.stored(size * rng.normal(size=(32, kernel.d))) for size in (1.0, 0.37))
+    exact, read = x + residual, kernel.framework.read
+    fused.residual = kernel.array(residual)
+    try:
+        got = kernel.run(x)
+    finally:
+        fused.residual = None
+    once = rounded(exact, kernel.dtype).astype(float)
+    if fused.after:
+        plain, unit = (kernel.run(x), float(FORMATS[kernel.dtype].roundoff))  # norm, residual, sum
+        off = abs(got - plain - residual) > 4 * unit * (abs(plain) + abs(got))
+        return None, Cause("residual not in output") if off.any() else None
+    if fused.total is not None and not np.array_equal(read(fused.total), once):
+        return None, Cause("other sum returned")
+    base, sums = claim.base(kernel.d), {"rounded": once, "unrounded": exact}
+    holds = [key for key, rows in sums.items() if base.family(Sample(rows), claim.arithmetic).fit(got).ok.all()]
+    if not holds:
+        return None, Cause("no sum")
+    # In float32 and wider the sum is rounded at the precision of the work: the two are one definition.
+    return (holds[0] if len(holds) == 1 and FORMATS[kernel.dtype].bits < 24 else None), None

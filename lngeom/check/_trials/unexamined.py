@@ -50,7 +50,7 @@ def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     taken = parameters(kernel.form.target).items() if not bound.holds else ()
     none = {role(name) for name, parameter in taken if parameter.default is None} & bound.roles.keys()
     for purpose, kind in zip(("gain", "bias"), WITHOUT, strict=True):
-        if purpose not in none:
+        if purpose not in none:  # it must be given
             continue
         arrays = {name: values for name, values in kernel.arrays(d).items() if name != purpose}
         base = replace(claim.base(d), **{purpose: None})

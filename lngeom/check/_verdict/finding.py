@@ -52,8 +52,7 @@ class Finding:
         input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
         wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be
             off.
-        noted: Further observations, among them the known mistakes that no input could tell from rounding; `notes` are
-            their sentences.
+        noted: Further observations, such as mistakes that no input tells from rounding; `notes` has their sentences.
         point: Gain, bias, component and layout that belong to `input`, and a script.
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         backward: Whether the derivatives were to be checked.

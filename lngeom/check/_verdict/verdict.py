@@ -9,7 +9,7 @@ from .._calls.options import CheckOptions
 from .._calls.scripts import ones, reproducer
 from .._diagnosis.diagnoses import BEGINNINGS, STRIDES
 from .._diagnosis.names import Named
-from .._trials.memory import LEAK
+from .._trials.state import LEAK
 from .finding import Finding, Point
 
 _SHIFTED = {"gain plus 1", "gain rounded", "gain plus 1 rounded", "gain plus 1 before"}
