@@ -114,7 +114,7 @@ def test_a_file_decides_neither_the_verdict_nor_the_exit_code(tmp_path: Path) ->
         ("print(1); sys.stdout.close()", "os.write(1, b'2')", ("--json",), ""),
     ],
 )
-def test_a_definition_does_not_either_and_json_stands_alone(
+def test_a_definition_that_ends_the_process_is_refused_and_stdout_has_json_alone(
     first: str, inside: str, more: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "k.py").write_text(ENDS.format(first, inside))

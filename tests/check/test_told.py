@@ -431,7 +431,7 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
 
 
-def test_what_waits_is_not_ended() -> None:
+def test_a_call_that_sleeps_uses_none_of_its_processor_time() -> None:
     with limited("a call", 0.1):
         time.sleep(0.5)
 

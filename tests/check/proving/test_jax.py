@@ -46,7 +46,7 @@ def batch(x: Any, scale: Any, eps: float = 1e-6) -> Any:
         (batch, "not traced"),
     ],
 )
-def test_a_kernel_is_what_it_is(kernel: Any, status: str) -> None:
+def test_a_kernel_of_jax_gets_its_status(kernel: Any, status: str) -> None:
     assert prove_target(kernel, kernel.__name__, "jax").status == status
 
 

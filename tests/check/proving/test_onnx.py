@@ -58,7 +58,7 @@ def test_another_node_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("attributes", "status"), [({"epsilon": 0.0}, "not traced"), ({"epsilon": 1e-3}, "proved")])
-def test_attributes_are_what_they_are(tmp_path: Path, attributes: dict[str, Any], status: str) -> None:
+def test_epsilon_of_a_node_is_read(tmp_path: Path, attributes: dict[str, Any], status: str) -> None:
     verdict = proof(tmp_path, [("LayerNormalization", ["x", "g", "b"], "y")], **attributes)
     assert verdict.status == status
     assert "used as a number" not in verdict.text

@@ -99,7 +99,7 @@ def traced(function: Callable[..., Any], values: dict[str, np.ndarray], d: int) 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 @pytest.mark.parametrize("d", [1, 5])
-def test_traced_is_what_runs(name: str, d: int) -> None:
+def test_a_trace_agrees_with_pytorch_within_its_bound(name: str, d: int) -> None:
     if d == 1 and name == "statistics":
         pytest.skip("a variance with divisor d − 1 has no value at d = 1; the other statistics run at d = 5")
     rng = np.random.default_rng(d)
@@ -117,7 +117,7 @@ def _wide(y: Any, x: Any) -> Any:
     return y + 0 * x
 
 
-def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_operation_of_the_table_is_called_by_an_expression(monkeypatch: pytest.MonkeyPatch) -> None:
     noted = {name: Mock(wraps=f, __signature__=inspect.signature(f)) for name, f in tensors.OPERATIONS.items()}
     monkeypatch.setattr(tensors, "OPERATIONS", noted)
     for function in EXPRESSIONS.values():
@@ -249,12 +249,12 @@ class Tied(torch.nn.LayerNorm):
         (Tied, "torch", "proved", "weight∘LayerNorm(x; ε = eps) + weight"),
     ],
 )
-def test_a_class_is_what_it_is(target: Any, framework: str, status: str, text: str) -> None:
+def test_a_class_gets_its_status_and_its_formula(target: Any, framework: str, status: str, text: str) -> None:
     verdict = prove_target(target, target.__name__, framework)
     assert (verdict.status, verdict.text) == (status, f"{target.__name__} computes {text}")
 
 
-def test_sizes_are_compared_by_what_is_known() -> None:
+def test_a_comparison_of_sizes_branches_only_where_it_is_open() -> None:
     trace = Trace(Ground(), Literals())
     d = Num(trace, trace.ground.d, ("d",))
     assert d >= 1

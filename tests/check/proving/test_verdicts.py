@@ -32,7 +32,7 @@ def proofs() -> dict[str, Proof]:
 
 
 @pytest.mark.parametrize("name", _NAMED, ids=LABELS)
-def test_a_kernel_is_what_it_is(name: str, proofs: dict[str, Proof]) -> None:
+def test_a_kernel_gets_the_status_of_its_table(name: str, proofs: dict[str, Proof]) -> None:
     proof = proofs[name]
     assert proof.status == _NAMED[name][0], str(proof)
     assert bool(proof.certificates) == (proof.status in ("proved", "variant"))
@@ -219,5 +219,5 @@ def rms(x: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
     ],
     ids=["worst path", "eps of 0", "some components"],
 )
-def test_the_worst_of_all_decides(norm: Any, told: str) -> None:
+def test_the_worst_path_eps_or_component_decides_the_status(norm: Any, told: str) -> None:
     assert re.match(told, str(prove_target(norm, "norm", "torch")))

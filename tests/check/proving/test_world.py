@@ -22,14 +22,14 @@ def not_proved(name: str) -> Proof:
 
 
 @pytest.mark.parametrize("name", world.NOT_PROVED)
-def test_what_is_not_known_is_not_proved(name: str) -> None:
+def test_code_outside_the_allow_list_is_not_proved(name: str) -> None:
     proof = not_proved(name)
     assert proof.status in ("not traced", "variant", "refuted"), str(proof)
     assert not proof.passes()
 
 
 @pytest.mark.parametrize("name", world.EXCLUDED)
-def test_what_is_not_examined_is_named(name: str) -> None:
+def test_values_and_circumstances_that_the_proof_leaves_out_are_listed(name: str) -> None:
     code, where, words = world.EXCLUDED[name]
     proof = prove_target(code, "code", "torch", kind="rmsnorm")
     assert proof.status == "not traced" or any(words in part for part in getattr(proof, where)), str(proof)
@@ -76,7 +76,7 @@ def test_a_cast_that_need_not_copy_shares_memory() -> None:
     assert (proof.status, "float64, where it takes another path" in proof.unexamined) == ("proved", True)
 
 
-def test_what_a_compiler_left_behind_in_this_process_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_is_proved_after_torch_compile_has_wrapped_module_init(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._dynamo.mutation_guard import install_generation_tagging_init
 
     monkeypatch.setattr(torch.nn.Module, "__init__", torch.nn.Module.__init__)

@@ -204,7 +204,9 @@ _FIRST = ("row = tl.program_id(0).to(tl.int64)", "first = tl.program_id(0)\n    
         (("wide * wide", "(wide * wide).to(tl.float16)"), "a cast to float16, which no array has", True),
     ],
 )
-def test_what_is_not_examined_is_named(change: tuple[str, str], text: str, named: bool, tmp_path: Path) -> None:
+def test_strides_and_integer_widths_that_are_not_examined_are_listed(
+    change: tuple[str, str], text: str, named: bool, tmp_path: Path
+) -> None:
     proof = proof_of(loaded(tmp_path, "rms_norm", _FIRST, change), "rms_norm")
     assert proof.status == "proved", str(proof)
     assert any(text in each for each in proof.unexamined) == named
