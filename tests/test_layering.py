@@ -26,7 +26,6 @@ DOORS = {"lngeom", "lngeom.cli", "lngeom.commands.check", "lngeom.pytest_plugin"
 """What a user starts: each loads what is asked for, from all packages."""
 FRONTS = {
     "aten",
-    "modes",
     "tensors",
     "torch_front",
     "torch_operations",
