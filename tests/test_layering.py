@@ -24,15 +24,7 @@ FORBIDDEN = {
 }
 DOORS = {"lngeom", "lngeom.cli", "lngeom.commands.check", "lngeom.pytest_plugin"}
 """What a user starts: each loads what is asked for, from all packages."""
-FRONTS = {
-    "aten",
-    "tensors",
-    "torch_front",
-    "torch_operations",
-    "triton.blocks",
-    "triton.launch",
-    "triton.stand_in",
-}
+FRONTS = {"aten", "tensors", "torch_front", "torch_operations", "triton.blocks", "triton.launch", "triton.stand_in"}
 """The files of ``lngeom.check._tracing`` that import PyTorch."""
 
 
