@@ -181,9 +181,9 @@ def test_an_import_loads_only_what_it_needs(statement: str, wanted: str, unwante
 
 
 def test_the_house_is_described_as_it_stands() -> None:
-    """Every room is in the tree of CONTRIBUTING, and each step of its walks is a function or class of its file."""
+    """Every room is in the tree of CONTRIBUTING, and each step of its code tours is a function or class of its file."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    tree = text[text.index("lngeom/  ") : text.index("## Four walks")]
+    tree = text[text.index("lngeom/  ") : text.index("## Code tours")]
     rooms = {path.parent.name for folder in FOLDERS.values() for path in folder.glob("*/__init__.py")}
     assert {room for room in rooms if f"{room}/" not in tree} == set()
     steps = re.findall(r"`([\w/]+\.py): (\w+)`", text)
