@@ -72,6 +72,7 @@ def test_every_claim_is_settled(claim: Claim) -> None:
         ({"verdict": "false", "theorems": ()}, "a theorem for the correction"),
         ({"verdict": "false", "why": ""}, "a reason"),
         ({"verdict": "true_under", "hypotheses": ()}, "the hypotheses left out"),
+        ({"counterexample": None}, "a counterexample without them"),
         ({"verdict": "true"}, "no counterexample"),
         ({"verdict": "non_sequitur"}, "a premise that holds in it"),
         ({"verdict": "empirical", "columns": ()}, "a column of a result file"),

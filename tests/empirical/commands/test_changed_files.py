@@ -137,10 +137,17 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
         assert scene.judged(done, run) == ""
 
 
-def test_tokens_that_cannot_be_drawn_again_are_refused(scene: Scene) -> None:
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        ("tokens_sha256", "the corpus has changed since this run began; choose another --output"),
+        ("weights_sha256", "was started with other weights of model .*; choose another --output"),
+    ],
+)
+def test_a_run_of_other_tokens_or_weights_is_refused(entry: str, line: str, scene: Scene) -> None:
     with scene.copy("stopped") as (stopped,):
-        RunDirectory(stopped).amend(tokens_sha256="of a corpus that is gone")
-        refused(scene.said("sweep", stopped), "the corpus has changed since this run began; choose another --output")
+        RunDirectory(stopped).amend(**{entry: "of what is gone"})
+        refused(scene.said("sweep", stopped), line)
 
 
 def test_what_is_checked_stays_as_it_is() -> None:

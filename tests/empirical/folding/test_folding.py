@@ -238,10 +238,14 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
         capsys.readouterr()
         assert main(["fold", "--verify", str(folded)]) == 1
         assert f"FAILED  {line}" in capsys.readouterr().out
-    for forged in ({**whole, "maps": [{}]}, {"format": whole["format"]}):
+    for forged, line in (
+        ({**whole, "maps": [{}]}, "its certificate does not fit its networks ("),
+        ({"format": whole["format"]}, "its certificate does not fit its networks ("),
+        ({**whole, "format": 5}, "its certificate has format 5, read is 6; fold the model again"),
+    ):
         write_sealed(path, forged)
         assert main(["fold", "--verify", str(folded)]) == 2
-        assert "its certificate does not fit its networks (" in capsys.readouterr().err
+        assert line in capsys.readouterr().err
     write_sealed(path, whole)
     kept = path.read_bytes()
     path.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])

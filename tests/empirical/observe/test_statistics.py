@@ -236,6 +236,7 @@ def test_a_state_whose_numbers_or_metadata_changed_is_refused(tmp_path: Path) ->
     tensors, (stored,) = load_file(tmp_path / "a"), safe_open(tmp_path / "a", "numpy").metadata().values()
     for other, about in (
         (tensors | {"0/input/tokens": tensors["0/input/tokens"] + 1}, stored),
+        ({name.replace("0/", "1/"): tensor for name, tensor in tensors.items()}, stored),
         (tensors, stored.replace('"seconds": "1"', '"seconds": "2"')),
     ):
         save_file(other, tmp_path / "b", {"lngeom": about})
@@ -251,8 +252,14 @@ def test_an_interval_ends_at_the_least_value_of_the_mean(floor: float, low: floa
     assert ratio_interval(sums[2:], tokens[2:], floor=floor) == (1, floor, np.inf)
 
 
-def test_a_state_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_state_that_is_not_there_or_of_another_version_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(RunError, match=r"remove it and run again$"):
+        load_states(tmp_path / "state")
+    save_states(tmp_path / "state", states(hidden_states()), {})
+    monkeypatch.setattr("lngeom.empirical.observe.storage._FORMAT", "lngeom-state-next")
+    with pytest.raises(RunError, match=r"holds no state of this version \(lngeom-state-next\); remove it and run again"):
         load_states(tmp_path / "state")
 
 

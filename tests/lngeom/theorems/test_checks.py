@@ -306,12 +306,14 @@ def test_gains_are_shared_by_the_rows_of_a_batch() -> None:
     assert check_arrays(body) > 100
 
 
-def test_arrays_without_a_bound_are_no_check() -> None:
+def test_floats_and_arrays_without_a_bound_are_no_check() -> None:
     @theorem
     def body(x: Vector):
         assume(square_norm(x) == 0, "x = 0")
         assert x / square_norm(x) == x / square_norm(x)
 
+    with pytest.raises(CheckError, match="no floats satisfy"):
+        check_examples(body)
     with pytest.raises(CheckError, match="no arrays satisfy"):
         check_arrays(body)
 
