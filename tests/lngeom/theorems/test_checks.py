@@ -215,6 +215,16 @@ def test_a_number_that_another_defines_is_computed() -> None:
     assert check_examples(body).models == 25
 
 
+def test_no_floats_that_break_a_hypothesis_are_measured() -> None:
+    @theorem
+    def body(a: Scalar, b: Scalar):
+        assume(a * b > 0)
+        assert a / b > 0
+
+    counts = check_examples(body)
+    assert counts.measured == counts.models
+
+
 def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
     def body(x: Vector, z: Vector, a: Scalar, b: Scalar):
         assume(norm(x) <= a)
