@@ -172,7 +172,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
 def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
     """Why outputs are too far apart: more than storing explains, or twice the top-1 tokens that rounding moves."""
     gap, limit = compared["difference_in_float64"], compared["limit_in_float64"]
-    if not gap <= limit or not math.isfinite(compared["largest_difference"]):
+    if gap > limit or not math.isfinite(compared["largest_difference"]):
         return [
             f"an output differs by {compared['largest_difference']:.3g}, and in float64 by {gap:.3g}, "
             f"more than the {limit:.3g} that storing rounded parameters explains"

@@ -26,9 +26,9 @@ from lngeom.proofs.claims.case import (
     of_wrong,
     show,
 )
-from lngeom.proofs.claims.texts import examples
+from lngeom.proofs.claims.texts import _claim, examples
 from lngeom.prover import dim, root
-from lngeom.theorems import CheckError
+from lngeom.theorems import CheckError, Scalar, assume, theorem, wrong as wrong_variant
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
 CLAIMS = claims()
@@ -85,6 +85,18 @@ def test_what_a_verdict_lacks_is_named(change: dict[str, Any], need: str) -> Non
     assert need in Claim(**(record | change)).unsettled()
 
 
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"verdit": "true"}, "verdit is not a field"),
+        ({"citations": ["none"]}, "none is not known as citations: add it"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_named(entry: dict[str, Any], told: str) -> None:
+    with pytest.raises(CheckError, match=f"gupta.toml, 1-99: {told}"):
+        _claim("gupta", {"id": "1-99", **entry})
+
+
 @pytest.mark.parametrize(("claim", "id"), PROVED, ids=name)
 def test_theorems_exist_and_assume_no_more_than_the_claim_says(claim: Claim, id: str) -> None:
     # A proof uses exactly the hypotheses of its theorem; that is one of the theorem's own checks.
@@ -108,6 +120,18 @@ def test_a_wrong_variant_is_shown_beside_its_theorem(example: Counterexample) ->
     assert {line.says for line in example.work().refuted} == {label}
     with pytest.raises(InputError, match="has no wrong variant 'none'"):
         of_wrong(example.name.removesuffix(label) + "none").work()
+
+
+def test_of_several_claims_those_are_shown_that_are_certainly_false(monkeypatch: pytest.MonkeyPatch) -> None:
+    @theorem
+    def body(a: Scalar):
+        assume(a > 0)
+        assert root(a * a + 1) * root(a * a + 1) == a * a + 1
+        assert a > -1
+        wrong_variant("of any sign", instead={"a > 0": lambda: a != 0}, at={"a": -2})
+
+    monkeypatch.setattr("lngeom.proofs.claims.case.find", {"body": body}.__getitem__)
+    assert [line.numbers for line in of_wrong("body/of any sign").work().refuted] == ["−2 ≤ −1"]
 
 
 def _sample_deviation(x: Any, *affine: Any, **how: Any) -> Any:

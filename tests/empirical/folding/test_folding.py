@@ -18,7 +18,7 @@ import lngeom
 import lngeom.empirical
 from lngeom.cli import main
 from lngeom.empirical.folding import Fold, load_folded, own, sample_inputs
-from lngeom.empirical.folding.certificate import certify_maps
+from lngeom.empirical.folding.certificate import certify_maps, failures, ruin
 from lngeom.empirical.porting import compare_weights
 from lngeom.empirical.support import ModelError, read_table
 from lngeom.files import read_sealed, write_sealed
@@ -144,6 +144,32 @@ def test_what_is_folded_is_the_network_on_inputs_of_any_length(oddity: str, gain
     assert (right - got).abs().max() < 1e-12 * right.abs().max()
 
 
+def test_a_fold_of_a_network_without_norms_fails() -> None:
+    network = trained(Odd)
+    network.p, network.q = nn.Identity(), nn.Identity()
+    folded = lngeom.empirical.fold(network, gains=True)
+    certificate = {"norms": folded.norms, "moved": folded.moved, "maps": certify_maps(network, folded)}
+    assert failures(certificate) == ["no norm is recorded as folded"]
+
+
+NEAR = {"outputs": 100, "dtype": "float16", "largest_difference": 0.1, "difference_in_float64": 0.01,
+        "limit_in_float64": 0.01, "top1": 0.97, "top1_of_control": 0.99}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({}, ""),
+        ({"difference_in_float64": 0.011}, "an output differs by 0.1, and in float64 by 0.011"),
+        ({"largest_difference": math.inf}, "an output differs by inf"),
+        ({"top1": 0.96}, "top-1 stays at 96.00 % of 100 outputs in float16, at 99.00 % if its weights are rounded"),
+    ],
+)
+def test_outputs_too_far_apart_are_told(found: dict[str, float], told: str) -> None:
+    lines = ruin({**NEAR, **found})
+    assert [line.startswith(told) for line in lines] == [True] * bool(told)
+
+
 def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
     network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
     with pytest.raises(ModelError, match=r"Post-LN: bert\.encoder\.layer\.0\.attention\.output\.LayerNorm writes"):
@@ -178,6 +204,7 @@ def test_commands_take_a_directory_and_a_corpus_of_any_kind(
     assert "largest output difference at" in capsys.readouterr().out
     certificate = json.loads((folded / "certificate.json").read_text())
     assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
+    assert certificate["compared"]["limit_in_float64"] == certificate["compared"]["largest_output"] * 2.0**-12
     stock = type(network).from_pretrained(folded).eval()
     assert list(folded.glob("*.safetensors"))
     inputs = sample_inputs(network, seed=2)

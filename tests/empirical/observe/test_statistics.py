@@ -259,7 +259,9 @@ def test_a_state_that_is_not_there_or_of_another_version_is_told(
         load_states(tmp_path / "state")
     save_states(tmp_path / "state", states(hidden_states()), {})
     monkeypatch.setattr("lngeom.empirical.observe.storage._FORMAT", "lngeom-state-next")
-    with pytest.raises(RunError, match=r"holds no state of this version \(lngeom-state-next\); remove it and run again"):
+    with pytest.raises(
+        RunError, match=r"holds no state of this version \(lngeom-state-next\); remove it and run again"
+    ):
         load_states(tmp_path / "state")
 
 
