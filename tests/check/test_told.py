@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.nn import functional
 
 from lngeom.check import called, check
 from lngeom.check._calls.limits import limited
+from lngeom.check._trials.trial import Trial
 from lngeom.errors import InputError
 from tests.kernels.derived import layer, mean, rms, square
 from tests.kernels.rows import EPS, Row, expected
@@ -379,6 +381,24 @@ def test_what_is_compiled_is_judged_by_its_outputs() -> None:
     assert re.match(
         "PASS: within rounding but not proved; forward pass only\n  not proved  it is compiled", str(finding)
     ), finding
+
+
+def test_a_refused_note_fails_a_norm_that_is_right_and_is_no_cause_of_one_that_is_wrong() -> None:
+    finding = replace(check(rms, kind="rmsnorm", eps=EPS, d=8), notes=("not batch invariant",))
+    told = finding.refusing(("Batch Invariant",))
+    assert (finding.passes(), told.passes(), told.verdict, told.cause) == (True, False, "variant", finding.notes[0])
+    wrong = replace(finding, verdict="bug")
+    assert wrong.refusing(("batch invariant",)) is wrong
+
+
+def test_a_row_is_shown_only_where_exact_arithmetic_confirms_that_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(certain: Callable[[Trial], bool]) -> tuple[str, str]:
+        monkeypatch.setattr(Trial, "certain", certain)
+        finding = check(doubled(lambda x, weight: True), kind="rmsnorm", eps=EPS, d=8)
+        return finding.verdict, finding.point.layout
+
+    assert shown(lambda trial: trial.label.kind == "transposed") == ("bug", "a transposed array")
+    assert shown(lambda trial: False) == ("rounding", "")
 
 
 REFUSED: dict[str, tuple[Any, str]] = {

@@ -167,6 +167,7 @@ def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
     for word in ("1 + weight", "1 + gain", "Gemma", "outside the root", "RMSNorm", " "):
         assert one.passes((word,), proved=True) == one.passes((word,)) == (word[0] in "1G")
         assert not two.passes((word,))
+        assert not (two.proof and two.proof.passes((word,)))
     assert two.passes(("Gemma", "outside the root"), proved=True)
 
 
