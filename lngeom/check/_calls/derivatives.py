@@ -79,11 +79,8 @@ def _by_jax(kernel: Kernel, leaves: Leaves, seed: Any, *, transposed: bool, only
     """What jax.vjp computes, all derivatives in one pass; its arrays have no strides."""
     if only is not None:
         return {}
-    jax = importlib.import_module("jax")
-
-    def forward(x: Any, *values: Any) -> Any:
-        return kernel.call(x, dict(zip([*leaves][1:], values, strict=True)))
-
+    jax, names = importlib.import_module("jax"), [*leaves][1:]
+    forward = lambda x, *values: kernel.call(x, dict(zip(names, values, strict=True)))  # noqa: E731
     output, pull = jax.vjp(forward, *leaves.values())
     gradients = pull(jax.numpy.broadcast_to(seed.astype(output.dtype), output.shape))
     return dict(zip(leaves, gradients, strict=True))

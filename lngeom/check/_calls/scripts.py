@@ -65,7 +65,9 @@ def reproducer(kernel: Any, base: Definition, x: Any, bound: float) -> str:
         return _MADE[kernel.framework.name].format(made, np.asarray(values, dtype=float).tolist(), kernel.dtype)
 
     if kernel.form.filed:
-        lines, got = ("import numpy as np",), _read(kernel.dtype, *kernel.form.target.place(x))
+        (file, row), lines = kernel.form.target.place(x), ("import numpy as np",)
+        got = f"np.load({file!r})[[{row}]]"
+        got = f"({got}.astype(np.uint32) << 16).view(np.float32)" if kernel.dtype == "bfloat16" else got
     elif not (lines := _imports(kernel)) or kernel.at(len(x)).holds:
         return ""
     else:
@@ -85,9 +87,3 @@ def reproducer(kernel: Any, base: Definition, x: Any, bound: float) -> str:
         f"assert (abs(got - expected) <= {bound!r}).all()",
         "",
     ])  # fmt: skip
-
-
-def _read(dtype: str, file: str, row: int) -> str:
-    """A row of a file of outputs."""
-    values = f"np.load({file!r})[[{row}]]"
-    return f"({values}.astype(np.uint32) << 16).view(np.float32)" if dtype == "bfloat16" else values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,17 +118,13 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
     return Derivative(name, "proved", "", tuple(path.certificates(id, proved, recorded, code - formal)))
 
 
-def _drawn(path: Path, d: int) -> Iterator[Point]:
-    rng = np.random.default_rng(d)
-    for _ in range(_TRIES):
-        more: Point = {name: rng.integers(-3, 5, d) / 2 for name in (ALONG, COTANGENT)}
-        yield small_numbers(path, d, rng) | more
-
-
 def _point(path: Path, name: str, difference: Carrier) -> str:
     """Where the two sides differ, decided in fractions."""
     for d in _SIZES if path.program.size is None else (path.program.size,):
-        for values in _drawn(path, d):
+        rng = np.random.default_rng(d)
+        for _ in range(_TRIES):
+            more: Point = {name: rng.integers(-3, 5, d) / 2 for name in (ALONG, COTANGENT)}
+            values = small_numbers(path, d, rng) | more
             if prover.holds(Formula(difference, "="), exactly(values), d, total=False) is False:
                 floats = {key: np.array(value, dtype=float) for key, value in values.items()}
                 _, left, right = _sides(path, name, FloatGround(floats, d))

@@ -165,7 +165,10 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
     """
     floats = {name: np.array(value, dtype=float) for name, value in values.items()}
     rows = {name: value[None] if path.trace.symbols.vectors.get(name) else value for name, value in floats.items()}
-    real, maps = _run(path, rows, d)
+    try:
+        real, maps = path.program.run(rows, d, "float64", path.axes)
+    except RuntimeError:  # it takes no float64
+        real, maps = path.program.run(rows, d, "float32", path.axes)
     computed = {name: part[0] for name, part in zip(path.trace.calls.maps, maps, strict=True)}
     ground = FloatGround(floats | computed, d, error=True)
     with np.errstate(all="ignore"):
@@ -186,14 +189,6 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
     shown = {name: _text(value) for name, value in exactly(values).items() if name not in constants}
     rounded = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}
     return {"d": d, "definition": definition.text, "values": shown, **rounded}
-
-
-def _run(path: Path, rows: dict[str, np.ndarray], d: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The code as it runs, in float64 if it takes that."""
-    try:
-        return path.program.run(rows, d, "float64", path.axes)
-    except RuntimeError:
-        return path.program.run(rows, d, "float32", path.axes)
 
 
 def _text(value: Fraction | tuple[Fraction, ...]) -> str:

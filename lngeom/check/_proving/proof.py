@@ -156,9 +156,8 @@ class Proof:
         return lines
 
     def __str__(self) -> str:
-        return "\n".join(
-            [f"{self.status}: {self.text}", *self.told(), *(f"  note        {note}" for note in self.notes)]
-        )
+        notes = (f"  note        {note}" for note in self.notes)
+        return "\n".join([f"{self.status}: {self.text}", *self.told(), *notes])
 
 
 def _counted(number: int, noun: str) -> str:

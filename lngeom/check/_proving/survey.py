@@ -113,17 +113,12 @@ class Survey:
         place = self.axes[-1] == (FEATURE,)
         alike = [axes for axes in LAYOUTS.values() if (axes[-1] == (FEATURE,)) == place]
         why = {axes: self._difference(axes, self.dtype) for axes in alike}
-        left = [f"x of shape {_text(axes)} ({reason})" for axes, reason in why.items() if reason]
+        left = [f"x of shape {shape(axes)} ({reason})" for axes, reason in why.items() if reason]
         return [axes for axes, reason in why.items() if not reason], left
 
     @property
-    def first(self) -> str:
-        """The shape of x for which it is followed."""
-        return _text(self.axes)
-
-    @property
     def _shape(self) -> str:
-        return " or ".join(map(_text, sorted(self._others[0], key=len)))
+        return " or ".join(map(shape, sorted(self._others[0], key=len)))
 
     def _difference(self, axes: tuple[Dim, ...], dtype: str) -> str:
         """Why it is not seen to be the same function of x with other axes, or in another format; empty if it is."""
@@ -176,7 +171,8 @@ def _why(output: Arr | Exception) -> str:
     return str(output) if isinstance(output, Refusal) else f"{type(output).__name__}: {output}"[:120]
 
 
-def _text(axes: tuple[Dim, ...]) -> str:
+def shape(axes: tuple[Dim, ...]) -> str:
+    """Axes in words."""
     return f"({', '.join('·'.join(dim).replace('num_key_value_heads', 'H') or '1' for dim in axes)})"
 
 

@@ -29,7 +29,7 @@ from .candidates import Affine, Candidate, matching, reference
 from .execution import counterexample, differs, drawn
 from .path import SEVERAL, Path, reason
 from .proof import Proof
-from .survey import Survey, hashed
+from .survey import Survey, hashed, shape
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
@@ -87,7 +87,8 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
     notes = {f"its backward pass: {note}" for run in runs for note in run.report.notes - {*proof.notes}}
     given = {f"{name} = {value}" for run in runs for name, value in run.report.given.items()} - {*proof.given}
-    shapes = [f"derivatives for x of other shapes than {survey.first}"] * (proof.shape != survey.first)
+    first = shape(survey.axes)
+    shapes = [f"derivatives for x of other shapes than {first}"] * (proof.shape != first)
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     return replace(
         proof,

@@ -116,7 +116,14 @@ class Ground:
         return layer(value)
 
 
-class RecordedGround(Ground):
+class _Repeated(Ground):
+    """A carrier on which a run is repeated: what it assumes was assumed when the answers were found."""
+
+    def assume(self, value: Carrier, relation: str) -> None:
+        """Nothing."""
+
+
+class RecordedGround(_Repeated):
     """Nodes of a certificate. What it is asked has been answered before."""
 
     def __init__(self, table: Table, *, single: bool = False) -> None:
@@ -136,9 +143,6 @@ class RecordedGround(Ground):
     def ones(self, name: str) -> Carrier:
         return Recorded(self.table, self.table.number(Fraction(1)), not self.single)
 
-    def assume(self, value: Carrier, relation: str) -> None:
-        """Nothing: it was assumed when the answers were found."""
-
     def sign(self, value: Carrier, relation: str, *squares: Carrier) -> bool | None:
         """Nothing: it was found before."""
         return None
@@ -147,7 +151,7 @@ class RecordedGround(Ground):
         return self.vector(name) if value.vector and function.name != LARGEST else self.scalar(name)
 
 
-class DualGround(Ground):
+class DualGround(_Repeated):
     """A carrier on which one vector moves along another: every value has its derivative beside it."""
 
     def __init__(self, inner: Ground, moving: str, along: str) -> None:
@@ -159,9 +163,6 @@ class DualGround(Ground):
     def vector(self, name: str) -> Carrier:
         value = self.inner.vector(name)
         return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
-
-    def assume(self, value: Carrier, relation: str) -> None:
-        """Nothing: it was assumed when the answers were found."""
 
 
 OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
@@ -183,7 +184,7 @@ increases; what says where something is 0 is off by 1 where that is not known.
 """
 
 
-class FloatGround(Ground):
+class FloatGround(_Repeated):
     """One row of float64 numbers, with bounds on their errors if `error`."""
 
     def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False) -> None:
@@ -212,9 +213,6 @@ class FloatGround(Ground):
 
     def ones(self, name: str) -> Carrier:
         return self._made(numpy.ones(self.size))
-
-    def assume(self, value: Carrier, relation: str) -> None:
-        """Nothing: numbers decide every branch."""
 
     def sign(self, value: Array, relation: str, *squares: Carrier) -> bool | None:
         number = float(getattr(value, "value", value)[0])

@@ -59,12 +59,9 @@ class JaxFront(Front):
         symbolic = importlib.import_module("jax.export").symbolic_shape
         labels = list(dict.fromkeys(label for array in arrays for label in array.labels))
         sizes = dict(zip(labels, symbolic(", ".join(labels)), strict=True))
-        shapes = [
-            self.jax.ShapeDtypeStruct(
-                [functools.reduce(operator.mul, [sizes[a] for a in dim], 1) for dim in array.axes], array.dtype
-            )
-            for array in arrays
-        ]
+        long = [[functools.reduce(operator.mul, [sizes[a] for a in dim], 1) for dim in array.axes] for array in arrays]
+        pairs = zip(long, arrays, strict=True)
+        shapes = [self.jax.ShapeDtypeStruct(shape, array.dtype) for shape, array in pairs]
 
         def program(*given: object) -> object:
             left = iter(given)
@@ -121,9 +118,8 @@ def _number(trace: Trace, size: Any) -> Num | int:
         return size
     try:
         labels = {label: (label,) for label in size._get_vars()}
-        return size._evaluate(
-            {label: Num(trace, trace.ground.d if label == FEATURE else None, dim) for label, dim in labels.items()}
-        )
+        made = {label: Num(trace, trace.ground.d if label == FEATURE else None, dim) for label, dim in labels.items()}
+        return size._evaluate(made)
     except Refusal:
         raise
     except Exception:  # JAX knows sizes that no polynomial is

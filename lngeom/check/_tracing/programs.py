@@ -89,7 +89,7 @@ class Program:
             x = made("x", axes)
             inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
             arguments = _arguments(function, inputs, d, setting, trace.report.give)
-            trace.values.begin()
+            trace.values.operations.clear()  # those that built the program do not count
             world.built = True
             with world.watching():
                 output = self.front.call(function, [x, *arguments])

@@ -95,10 +95,6 @@ class Values:
     squares: list[Carrier] = field(default_factory=list)
     roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
 
-    def begin(self) -> None:
-        """Forget the operations by which the program was built."""
-        self.operations.clear()
-
     def count(self, operation: str) -> None:
         """Count a call."""
         self.operations[operation] += 1

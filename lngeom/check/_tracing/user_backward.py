@@ -67,16 +67,12 @@ class UserBackward(Backward):
         made: dict[str, Arr | None] = dict.fromkeys(self.leaves)
         for taken, gradient in zip(inputs, found, strict=False):
             if isinstance(taken, Tensor) and taken.arr.memory.name not in trace.symbols.numbers:
-                name = self._leaf(taken.arr)
+                name = taken.arr.memory.name
+                if name not in self.leaves or taken.arr.labels != taken.arr.memory.labels:
+                    trace.refuse("a function of autograd of something that is computed")
                 trace.never(made[name] is not None, f"{name} enters a function of autograd twice")
                 made[name] = self._of_leaf(name, taken.arr, gradient)
         return made
-
-    def _leaf(self, taken: Arr) -> str:
-        """The parameter or input that a function of autograd takes."""
-        name = taken.memory.name
-        unknown = name not in self.leaves or taken.labels != taken.memory.labels
-        return taken.trace.refuse("a function of autograd of something that is computed") if unknown else name
 
     def _of_leaf(self, name: str, taken: Arr, gradient: Any) -> Arr | None:
         """A derivative with the axes of the variable differentiated by."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,15 +59,11 @@ class _Log:
 
     def __init__(self) -> None:
         self.trials, self.notes, self.faults = list[Trial](), list[Note](), list[Cause]()
+        self._by_kind: dict[type, list[Any]] = {Trial: self.trials, Note: self.notes, Cause: self.faults}
 
     def take(self, outcome: Outcome) -> None:
         """Adds it to its kind."""
-        if isinstance(outcome, Trial):
-            self.trials.append(outcome)
-        elif isinstance(outcome, Cause):
-            self.faults.append(outcome)
-        else:
-            self.notes.append(outcome)
+        self._by_kind[type(outcome)].append(outcome)
 
     def add(self, what: object, outcomes: Iterable[Outcome], *faults: str) -> bool:
         """Whether the trials end without an error, which is a note, or a fault if it is of one of these kinds."""
@@ -113,11 +110,10 @@ def tried(inputs: Inputs) -> Tried:
     in_place, after = getattr(form.given, "in_place", False), getattr(form.target, "after", False)
     held = {"works in place": in_place, "residual after": after, "interpreted": form.interpreted, "filed": form.filed}
     log.notes += [Note(kind) for kind, holds in held.items() if holds]
-    first, alone = log.trials[0], None
     if log.faults:
         return Tried(inputs, log.trials, log.notes, log.faults, left)
-    if first.wrong[:3].any():  # the diagnosis asks whether rows depend on each other
-        alone = _alone(claim, first.x[:3])
+    first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
+    alone = _alone(claim, first.x[:3]) if first.wrong[:3].any() else None
     return Tried(inputs, log.trials, log.notes, log.faults, left, alone, _sums(claim))
 
 

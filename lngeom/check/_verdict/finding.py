@@ -13,6 +13,7 @@ from .._trials.unexamined import ALL, Untested
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
+_WITHIN = "; backward pass within rounding, not proved everywhere"
 _LARGEST = 1e300  # JSON has no infinity
 _NOTES = 3  # that are printed without --verbose
 
@@ -187,20 +188,17 @@ class Finding:
         """Why it passes or fails, in words; whether it does is :meth:`passes` without options unless it is given."""
         passed = self.passes() if passed is None else passed
         status = self.proof.status if self.proof is not None else "not traced"
+        backward = self.gradient_ratio is not None
+        alone = "" if backward else "; forward pass only"
         if self.verdict != "rounding":
             return f"{self.cause or 'no cause is known'} ({self.verdict}{', allowed' if passed else ''})"
         if self._contradicted:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
         if self.proof is None or status == "not traced":
-            return f"within rounding{', forward and backward,' * (self.gradient_ratio is not None)} but not proved" + (
-                "" if self.gradient_ratio is not None else "; forward pass only"
-            )
-        reach = "; forward pass only"
-        if self.gradient_ratio is not None:
-            known = self.proof.proves_backward
-            reach = "; forward and backward" if known else "; backward pass within rounding, not proved everywhere"
+            return f"within rounding{', forward and backward,' if backward else ''} but not proved{alone}"
+        reach = "; forward and backward" if self.proof.proves_backward else _WITHIN
         what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
-        return f"{what} for {self.proof.dimensions}{reach}"
+        return f"{what} for {self.proof.dimensions}{reach if backward else alone}"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""
