@@ -18,6 +18,7 @@ from lngeom.check import called, check
 from lngeom.check._calls.limits import limited
 from lngeom.check._trials.trial import Trial
 from lngeom.errors import InputError
+from lngeom.sentences import Statement
 from tests.kernels.derived import layer, mean, rms, square
 from tests.kernels.rows import EPS, Row, expected
 from tests.kernels.seeded import faults
@@ -384,11 +385,14 @@ def test_what_is_compiled_is_judged_by_its_outputs() -> None:
 
 
 def test_a_refused_note_fails_a_norm_that_is_right_and_is_no_cause_of_one_that_is_wrong() -> None:
-    finding = replace(check(rms, kind="rmsnorm", eps=EPS, d=8), notes=("not batch invariant",))
-    told = finding.refusing(("Batch Invariant",))
-    assert (finding.passes(), told.passes(), told.verdict, told.cause) == (True, False, "variant", finding.notes[0])
+    finding = replace(
+        check(rms, kind="rmsnorm", eps=EPS, d=8), noted=(Statement("output dtype", "float64", "float32"),)
+    )
+    for word in ("Keeps the dtype", "output dtype"):  # of its sentence, and its kind
+        told = finding.refusing((word,))
+        assert (finding.passes(), told.passes(), told.verdict, told.cause) == (True, False, "variant", finding.notes[0])
     wrong = replace(finding, verdict="bug")
-    assert wrong.refusing(("batch invariant",)) is wrong
+    assert wrong.refusing(("output dtype",)) is wrong
 
 
 def test_a_row_is_shown_only_where_exact_arithmetic_confirms_that_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
