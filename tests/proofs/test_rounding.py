@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lngeom.errors import InputError
+from lngeom.proofs.commands.verify import _rounding
 from lngeom.proofs.rounding import THEOREMS, recorded
 from lngeom.rounding import FORMATS, Arithmetic, Definition, constants, rounded
 from lngeom.rounding.certainty import exactly, root
 from lngeom.rounding.family import half_ulp
+from lngeom.theorems import CheckError
 
 SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
 
@@ -153,3 +156,15 @@ def test_the_record_is_of_these_files_and_what_the_page_names_is_proved() -> Non
         text = (SOURCES / f"{file}.v").read_text(encoding="utf-8")
         assert re.search(rf"^(Theorem|Lemma) {name}\b.*?\bQed\.", text, re.MULTILINE | re.DOTALL), (file, name)
         assert not re.search(r"\b(Admitted|admit|Axiom|Parameter)\b", text)
+
+
+@pytest.mark.parametrize(("error", "code"), [(CheckError("Coq refuses"), 1), (InputError("Flocq is absent"), 0)])
+def test_a_refusal_of_coq_is_a_fault_and_an_absent_library_is_none(
+    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(folder: Path) -> None:
+        raise error
+
+    monkeypatch.setattr("lngeom.proofs.rounding.check", fail)
+    assert _rounding() == code
+    assert str(error) in "".join(capsys.readouterr())
