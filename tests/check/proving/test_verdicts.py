@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,7 @@ def test_the_command_says_both_and_writes_certificates(
 def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
     finding = check(torch.nn.RMSNorm, d=8, eps=1e-6, kind="rmsnorm")
     assert finding.passes(proved=True)
+    assert not replace(finding, proof=Proof("refuted", "f is another function")).passes()
     formula = "(1 + weight)∘RMSNorm(x; ε = eps)"
     variant = Proof("variant", f"f computes {formula}", formula=formula)
     assert not variant.passes()
