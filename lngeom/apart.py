@@ -5,7 +5,7 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, NoReturn, TypeVar
 
 from .errors import LngeomError
@@ -32,6 +32,7 @@ def apart(run: Callable[[], T]) -> T:
     """What `run` returns or raises in a child process; what it prints goes to standard error.
 
     Where no process can be made safely, in this one: on systems but Linux, and behind the first import of PyTorch.
+    There ``os._exit`` ends the code alone, as ``sys.exit`` does; a signal ends this process too.
 
     Raises:
         Ended: The code ended the process, or raised a BaseException that is no Exception.
@@ -41,7 +42,7 @@ def apart(run: Callable[[], T]) -> T:
     """
     if sys.platform != "linux" or any(name in sys.modules for name in _THREADED):
         try:
-            with contextlib.redirect_stdout(sys.stderr):
+            with contextlib.redirect_stdout(sys.stderr), _staying():
                 return run()
         except SystemExit as error:
             raise Ended(f"by {error!r}") from None
@@ -65,6 +66,23 @@ def apart(run: Callable[[], T]) -> T:
     if not done:
         raise value
     return value
+
+
+@contextlib.contextmanager
+def _staying() -> Iterator[None]:
+    """Have ``os._exit`` raise SystemExit in this process; those that it forks end."""
+    leave, here = os._exit, os.getpid()
+
+    def exit_of(status: int) -> NoReturn:
+        if os.getpid() != here:
+            leave(status)
+        raise SystemExit(status)
+
+    os._exit = exit_of
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def _answer(answer: IO[bytes], run: Callable[[], object]) -> NoReturn:

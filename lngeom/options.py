@@ -79,6 +79,13 @@ def written(text: str) -> Path:
     return path
 
 
+def folder(text: str) -> str:
+    """The name of a folder that is to be written."""
+    if not text:
+        raise argparse.ArgumentTypeError("is empty: name a folder")
+    return text
+
+
 def option(default: object, help: str, *flags: str, **settings: object) -> Any:
     """A field that is given as ``--name``, or by other flags; the help tells its default.
 

@@ -53,7 +53,7 @@ def rewrite(
     source = None if options.model is None or options.verify else find_model(options.model, options.revision)
     import torch  # after the refusals that do not need it
 
-    from ..folding import Ruined, compared_on, describe_comparison, verify_fold, write_fold
+    from ..folding import Ruined, compared_on, describe_comparison, refuse_existing, verify_fold, write_fold
     from ..models import load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
 
     if options.verify is not None:
@@ -65,6 +65,7 @@ def rewrite(
         return 1 if wrong else 0
     if source is None:
         raise ModelError("no model given: name one, or give --verify DIR")
+    refuse_existing(output := options.output or Path("runs", f"{source.name}-{suffix}"))
     network: Any = load_network(source, allow_pickle=options.allow_pickle)
     refuse_lost_blocks(network, network.unused_weights)
     refuse_nan_weights(network)
@@ -74,7 +75,6 @@ def rewrite(
         network, source, options.corpus, tokens=options.tokens, length=options.sequence_length
     )
     changed, more = change(network, some, others)
-    output = options.output or Path("runs", f"{source.name}-{suffix}")
     try:
         certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     except Ruined as refusal:

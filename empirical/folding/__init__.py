@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         compare as compare,
         describe_comparison as describe_comparison,
         load_folded,
+        refuse_existing,
         ruin as ruin,
         verify_fold,
         write_fold,

@@ -217,6 +217,13 @@ def _plain(network: Any) -> Any:
     return network
 
 
+def refuse_existing(directory: Path) -> None:
+    """Refuse to write over what is there, which a link is wherever it leads."""
+    if directory.is_symlink() or directory.exists():
+        what = "is a link" if directory.is_symlink() else "exists already"
+        raise ModelError(f"{directory}: {what}; choose another --output")
+
+
 def write_fold(
     directory: Path,
     original: nn.Module,
@@ -231,10 +238,10 @@ def write_fold(
     Raises:
         ModelError: If the directory exists, or the fold is wrong; then nothing is written.
     """
+    refuse_existing(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with lock_beside(directory):
-        if directory.exists():
-            raise ModelError(f"{directory}: exists already; choose another --output")
+        refuse_existing(directory)
         compared, worst = compare(original, folded, batches)
         certificate = {
             "format": _FORMAT, "lngeom": lngeom.__version__, "model": source.name,

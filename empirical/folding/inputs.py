@@ -38,7 +38,9 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
         frames = 2 * config.max_source_positions
         return {"input_features": noise(rows, config.num_mel_bins, frames), "decoder_input_ids": ids()}
     if main == "pixel_values" and hasattr(config, "image_size"):
-        return {"pixel_values": noise(rows, config.num_channels, config.image_size, config.image_size)}
+        size = config.image_size
+        sides = size if isinstance(size, (list, tuple)) else (size, size)
+        return {"pixel_values": noise(rows, config.num_channels, *sides)}
     raise ModelError(f"{type(model).__name__} takes {main}, which cannot be generated; give a network of token ids")
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import lngeom
+from lngeom.cli import out_of_memory
 
 from ..models import RMSNorm
 from ..support import ModelError
@@ -215,7 +216,14 @@ def refuse_difference(model: nn.Module, change: Callable[[nn.Module], list[nn.Mo
         batch = mapped(
             sample_inputs(model, length=length, seed=1), lambda t: t.double() if t.is_floating_point() else t
         )
-        before, *after = (tensors_of(network, batch) for network in (wide, *changed))
+        try:
+            before, *after = (tensors_of(network, batch) for network in (wide, *changed))
+        except (RuntimeError, TypeError, ValueError) as error:
+            if out_of_memory(error):
+                raise
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+            msg = f"{type(model).__name__} does not run in float64, in which what it computes is compared"
+            raise ModelError(f"{msg} ({reason}); choose another network") from None
         for outputs in after:
             for right, got in zip(before, outputs, strict=True):
                 finite = right.isfinite()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lngeom.options import argument, option, seed
+from lngeom.options import argument, folder, option, seed
 
 
 @dataclass(frozen=True)
@@ -25,4 +25,4 @@ class Ablation:
     dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
-    output: str | None = option(None, "run directory (default: runs/ablate-NAME)", metavar="DIR")
+    output: str | None = option(None, "run directory (default: runs/ablate-NAME)", metavar="DIR", type=folder)

@@ -1,7 +1,9 @@
 """Whether the weights in memory are the checkpoint's, and a fingerprint of them."""
 
 import contextlib
+import copy
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -134,6 +136,21 @@ def _size(config: PretrainedConfig) -> int:
     """The numbers of a base model, which is built without memory."""
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
+
+
+def refuse_larger(source: ModelSource, config: PretrainedConfig) -> None:
+    """Refuse a network that no memory here holds, at two bytes a number, before its blocks are made one by one."""
+    size, blocks = 0, getattr(text_config(config), "num_hidden_layers", 0)
+    with contextlib.suppress(Exception):  # making it later says why it cannot be made
+        one, two = copy.deepcopy(config), copy.deepcopy(config)
+        text_config(one).num_hidden_layers, text_config(two).num_hidden_layers = 1, 2
+        size = _size(one) + (blocks - 1) * (_size(two) - _size(one))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    devices = range(torch.cuda.device_count()) if 2 * size > memory else ()
+    memory += sum(torch.cuda.get_device_properties(each).total_memory for each in devices)
+    if 2 * size > memory:
+        msg = f"model {source.spec!r}: config.json asks for {size:,} parameters, and memory here holds"
+        raise ModelError(f"{msg} {memory // 2:,} in 16 bits; correct config.json")
 
 
 def refuse_integers(source: ModelSource, model: PreTrainedModel, loading: Json) -> None:

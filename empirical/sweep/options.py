@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lngeom.options import argument, option, seed
+from lngeom.options import argument, folder, option, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ class Sweep:
     compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")
-    output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR")
+    output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR", type=folder)
 
 
 @dataclass(frozen=True)

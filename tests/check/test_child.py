@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+from tests.support import refused, said
 
 SOURCE = """
 #include <math.h>
@@ -94,6 +97,14 @@ FILES = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+def test_a_kernel_does_not_end_a_program_that_has_pytorch(tmp_path: Path) -> None:
+    assert torch.__name__ in sys.modules  # so that it is not forked
+    (tmp_path / "kernels.py").write_text("import os\ndef leaving(x):\n    os._exit(0)\n")
+    leave = os._exit
+    refused(said("check", f"{tmp_path / 'kernels.py'}:leaving", "--d", 8), "ends the process .*; mend|write a function")
+    assert os._exit is leave
+
+
 def test_a_file_decides_neither_the_verdict_nor_the_exit_code(tmp_path: Path) -> None:
     for name, (first, inside, _) in FILES.items():
         (tmp_path / f"{name}.py").write_text(ENDS.format(first, inside))

@@ -16,7 +16,7 @@ from .conftest import SHARED, VOCABULARY, WIDTH, tiny_config
 
 ROUNDING = 100 * 10 * 2.0**-24
 """Nats a token: log-probabilities of about 10 nats, rounded to float32 some hundred times on their way."""
-_VISION: dict[str, Any] = {
+VISION: dict[str, Any] = {
     "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
     "image_size": 8, "patch_size": 4,
 }  # fmt: skip
@@ -42,7 +42,7 @@ FAMILIES: dict[str, Callable[[], Any]] = {
         hf.BloomConfig(hidden_size=WIDTH, n_layer=2, n_head=2, vocab_size=VOCABULARY, bos_token_id=1, eos_token_id=2)
     ),
     "whisper": lambda: hf.WhisperForConditionalGeneration(hf.WhisperConfig(**_WHISPER)),
-    "vit": lambda: hf.ViTForImageClassification(hf.ViTConfig(**_VISION)),
+    "vit": lambda: hf.ViTForImageClassification(hf.ViTConfig(**VISION)),
 }
 RMS: dict[str, Callable[[], Any]] = {name: partial(_language, name) for name in ("llama", "qwen3", "gemma")}
 

@@ -70,6 +70,27 @@ def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene
     refused(scene.said(stage, tmp_path / "run", *words), line)
 
 
+@pytest.mark.parametrize("output", ["loop", "dangling", "link", ""])
+@pytest.mark.parametrize("stage", ["fold", "sweep"])
+def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path: Path) -> None:
+    for name, target in (("loop", "loop"), ("dangling", "nowhere/x"), ("link", "folder")):
+        (tmp_path / name).symlink_to(tmp_path / target)
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    done, line = scene.said(stage, tmp_path / output if output else output)  # type: ignore[arg-type]
+    if stage == "sweep" and output == "link":  # a run is written where it leads
+        assert (done, (tmp_path / output / "DONE").is_file()) == ("done", True)
+        return
+    refused((done, line), "is a link; choose|exists already; choose|is empty: name a folder|File exists.*; choose")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_more_parameters_than_memory_are_refused_before_any_is_made(scene: Scene, tmp_path: Path) -> None:
+    rewritten(model := Path(shutil.copytree(scene.model, tmp_path / "model")), n_layer=10**9)
+    words = (model, "--corpus", scene.base / "ids.npy", "--random-weights", "--sequence-length", 8)
+    refused(said("sweep", *words, "--output", tmp_path / "run"), "872,000,000,.* parameters, and memory here holds")
+
+
 @pytest.mark.parametrize("started", [False, True])
 def test_a_run_on_no_device_or_with_too_many_directions_is_left_as_it_is(started: bool, scene: Scene) -> None:
     with scene.copy("stopped" if started else "finished") as (run,):

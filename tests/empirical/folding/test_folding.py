@@ -23,8 +23,8 @@ from lngeom.empirical.porting import compare_weights
 from lngeom.empirical.support import ModelError, read_table
 from lngeom.files import read_sealed, write_sealed
 
-from ..conftest import tiny_config
-from ..networks import FAMILIES, RMS, ROUNDING, Odd, agrees, compared, corpus_for, trained
+from ..conftest import SHARED, tiny_config
+from ..networks import FAMILIES, RMS, ROUNDING, VISION, Odd, agrees, compared, corpus_for, trained
 
 ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
 
@@ -216,6 +216,16 @@ def test_commands_take_a_directory_and_a_corpus_of_any_kind(
     assert main(["ablate", *words, *run]) == 0
     costs = {row["change"]: row for row in read_table(tmp_path / "run" / "ablation.csv") if row["site"] == "all"}
     assert abs(costs["folded"]["nats"]) <= ROUNDING < costs["rms_norm"]["kl"]
+
+
+def test_pictures_may_have_two_sides_and_a_network_that_needs_float32_is_refused() -> None:
+    sides = {"image_size": [8, 12], "num_detection_tokens": 4}
+    yolos = trained(lambda: hf.YolosForObjectDetection(hf.YolosConfig(**VISION | sides)))
+    assert agrees(compared(yolos, lngeom.empirical.fold(yolos)))
+    size: dict[str, Any] = {"d_model": 16, "ffn_dim": 32, "num_layers": 1, "attention_heads": 2, **SHARED}
+    xglm = trained(lambda: hf.XGLMForCausalLM(hf.XGLMConfig(**size)), torch.float32)
+    with pytest.raises(ModelError, match=r"does not run in float64, .* \(RuntimeError: value cannot be converted"):
+        lngeom.empirical.fold(xglm)
 
 
 def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sentence(
