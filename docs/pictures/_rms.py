@@ -1,17 +1,21 @@
 """LayerNorm against RMSNorm: the plane in which they differ, and how far apart they are at each angle."""
 
+from pathlib import Path
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 import lngeom as lg
+from lngeom.empirical.observe import read_sites
 from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
-from ._runs import NAME, entering
 from ._space import Floats, flat_arrow, ring
 
 D = 3
+NAME = "smollm2"
+"""The measured model whose angles are shown, from the committed table of its run."""
 ACROSS: Floats = np.array([1.0, 0.0, -1.0]) / np.sqrt(2.0)
 """A unit vector orthogonal to 1."""
 THETA = np.radians(52.0)
@@ -32,7 +36,8 @@ def distance(theta: ArrayLike) -> Floats:
 
 def angle_range() -> tuple[float, float]:
     """From the least 1 % point to the greatest 99 % point of the measured angles before the norms, in degrees."""
-    rows = entering()
+    table = read_sites(Path(__file__).parents[1] / "results" / NAME / "sites.csv")
+    rows = [row for row in table if (row["side"], row["bucket"]) == ("input", "all")]
     low = [row["angle_p01_deg"] for row in rows if row["angle_p01_deg"] is not None]
     high = [row["angle_p99_deg"] for row in rows if row["angle_p99_deg"] is not None]
     return min(low), max(high)

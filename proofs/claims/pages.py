@@ -13,7 +13,7 @@ from lngeom.verdicts import CLAIM_VERDICTS, MEANINGS, Verdict
 from .._registry import find as find_theorem
 from .case import WorkedExample
 from .claim import Claim
-from .registry import DOCUMENTS, document_of
+from .texts import DOCUMENTS, document_of
 
 _STYLES: dict[Verdict, str] = {
     "true": "green",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lngeom as lg
-from experiments.correct_kernels import MOMENTS, outputs
+from tests.kernels.correct import MOMENTS, outputs
 from tests.kernels.rows import EPS
 from tests.kernels.seeded import Kernel, faults
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import lngeom as lg
-from experiments.correct_kernels import MOMENTS, outputs
 from lngeom.check import behaviour, probes
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
+from tests.kernels.correct import MOMENTS, outputs
 
 TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}
 
