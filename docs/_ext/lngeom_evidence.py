@@ -13,11 +13,12 @@ from typing import Any
 
 from docutils import nodes
 from lngeom_certificates import TeX, as_html
-from lngeom_records import cell, columns, coq_record, items, load, predicts, table, users, worded
+from lngeom_records import cell, columns, coq_record, items, load, table, users
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import lngeom
+from lngeom.empirical.judge import THEOREM_IDS
 from lngeom.proofs import find
 from lngeom.proofs.certificates import reading
 from lngeom.proofs.certificates.coq_text import HEADER, source
@@ -135,27 +136,18 @@ class Evidence(SphinxDirective):
 
     def _neighbours(self, id: str) -> list[str]:
         """The theorems that it uses, and those that rest on it."""
-        nodes_by_name = items(self.env.app)
-        by = [(name, nodes_by_name[name]) for name in users(nodes_by_name)[id]]
+        known = items(self.env.app)
+        by = [known[name] for name in users(known)[id]]
         lines = []
-        for title, names in (
-            ("Uses", nodes_by_name[id].rests_on),
-            ("Used by", [name for name, item in by if item.kind == "theorem"]),
+        for title, others in (
+            ("Uses", [known[name] for name in known[id].rests_on]),
+            ("Used by", [item for item in by if item.kind == "theorem"]),
         ):
-            linked = ", ".join(f"{{prf:ref}}`{name} <{name}>`" for name in names)
-            lines += [f"**{title}** {linked or 'no other theorem'}", ""]
-        claims = [(name.removeprefix("claim "), item) for name, item in by if item.kind == "claim"]
-        if claims:
-            texts = (
-                f"{{ref}}`claim {claim} <claim-{claim}>`, {worded(item.status)}"
-                + f" (with {', '.join(f'`{one}`' for one in item.columns)})" * bool(item.columns)
-                for claim, item in claims
-            )
-            lines += [f"**Claims that rest on it** {'; '.join(texts)}", ""]
-        measured = [
-            f"{item.title} ({{doc}}`/{item.link.removesuffix('.html')}`)" for _, item in by if item.kind in MEASURED
-        ]
-        if predicts(id):
+            lines += [f"**{title}** {', '.join(item.words for item in others) or 'no other theorem'}", ""]
+        if claims := [item.words for item in by if item.kind == "claim"]:
+            lines += [f"**Claims that rest on it** {'; '.join(claims)}", ""]
+        measured = [item.words for item in by if item.kind in MEASURED]
+        if id in THEOREM_IDS:
             measured = ["judged at every norm that it speaks of by {doc}`lngeom sweep </guides/sweep>`", *measured]
         if read := columns(id):
             measured.append(f"columns {', '.join(f'`{one}`' for one in read)} of `sites.csv`")

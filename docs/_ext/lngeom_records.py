@@ -17,21 +17,17 @@ from typing import Any, NamedTuple
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from lngeom.empirical.judge import THEOREM_IDS
 from lngeom.empirical.observe import TABLE
 
 _REFERENCE = re.compile(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`")
 
 
 class Item(NamedTuple):
-    """A theorem, claim or page: where it leads, what it says, what it rests on, and the columns that it reads."""
+    """A theorem, claim, prediction or page: what it rests on, and how another page names it."""
 
     kind: str
-    status: str
-    title: str
-    link: str
     rests_on: tuple[str, ...]
-    columns: tuple[str, ...] = ()
+    words: str
 
 
 def cell(text: str) -> str:
@@ -66,14 +62,9 @@ def _read(path: Path) -> Any:
 
 def ledger_pages(app: Sphinx) -> dict[str, str]:
     """For each document its page of the ledger, as the pages themselves say."""
-    return _ledger_pages(Path(app.srcdir))
-
-
-@cache
-def _ledger_pages(docs: Path) -> dict[str, str]:
     return {
         name: path.stem
-        for path in (docs / "ledger").glob("*.md")
+        for path in (Path(app.srcdir) / "ledger").glob("*.md")
         for name in re.findall(r"^```\{ledger\} (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     }
 
@@ -87,8 +78,8 @@ def items(app: Sphinx) -> dict[str, Item]:
 
 @cache
 def _items(docs: Path, evidence: Path) -> dict[str, Item]:
-    theorems = _read(evidence / "theorems.json")["theorems"]
-    known = {theorem["id"] for theorem in theorems}
+    theorems = [theorem["id"] for theorem in _read(evidence / "theorems.json")["theorems"]]
+    known = set(theorems)
     through = passes_through({path.stem: _read(path) for path in (evidence / "certificates").glob("*.json")})
     named = _named(docs / "derivations")
 
@@ -97,32 +88,23 @@ def _items(docs: Path, evidence: Path) -> dict[str, Item]:
         parts = {other if other in known else other.rpartition("_")[0] for other in through[id]}
         return tuple(sorted((parts - {id}) | (named[id] & known)))
 
-    found = {
-        id: Item("theorem", one["status"], one["title"], address(id), rests(id))
-        for one in theorems
-        for id in (one["id"],)
-    }
-    pages = _ledger_pages(docs)
+    found = {id: Item("theorem", rests(id), f"{{prf:ref}}`{id} <{id}>`") for id in theorems}
     for claim in _read(evidence / "claims.json"):
         settling = settled(claim, "theorem") or settled(claim, "prediction")
-        if settling:
-            link = f"ledger/{pages[claim['document']]}.html#claim-{claim['id']}"
-            columns = settled(claim, "column")
-            found[f"claim {claim['id']}"] = Item("claim", claim["verdict"], claim["claim"], link, settling, columns)
+        read = ", ".join(f"`{one}`" for one in settled(claim, "column"))
+        words = f"{{ref}}`claim {claim['id']} <claim-{claim['id']}>`, {worded(claim['verdict'])}"
+        found[f"claim {claim['id']}"] = Item("claim", settling, words + f" (with {read})" * bool(read))
     for table in sorted((docs / "results").rglob("predictions.csv")):
-        page = table.parent.relative_to(docs).as_posix()
+        where = table.parent.relative_to(docs).as_posix()
         for (prediction, theorem), verdicts in _verdicts(table).items():
             counts = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
-            status = verdicts[0] if len(set(verdicts)) == 1 else "mixed"
-            title = f"{prediction}: {counts}"
-            found[f"{prediction} in {table.parent.name}"] = Item(
-                "prediction", status, title, f"{page}.html", (theorem,)
-            )
+            name, words = f"{prediction} in {table.parent.name}", f"{prediction}: {counts} ({{doc}}`/{where}`)"
+            found[name] = Item("prediction", (theorem,), words)
     for page in sorted((docs / "results").rglob("*.md")):
         text, where = page.read_text(encoding="utf-8"), page.relative_to(docs).with_suffix("").as_posix()
-        if mentioned := tuple(sorted(known & set(_REFERENCE.findall(text)))):
-            title = text.partition("# ")[2].partition("\n")[0]
-            found[f"page {where}"] = Item("page", "page", title, f"{where}.html", mentioned)
+        title = text.partition("# ")[2].partition("\n")[0]
+        mentioned = tuple(sorted(known & set(_REFERENCE.findall(text))))
+        found[f"page {where}"] = Item("page", mentioned, f"{title} ({{doc}}`/{where}`)")
     return found
 
 
@@ -148,11 +130,6 @@ def settled(claim: dict[str, Any], kind: str) -> tuple[str, ...]:
 def coq_record() -> dict[str, Any]:
     """The record that `lngeom verify` wrote when it last replayed the certificates in Coq."""
     return _read(Path(__file__).parents[2] / "proofs" / "certificates" / "coq" / "results.json")
-
-
-def predicts(theorem: str) -> bool:
-    """Whether a sweep judges this theorem at the norms of a model."""
-    return theorem in THEOREM_IDS
 
 
 def columns(theorem: str) -> list[str]:

