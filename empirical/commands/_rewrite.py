@@ -81,5 +81,5 @@ def rewrite(
         raise ModelError(f"{refusal}{borne(network, some, others)}") from None
     if not json_alone({"faults": [], "certificate": certificate}, options.json):
         print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
-        print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
+        print(f"written to {output}: a checkpoint for {type(changed.checkpoint).__name__}, certificate.json")
     return 0

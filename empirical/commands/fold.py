@@ -10,7 +10,7 @@ Example: lngeom fold gpt2 --gains --out runs/gpt2-folded
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lngeom.files import Json
 from lngeom.options import option
@@ -28,24 +28,31 @@ class Options(Rewrite):
     """How a model is folded."""
 
     gains: bool = option(False, "also move gains and biases into the readers, those of RMSNorms too")
+    to: Literal["rmsnorm", "layernorm"] = option(
+        "rmsnorm", "layernorm: a Llama network as one of class OLMo, whose norms are LayerNorms, of one dimension more"
+    )
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
 
     def change(network: "PreTrainedModel", *_: object) -> tuple["Fold", Json]:
-        from ..folding import fold
+        from ..folding import fold, layernorm_twin
 
-        return fold(network, gains=options.gains), {}
+        return layernorm_twin(network) if options.to == "layernorm" else fold(network, gains=options.gains), {}
 
-    return rewrite(options, "folded", change, _summary)
+    return rewrite(options, "folded" if options.to == "rmsnorm" else "layernorm", change, _summary)
 
 
 def _summary(certificate: Json) -> list[str]:
-    lines = [
-        f"replaced {len(certificate['norms'])} LayerNorms by RMSNorms; "
-        f"certified {len(certificate['maps'])} changed weight matrices"
-    ]
+    lifted = sum(entry["change"] == "lifted" for entry in certificate["maps"])
+    count, form = (
+        (len(certificate["moved"]), "RMSNorms by LayerNorms without parameters")
+        if lifted
+        else (len(certificate["norms"]), "LayerNorms by RMSNorms")
+    )
+    maps = lifted or len(certificate["maps"])
+    lines = [f"replaced {count} {form}; certified {maps} changed weight matrices"]
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")
     if certificate["moved"]:

@@ -41,5 +41,6 @@ if TYPE_CHECKING:
     from .rescaling import in_turn as in_turn, scale as scale
     from .streams import find_streams as find_streams
     from .tracer import find_norms as find_norms, trace as trace
+    from .twin import layernorm_twin
 else:
     __getattr__ = lazy(__name__, __file__)

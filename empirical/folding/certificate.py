@@ -31,6 +31,7 @@ from ..support import ModelError
 from .gauge import find_shifts, rotate, shift_by
 from .network import Fold, Map, agreement, fold, matrix, own, rms_form
 from .rescaling import in_turn, scale
+from .twin import layernorm_twin
 
 _CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation of a gauge"
 _FORMAT = 6
@@ -52,8 +53,8 @@ def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | 
     if entry.change in ("uniform", "scaled"):
         exact = wide + entry.amount if entry.change == "uniform" else wide * entry.amount
         return lngeom.folding.certify_rounding(matrix(new, entry.axis), exact, unit * exact.abs())
-    q = torch.from_numpy(rotation)
-    error = (len(q) + 2) * unit * (q.abs() @ wide.abs())
+    q = torch.from_numpy(rotation) * (entry.amount if entry.change == "lifted" else 1)
+    error = (len(q) + 3) * unit * (q.abs() @ wide.abs())
     return lngeom.folding.certify_rounding(matrix(new, entry.axis), q @ wide, error)
 
 
@@ -77,7 +78,7 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
             exact = old.double() / (own(original, f"{entry.norm}.weight").double() + entry.offset)
             error = exact.abs() * torch.finfo(torch.float64).eps
             proof = lngeom.folding.certify_rounding(new.detach()[:, None], exact[:, None], error[:, None])
-        elif entry.change in ("uniform", "scaled", "turned"):
+        elif entry.change in ("uniform", "scaled", "turned", "lifted"):
             proof = _certify_gauge(entry, old, new, folded.rotation)
         elif entry.change == "centered":
             proof = lngeom.folding.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
@@ -97,7 +98,9 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
     changed = {
         planned[entry.parameter].data_ptr(): entry.parameter for entry in folded.maps if entry.parameter in after
     }
-    for name in {*before, *after} - {entry.parameter for entry in folded.maps}:
+    neutral = {m.parameter for m in folded.onto.maps if m.change == "neutral"} if folded.onto else set[str]()
+    gone = neutral - planned.keys() - after.keys()  # a gain of 1, of which another class has no parameter
+    for name in {*before, *after} - {entry.parameter for entry in folded.maps} - gone:
         # A tied alias that no call uses goes with the parameter that it names.
         alias = changed.get(planned[name].data_ptr())
         same = (
@@ -311,6 +314,8 @@ def _planned(original: nn.Module, certificate: Json, rotation: np.ndarray | None
     """The change of that kind, as it follows from the original; of the certificate's maps only constants are read."""
     amounts, factors = _amounts(certificate, "uniform"), set(_amounts(certificate, "scaled").values())
     changes: list[Callable[[Any], Fold]] = []
+    if any(entry["change"] == "lifted" for entry in certificate["maps"]):
+        return layernorm_twin(original)
     if rotation is not None:
         changes.append(lambda network: rotate(network, rotation))
     changes += [lambda network, c=c: scale(network, c) for c in factors]
@@ -377,8 +382,9 @@ def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, l
         if others or isinstance(error, LackingError):
             return record, [*others, str(error)]
         raise
-    if type(network) is not type(original):
-        raise ModelError(f"{directory}: is a {type(network).__name__}, the original a {type(original).__name__}")
+    if type(network) is not type(planned.checkpoint):
+        wanted = type(planned.checkpoint).__name__
+        raise ModelError(f"{directory}: is a {type(network).__name__}, the original becomes a {wanted}")
     fields = {field: getattr(planned, field) for field in ("norms", "moved", "kept", "entries", "untied")}
     form = rms_form(network, planned.norms, planned.moved, planned.entries)
     compared, _ = compare(original, Fold(form, network, **fields), [inputs])

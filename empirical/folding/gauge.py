@@ -211,10 +211,10 @@ def _solve(states: list[Tensor], degrees: float) -> float:
 
 
 def turned(values: Tensor, axis: int, rotation: np.ndarray) -> Tensor:
-    """A parameter whose features are multiplied by Q, in float64."""
+    """A parameter whose features are multiplied by Q or U, in float64."""
     moved = values.detach().double().movedim(axis, 0)
     product = torch.from_numpy(rotation) @ moved.reshape(len(moved), -1)
-    return product.reshape(moved.shape).movedim(0, axis).contiguous()
+    return product.reshape(len(product), *moved.shape[1:]).movedim(0, axis).contiguous()
 
 
 def wide_norms(model: Any, rotation: np.ndarray | None = None) -> tuple[list[str], Kind]:
@@ -233,6 +233,27 @@ def wide_norms(model: Any, rotation: np.ndarray | None = None) -> tuple[list[str
         why = "its norms are no RMSNorms, and a rotation of a stream of LayerNorms has to fix 1; use --shift or --angle"
         raise ModelError(f"{type(model).__name__} has no gauge of such rotations: {why}")
     return [norm.path for norm in wide], kind
+
+
+def stream_axes(onto: Fold, kind: Kind, d: int, refused: str) -> tuple[dict[str, int], dict[str, int]]:
+    """The parameters that write the stream of a network without gains, those that read it, and the axis of each.
+
+    Raises:
+        ModelError: Something else writes or reads it; the message begins with `refused`.
+    """
+    recorded = trace(onto.checkpoint, sample_inputs(onto.checkpoint))
+    try:
+        streams = free_streams(recorded, kind, d)
+        writers = {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
+        readers = dict[str, int]()
+        for call in streams.norms:
+            for reader in find_readers(recorded, call, mirror):
+                name = recorded.parameters[reader.weight]
+                if readers.setdefault(name, reader.axis) != reader.axis or name in writers:
+                    raise Refused(f"{name} reads the stream and writes to it")
+    except Refused as refusal:
+        raise ModelError(f"{refused}{refusal}") from None
+    return writers, readers
 
 
 def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
@@ -255,18 +276,8 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     refused = f"{type(model).__name__} has no gauge of rotations: "
     if held := [path for path in paths if path in onto.kept]:
         raise ModelError(f"{refused}{held[0]} {onto.kept[held[0]]}")
-    recorded = trace(onto.checkpoint, sample_inputs(onto.checkpoint))
-    try:
-        streams = free_streams(recorded, kind, d)
-        axes = {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
-        for call in streams.norms:
-            for reader in find_readers(recorded, call, mirror):
-                name = recorded.parameters[reader.weight]
-                if axes.setdefault(name, reader.axis) != reader.axis or reader.weight in streams.writers:
-                    raise Refused(f"{name} reads the stream and writes to it")
-    except Refused as refusal:
-        raise ModelError(f"{refused}{refusal}") from None
-    axes |= {entry.parameter: 0 for entry in onto.maps if entry.change == "divided"}
+    writers, readers = stream_axes(onto, kind, d, refused)
+    axes = writers | readers | {entry.parameter: 0 for entry in onto.maps if entry.change == "divided"}
     checkpoint = copy.deepcopy(onto.checkpoint)
     result = Fold(checkpoint, checkpoint, onto=onto, rotation=rotation, moved=onto.moved, kept=onto.kept)
     for name, axis in axes.items():

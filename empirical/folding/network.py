@@ -32,14 +32,14 @@ class Map:
         change: ``centered``: ΠW; ``folded``: W diag(g) for the gain of `norm`; ``shifted``: b + Wβ with the weight
             `weight`; ``neutral``: a gain or bias that moved, `amount` in every entry; ``divided``: β/g of `norm`, whose
             reader has no bias that could take β; of a gauge ``uniform``:
-            c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW.
+            c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW; of a LayerNorm form ``lifted``: cUW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: 1 if the norm adds 1 to its stored weight (Gemma), else 0.
     """
 
     parameter: str
-    change: Literal["centered", "folded", "shifted", "neutral", "divided", "uniform", "scaled", "turned"]
+    change: Literal["centered", "folded", "shifted", "neutral", "divided", "uniform", "scaled", "turned", "lifted"]
     axis: int
     norm: str = ""
     weight: str = ""
@@ -67,7 +67,8 @@ class Fold:
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.
         untied: Parameters that shared their memory with another and no longer do.
-        rotation, onto: Q of a gauge, and the fold before it, whose parameters it turns (in float64) or scales.
+        rotation, onto: Q of a gauge or U of a LayerNorm form, and the fold before it, whose parameters it turns (in
+            float64) or scales.
     """
 
     model: nn.Module
