@@ -19,7 +19,7 @@ Every other name is in the module of its noun: :mod:`lngeom.norms`,
 """
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import (
     angles as angles,
@@ -39,9 +39,9 @@ from .projection import moments, project
 
 if TYPE_CHECKING:
     from . import rounding as rounding
-    from .check import check as check
     from .rounding import explain_difference, tolerance
 
+    check: Any
     __version__: str
 else:  # hidden, so that a misspelt name stays an error for type checkers
     # Loaded when asked for: they would take half of the time of an import.

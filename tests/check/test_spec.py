@@ -110,7 +110,7 @@ def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "test_mine.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout
-    assert "variant: gain used as 1 + gain (as Gemma)" in done.stdout
+    assert "FAIL: gain used as 1 + gain (as Gemma) (variant)" in done.stdout
 
 
 def llama(folder: str) -> Any:
