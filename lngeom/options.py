@@ -81,8 +81,8 @@ def written(text: str) -> Path:
 
 def folder(text: str) -> str:
     """The name of a folder that is to be written."""
-    if not text:
-        raise argparse.ArgumentTypeError("is empty: name a folder")
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a folder: give one")
     return text
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lngeom.files import Json
-from lngeom.options import argument, json_alone, json_option, option, printable
+from lngeom.options import argument, folder, json_alone, json_option, option, printable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -22,7 +22,10 @@ class Rewrite:
 
     model: str | None = argument("MODEL", "hub id, local directory or .gguf file", default=None)
     output: Path | None = option(
-        None, "directory of the new model (default: runs/NAME-folded, runs/NAME-gauge)", metavar="DIR"
+        None,
+        "directory of the new model (default: runs/NAME-folded, runs/NAME-gauge)",
+        metavar="DIR",
+        type=lambda text: Path(folder(text)),
     )
     verify: Path | None = option(
         None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"

@@ -333,7 +333,7 @@ def _beside(network: Any, planned: Any, record: Json, today: Json) -> list[str]:
     wanted, got = (each.config.to_dict() for each in (planned.checkpoint, network))
     differing = [name for name in {*wanted, *got}.difference(_ABOUT) if wanted.get(name) != got.get(name)]
     faults = [f"config.json has another {name} than the original" for name in sorted(differing)]
-    for field in ("norms", "moved", "entries"):
+    for field in ("norms", "moved", "entries", "untied", "class", "unused_weights"):
         stated = json.loads(json.dumps(today[field]))
         faults += [f"the {field} of the certificate do not follow from the original"] * (record[field] != stated)
     named = [
@@ -390,7 +390,9 @@ def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, l
     compared, _ = compare(original, Fold(form, network, **fields), [inputs])
     hashes = {"original": weights_sha256(original), "folded": weights_sha256(network)}
     today = {
-        **record, **fields, "maps": certify_maps(original, planned, network), "weights_sha256": hashes,
+        **record, **fields, "class": type(original).__name__,
+        "unused_weights": list(getattr(original, "unused_weights", ())),
+        "maps": certify_maps(original, planned, network), "weights_sha256": hashes,
         "compared": {**compared, "inputs": "those of the largest difference"},
     }  # fmt: skip
     changed = others + [

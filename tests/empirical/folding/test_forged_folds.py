@@ -59,6 +59,9 @@ FORGERIES: dict[str, tuple[str, str, Forgery]] = {
     "a weight that was tied": ("gpt2", "fold", lambda n, c: changed(n, "lm_head.weight", (0, 0), by=1e-6)),
     "another epsilon": ("gpt2", "fold", lambda n, c: setattr(n.config, "layer_norm_epsilon", 2e-5)),
     "another nonlinearity": ("gpt2", "fold", lambda n, c: setattr(n.config, "activation_function", "gelu")),
+    "another class": ("gpt2", "fold", lambda n, c: c.update({"class": "GPT2Model"})),
+    "weights that are said to be untied": ("gpt2", "gauge --shift=0.5", lambda n, c: c["untied"].append("lm_head")),
+    "weights that were not used": ("llama", "gauge --rotate=0", lambda n, c: c["unused_weights"].append("lm_head")),
     "a constant that is seen": ("gpt2", "gauge --shift=0.5", uniform),
     "a constant beside the list": ("gpt2", "gauge --shift=0.5", lambda n, c: changed(n, "lm_head.weight", (0, 0))),
     "a gain beside the rotation": (
