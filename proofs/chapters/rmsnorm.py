@@ -57,6 +57,47 @@ def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("orthogonal to the gain in place of 1", instead={"1·x = 0": lambda: dot(g, x) == 0})
 
 
+@theorem(OWN, "RMSNorm", "every RMSNorm layer is a LayerNorm layer of twice the width")
+def test_doubled(x: Vector, eps: Epsilon):
+    """LayerNorm of a vector and its negative, side by side, is RMSNorm of both.
+
+    LN_ε(x, −x) = (RMS_ε(x), −RMS_ε(x)): with m, v the mean and variance of the 2d components, (±x − m)/√(v + ε) =
+    ±RMS_ε(x)
+    """
+    m, y = (mean(x) + mean(-x)) / 2, lg.rms_norm(x, eps=eps)
+    s = root((mean_square(x) + mean_square(-x)) / 2 - m**2 + eps)
+    assert (x - m) / s == y
+    assert (-x - m) / s == -y
+    wrong("of x beside itself", lambda: (x - mean(x)) / root(variance(x) + eps) == y)
+
+
+@theorem(OWN, "RMSNorm", "every RMSNorm network is a LayerNorm network of one dimension more")
+def test_lifted(u: Vector, c: Scalar, eps: Epsilon, eta: Epsilon):
+    """LayerNorm of a vector of sum 0 is RMSNorm in one dimension less, with another ε and a factor.
+
+    1·u = 0 and ηd = c²ε(d − 1) imply LN_η(cu) = √(d/(d − 1)) u/√(‖u‖²/(d − 1) + ε)
+
+    Remark: Let u = Ux with U an isometry of R^(d−1) onto the vectors of sum 0 in R^d. Then ‖u‖ = ‖x‖, and the right
+    side is √(d/(d − 1)) U RMS_ε(x): an RMSNorm network becomes a LayerNorm network without gains if its writers W
+    become cUW, and its readers W, with the gain g, become √((d − 1)/d) W diag(g) Uᵀ.
+    """
+    d = dim(u)
+    assume(d > 1, redundant="for d = 1 it is u = 0, and both sides are 0 by the total inverse")
+    assume(c > 0, "c > 0")
+    assume(eta > 0, redundant="it follows from the other hypotheses where ε > 0")
+    assume(dot(ones(u), u) == 0, "1·u = 0")
+    assume(eta * d == c**2 * eps * (d - 1), "ηd = c²ε(d − 1)")
+    r, s, y = root(square_norm(u) / (d - 1) + eps), root(square_norm(c * u) / d + eta), lg.standardize(c * u, eps=eta)
+    assert d * (square_norm(c * u) / d + eta) == c**2 * (d - 1) * (square_norm(u) / (d - 1) + eps)
+    assert root(d) * s == c * root(d - 1) * r
+    assert y == c * u / s
+    assert s > 0
+    assert c * root(d - 1) * r / s == root(d)
+    assert root(d - 1) * r * y == root(d) * u
+    wrong("without the factor √(d/(d − 1))", lambda: r * y == u)
+    wrong("the same ε", instead={"ηd = c²ε(d − 1)": lambda: eta == eps})
+
+
 @theorem(GUPTA, "section 3.2", "infers from θ ≈ 90° that there is nothing to remove")
 def test_angle(x: Vector):
     """At ε = 0 the cosine of the angle between the two outputs is the sine of the angle θ of x to 1.
