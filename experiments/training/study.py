@@ -1,84 +1,91 @@
-"""The controlled study: train many small networks with LayerNorm and RMSNorm; measure the uniform direction in each.
+"""Does the subtraction of the mean matter where training works? ``python -m experiments.training.study --output DIR``.
 
-``python -m experiments.training.study --controls 5 --output runs/study``: both norms, with and without weight decay,
-AdamW and SGD with momentum, several widths and depths, each with several seeds. It leaves the tables and the figure of
-docs/results/training. The same command again continues a study that was stopped, run by run.
+LayerNorm, RMSNorm and no norm, at three learning rates with several seeds, embeddings tied and untied, and both norms
+in Post-LN. The same command goes on with what is missing, also beside itself: a process takes no run that another one
+holds. DIR/runs.csv has all finished runs, and none in it is run again: with the one of docs/results/training only the
+rest is run. The tables and the figure are of the seeds that are whole. ``--config 70m`` is for a machine with a GPU.
 """
 
 import argparse
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import torch
 
-from lngeom.empirical.pages import write_figure
+from lngeom.empirical.support import write_table
 from lngeom.empirical.text import bundled_wikipedia, open_corpus
+from lngeom.errors import RunError
+from lngeom.files import lock
+from lngeom.options import add_options, option, read_options
 
-from .figures import step_figure
-from .recipe import Recipe
-from .tables import CELL, TINY, Table, after_training
-from .text import TokenData, prepare
-from .train import train
-
-ADAMW, PLAIN = ("adamw", 0.1), ("sgd", 0.0)
-OPTIMIZERS = (("adamw", 0.0), ADAMW, PLAIN, ("sgd", 5e-4))
-"""Without and with weight decay. SGD's decay acts through the momentum: 5e-4 at 0.3 shrinks a weight by
-0.3 · 5e-4/(1 − 0.9) = 1.5e-3 a step, AdamW's 0.1 at 2e-3 by 2e-4."""
-
-OTHER_SIZES = ((2, 128), (8, 128), (4, 64), (4, 256))
-"""(layers, width) around ``tiny``: half and twice the depth, half and twice the width."""
+from .recipe import SIZES, Recipe
+from .run import train
+from .tables import KEY, Table, read_rows, write_results
+from .text import Text, read_text
 
 
-def grid(norms: Any, optimizers: Any, sizes: Any, seeds: int, **common: Any) -> list[Recipe]:
-    """A recipe for each combination, seed by seed; heads have 32 dimensions."""
-    cells: Any = product(range(seeds), optimizers, sizes, norms)
-    return [
-        Recipe(
-            norm, optimizer=name, weight_decay=decay, layers=layers, width=width, heads=width // 32, seed=seed, **common
-        )
-        for seed, (name, decay), (layers, width), norm in cells
-    ]
+@dataclass(frozen=True)
+class Options:
+    """What is run, and where it goes."""
+
+    output: Path = option(Path("runs/study"), "directory of all runs and of the tables")
+    config: str = option("small", "sizes and training", choices=SIZES)
+    corpus: str | None = option(None, "as for lngeom sweep (default: bundled sample of Wikipedia)")
+    documents: int | None = option(None, "read only the first N")
+    seeds: int = option(8, "of each kind")
+    steps: int | None = option(None, "of each run (default: that of the config)")
 
 
-def run(cells: Sequence[Recipe], data: TokenData, out: Path) -> None:
-    """Train all cells and gather their tables.
+def plan(options: Options, text: str) -> Iterator[Recipe]:
+    """All runs, those that answer the first question first."""
+    size = SIZES[options.config]
+    groups = (("pre", "tied", size.rates), ("pre", "untied", size.rates), ("post", "tied", size.rates[1:2]))
+    for place, embeddings, rates in groups:
+        for seed, rate, norm in product(range(options.seeds), rates, ("LayerNorm", "RMSNorm", "none")):
+            if (place, norm) != ("post", "none"):
+                yield Recipe(options.config, norm, place, embeddings, rate, seed, options.steps or size.steps, text)
 
-    ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training), ``gradients.csv`` and, if there
-    are runs of u-Norm, ``controls.csv``: their sites.
-    """
-    tables = defaultdict[str, list[Table]](list)
-    for cell in cells:
-        names = {name: value for name, value in asdict(cell).items() if name in (*CELL, "seed")}
-        folder = out / "runs" / "-".join(f"{name}={value}" for name, value in names.items())
-        train(cell, data, folder)
-        for name in ("sites", "writers", "gradients"):
-            rows = pd.read_csv(folder / f"{name}.csv")
-            arm = {"sites": "controls" if cell.norm == "u" else "study"}.get(name, name)
-            tables[arm].append(pd.DataFrame(names, rows.index)[[*CELL, "seed"]].join(rows))
-    tables["writers"] = [after_training(rows) for rows in tables["writers"]]
-    for name, parts in tables.items():
-        pd.concat(parts).to_csv(out / f"{name}.csv", index=False, float_format="%.5g")
-    write_figure(step_figure(pd.read_csv(out / "study.csv")), out / "steps.svg")
+
+def finished(output: Path) -> Table:
+    """Rows of the finished runs: of those in the directory, and of those that its table has."""
+    return read_rows([*output.glob("runs.csv"), *sorted(output.glob("*/rows.csv"))])
+
+
+def go_on(recipes: Iterable[Recipe], text: Text, output: Path) -> None:
+    """Train what is missing and in no other process's hands, then write the tables of what is finished."""
+    there = set(finished(output)[KEY].itertuples(index=False, name=None))
+    left = [recipe for recipe in recipes if astuple(recipe) not in there]
+    start = time.monotonic()
+    for n, recipe in enumerate(left, 1):
+        folder = output / recipe.name()
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            hold = lock(folder)
+        except RunError:
+            continue  # another process trains it
+        if not (folder / "rows.csv").exists():
+            write_table(folder / "rows.csv", rows := train(recipe, text), digits=7)
+            minutes = (time.monotonic() - start) / n * (len(left) - n) / 60
+            state = f"{n} of {len(left)}, about {minutes:.0f} minutes left"
+            print(f"{state}: {recipe.name()}: {rows[0]['test_loss']:.4f} nats per byte", flush=True)
+        hold.release()
+    hold = lock(output)
+    write_results(finished(output), output)
+    hold.release()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("runs/study"), help="where everything goes")
-    parser.add_argument("--controls", type=int, default=0, help="runs of u-Norm with AdamW and with SGD")
-    parser.add_argument("--steps", type=int, default=300, help="of each run")
-    given = parser.parse_args()
-    torch.set_num_threads(1)  # runs can be repeated bit for bit
-    # Measured at 3 %, 6 %, ..., 30 %, 60 %, 90 % and 100 % of each run, and before it.
-    common = {"steps": given.steps, "batch_size": 4, "first_checkpoint": 0.03, "held_out_tokens": 1_024, "cpu": True}
-    cells = grid(("layer", "rms"), OPTIMIZERS, [TINY], 5, **common)
-    cells += grid(("layer", "rms"), [ADAMW], OTHER_SIZES, 3, **common)
-    cells += grid(("u",), [ADAMW, PLAIN], [TINY], given.controls, **common)
-    run(cells, prepare(open_corpus(str(bundled_wikipedia())), given.output / "data"), given.output)
+    add_options(parser, Options)
+    options = read_options(parser, Options, sys.argv[1:])
+    torch.set_num_threads(1)
+    text = read_text(open_corpus(options.corpus or str(bundled_wikipedia())), options.documents)
+    print(", ".join(f"{name} {loss:.3f} nats per byte" for name, loss in text.baselines().items()), flush=True)
+    go_on(plan(options, text.identity()), text, options.output)
 
 
 if __name__ == "__main__":

@@ -1,197 +1,183 @@
-"""The script of the training study: its networks, their gradients, its text, and runs that were stopped."""
+"""The training study: its networks, runs that were stopped, and what it concludes."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
 import torch
 
-from experiments.training import study, tables, train as script
-from experiments.training.measure import gradients
-from experiments.training.networks import UNorm, build_model
-from experiments.training.recipe import CONFIGS, Norm, Recipe, checkpoint_steps
-from experiments.training.text import TokenData, prepare, train_tokenizer
-from experiments.training.train import train
-from lngeom.empirical.models import find_model, load_model
-from lngeom.empirical.support import CorpusError, read_table
-from lngeom.empirical.text import open_corpus
-from lngeom.errors import InputError, LngeomError, RunError
+from experiments.training import study, tables
+from experiments.training.network import Decoder
+from experiments.training.recipe import SIZES, Recipe, Size
+from experiments.training.run import train
+from experiments.training.text import Text, spread
+from lngeom.empirical.support import CorpusError
+from lngeom.files import lock
 
-SMALL = Recipe("layer", layers=2, width=32, heads=2, vocabulary=64, sequence_length=16)
+TINY = Size(1, 8, 2, 16, 4, 4, (0.01, 0.03, 0.1))
+RECIPE = Recipe("tiny", "LayerNorm", "pre", "untied", 0.01, 0, 4, "text")
 
 
-@pytest.mark.parametrize(("name", "millions"), [("70m", 70.9), ("160m", 163.0), ("410m", 406.3), ("1b", 1013.7)])
-def test_networks_have_the_sizes_of_their_names(name: str, millions: float) -> None:
-    recipe = Recipe("layer", name)
-    with torch.device("meta"):
-        layer, rms = (build_model(replace(recipe, norm=norm)) for norm in ("layer", "rms"))
-    assert round(layer.num_parameters() / 1e6, 1) == millions
-    # The only parameters that RMSNorm lacks are the biases of the 2L + 1 norms.
-    assert layer.num_parameters() - rms.num_parameters() == (2 * recipe.layers + 1) * recipe.width
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SIZES, "tiny", TINY)
 
 
-LACKS = {"rms": 2 * SMALL.layers + 1, "u": 0}
-"""How many parameters of the network with LayerNorm the others do not have."""
+def words(seed: int, count: int = 2_000) -> np.ndarray:
+    return np.random.default_rng(seed).integers(97, 101, count).astype(np.uint8)
 
 
-@pytest.mark.parametrize("norm", LACKS)
-def test_every_arm_starts_from_the_weights_of_layer_norm(norm: Norm) -> None:
-    layer, arm = (dict(build_model(replace(SMALL, norm=kind)).named_parameters()) for kind in ("layer", norm))
-    assert all(torch.equal(layer[name], parameter) for name, parameter in arm.items())
-    assert len(layer) - len(arm) == LACKS[norm]
+TEXT = Text(words(0), words(1), words(2))
 
 
-def test_gradients_of_writers_are_orthogonal_to_1_with_layer_norm_alone() -> None:
-    shares: dict[str, list[float]] = {}
-    for norm in ("layer", "rms"):
-        model: Any = build_model(replace(SMALL, norm=norm)).double()
-        found = gradients(model, torch.randint(0, 64, (3, 17), generator=torch.Generator().manual_seed(0)))
-        shares[norm] = [row["share"] for row in found]
-    assert len(shares["layer"]) == 2 + 4 * SMALL.layers
-    # A share is a square: that of an error of a million roundings is below the unit roundoff.
-    assert max(shares["layer"]) < 2.0**-53 < 1e-6 < min(shares["rms"])
+def network(norm: Any, embeddings: Any = "untied") -> Any:
+    return Decoder(replace(RECIPE, norm=norm, embeddings=embeddings)).double()
 
 
-def test_u_norm_is_layer_norm_where_its_direction_is_1() -> None:
-    x = torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
-    uniform = UNorm(np.ones(16), eps=1e-5)(x).detach()
-    # Two formulas of one function: some tens of roundings of numbers below 4 apart.
-    assert float((uniform - torch.nn.functional.layer_norm(x, (16,), eps=1e-5)).abs().max()) < 64 * 2.0**-23 * 4
+def test_networks_of_a_seed_start_from_the_same_weights() -> None:
+    layer = dict(network("LayerNorm").named_parameters())
+    for norm, embeddings, lacks in (("RMSNorm", "untied", 0), ("none", "untied", 3), ("LayerNorm", "tied", 1)):
+        other = dict(network(norm, embeddings).named_parameters())
+        assert all(torch.equal(layer[name], parameter) for name, parameter in other.items())
+        assert len(layer) - len(other) == lacks
 
 
-def stories(folder: Path, last: str = "sea") -> Path:
-    """Forty documents, each naming its own number."""
-    path = folder / "stories.jsonl"
-    path.write_text("".join(f'{{"text": "story {n:02} of the ships at sea and of the {last}"}}\n' for n in range(40)))
-    return path
+def writers(model: Decoder) -> dict[torch.Tensor, int]:
+    """What is added to the stream, with the axis of the stream."""
+    block: Any = model.blocks[0]
+    return {model.embedding.weight: 1, block.attention_write.weight: 0, block.mlp_write.weight: 0}
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> TokenData:
-    folder = tmp_path_factory.mktemp("data")
-    return prepare(open_corpus(str(stories(folder))), folder / "data", vocabulary=270)
+def test_no_gradient_of_a_writer_is_along_1_behind_layer_norm() -> None:
+    along = {}
+    for norm in ("LayerNorm", "RMSNorm"):
+        model = network(norm)
+        model.loss(spread(TEXT.test, 16, 64)).backward()
+        sums = [each.grad.sum(axis).abs().max() / each.grad.norm() for each, axis in writers(model).items()]  # pyright: ignore
+        along[norm] = float(max(sums))
+    # Sums of 8 components, themselves sums of a thousand products.
+    assert along["LayerNorm"] < 8 * 1_000 * 2.0**-53 < 1e-6 < along["RMSNorm"]
 
 
-def test_one_document_in_ten_is_held_out_and_closed(data: TokenData) -> None:
-    closed = data.tokenizer.eos_token
-    numbers = [text.split()[1] for text in data.tokenizer.decode(data.held_out).split(closed)[:-1]]
-    assert numbers == ["09", "19", "29", "39"]
-    assert data.tokenizer.decode(data.train).count(closed) == 36
+def losses_of_flipped(norm: Any, signs: torch.Tensor) -> list[float]:
+    """Losses of some steps of a network whose stream has other signs."""
+    model = network(norm)
+    block: Any = model.blocks[0]
+    readers = dict.fromkeys([block.read.weight, block.widen.weight, model.head.weight], 1)
+    for each, axis in (writers(model) | readers).items():
+        each.data *= signs if axis else signs[:, None]
+    steps, found = torch.optim.AdamW(model.parameters(), lr=0.01), []
+    for _ in range(4):
+        found.append(model.loss(spread(TEXT.train, 16, 64)))
+        steps.zero_grad()
+        found[-1].backward()
+        steps.step()
+    return [float(loss.detach()) for loss in found]
 
 
-@pytest.mark.parametrize("name", sorted(CONFIGS.keys() - {"tiny"}))
-def test_checkpoints_of_the_published_schedule(name: str) -> None:
-    late = [60, 70, 80, 90, 100] if name in ("70m", "160m") else []
-    expected = (0, *(1000 * k for k in [*range(1, 10), 10, 20, 30, 40, 50, *late]))
-    assert checkpoint_steps(Recipe("layer", name)) == expected
-
-
-RUN = Recipe(
-    "layer", layers=1, width=16, heads=2, steps=12, batch_size=4, vocabulary=270, sequence_length=16,
-    first_checkpoint=0.25, held_out_tokens=64, cpu=True,
-)  # fmt: skip
-
-
-def written(out: Path) -> dict[str, bytes]:
-    return {path.stem: path.read_bytes() for path in out.glob("*.csv")}
+def test_1_is_a_sign_direction_like_others_without_layer_norm() -> None:
+    ones, signs = torch.ones(8).double(), torch.tensor([1.0, -1, 1, 1, -1, -1, 1, -1]).double()
+    # Losses below 10 from some ten thousand roundings.
+    close = {"rel": 1e4 * 2.0**-53}
+    for norm in ("RMSNorm", "none"):
+        assert losses_of_flipped(norm, ones) == pytest.approx(losses_of_flipped(norm, signs), **close)
+    assert losses_of_flipped("LayerNorm", ones) != pytest.approx(losses_of_flipped("LayerNorm", signs), rel=1e-6)
 
 
 class Killed(BaseException):
-    """Stands for a kill inside this process: nothing in the code catches it."""
+    """Stands for a kill: nothing in the code catches it."""
 
 
-def killed(data: TokenData, out: Path, step: int, patch: pytest.MonkeyPatch) -> None:
-    """A run that ends when it would have taken a step."""
-    loss = script.next_token_loss
+def rows(output: Path) -> Any:
+    return tables.read_rows([output / "runs.csv"]).drop(columns="seconds").sort_values([*tables.KEY, "step", "site"])
 
-    def dying(*given: Any) -> torch.Tensor:
-        nonlocal step
-        if (step := step - 1) < 0:
+
+def test_a_study_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = [*study.plan(study.Options(config="tiny", seeds=2), TEXT.identity())]
+    assert len(recipes) == len(set(recipes)) == 2 * (9 + 9 + 2)
+    study.go_on(recipes, TEXT, tmp_path / "whole")
+    made = {path.name for path in (tmp_path / "whole").glob("*.*")} - {".lock"}
+    assert made == {"runs.csv", "losses.csv", "comparisons.csv", "ranks.csv", "steps.svg"}
+    started: list[Recipe] = []
+
+    def counted(recipe: Recipe, text: Text) -> Any:
+        started.append(recipe)
+        if len(started) == 3:
             raise Killed
-        return loss(*given)
+        return train(recipe, text)
 
-    with patch.context() as patched:
-        patched.setattr(script, "next_token_loss", dying)
-        with pytest.raises(Killed):
-            train(RUN, data, out)
-
-
-def test_a_run_that_was_stopped_goes_on_bit_for_bit(
-    data: TokenData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    train(RUN, data, whole)
-    for step in (1, 8):  # behind the first state, and between two
-        killed(data, stopped, step, monkeypatch)
-    (stopped / ".state.pt.draft").write_bytes(b"")  # a state that a dying process began to write
-    assert not written(stopped)
-    torch.manual_seed(1)
-    taken, loss = [], script.next_token_loss
-    monkeypatch.setattr(script, "next_token_loss", lambda *given: (taken.append(1), loss(*given))[1])
-    train(RUN, data, stopped)
-    assert len(taken) == RUN.steps - 6, "from the last state on"
-    assert written(stopped) == written(whole)
-    assert written(whole).keys() == {"losses", "sites", "writers", "gradients"}
-    losses = [row["loss"] for row in read_table(whole / "losses.csv")]
-    assert len(losses) == RUN.steps
-    assert losses[-1] < losses[0]
-    assert len(load_model(find_model(str(whole / "checkpoint-12"))).sites) == 3
+    monkeypatch.setattr(study, "train", counted)
+    with pytest.raises(Killed):
+        study.go_on(recipes, TEXT, tmp_path / "stopped")
+    elsewhere = tmp_path / "stopped" / recipes[5].name()
+    elsewhere.mkdir()
+    hold = lock(elsewhere)
+    study.go_on(recipes, TEXT, tmp_path / "stopped")
+    assert recipes[5] not in started
+    hold.release()
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "stopped" / "runs.csv").rename(tmp_path / "moved" / "runs.csv")
+    study.go_on(recipes, TEXT, tmp_path / "moved")
+    assert [recipe for recipe in recipes if started.count(recipe) != 1] == [recipes[2]]
+    assert rows(tmp_path / "moved").equals(rows(tmp_path / "whole").set_axis(rows(tmp_path / "moved").index))
 
 
-REFUSED: list[tuple[Callable[[TokenData, Path], object], type[LngeomError], str]] = [
-    (lambda data, out: train(replace(RUN, seed=1), data, out), RunError, "is of another run .recipe is"),
-    (lambda data, out: train(RUN, data._replace(source={}), out), RunError, "is of another run .data is"),
-    (lambda data, out: train(replace(RUN, vocabulary=60), data, out), InputError, "train a smaller tokenizer"),
-    (lambda data, out: train(replace(RUN, held_out_tokens=10_000), data, out), CorpusError, "lower --held-out-"),
-    (lambda *_: replace(RUN, heads=3), InputError, "3 heads do not divide the width 16"),
-    (lambda data, _: data.batch(0, 2, 10**6, 0), CorpusError, "fewer than 2 sequences"),
-    (lambda *_: train_tokenizer(["a few words"], 256), InputError, "the text yields 257 tokens, not the 256 asked for"),
-    (
-        lambda data, out: train(replace(RUN, optimizer="sgd", learning_rate=1e30), data, out / "wild"),
-        RunError, r"the loss of step \d+ is (nan|inf): training has diverged; lower",
-    ),
-]  # fmt: skip
+def test_a_text_without_a_piece_is_refused() -> None:
+    with pytest.raises(CorpusError, match="use a longer corpus"):
+        spread(words(0, 16), 16, 4)
 
 
-@pytest.fixture(scope="module")
-def begun(data: TokenData, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was stopped before its first step."""
-    out = tmp_path_factory.mktemp("begun")
-    with pytest.MonkeyPatch.context() as patch:
-        killed(data, out, 0, patch)
-    return out
+@pytest.mark.parametrize(
+    ("values", "margin", "expected"),
+    [
+        ([-0.01, 0.01, 0.0], 0.02, "equivalent"),
+        ([-0.01, 0.01, 0.0], 0.01, "not distinguished"),
+        ([-0.01, 0.01, 0.0], float("nan"), "not distinguished"),
+        ([0.5, 0.6, 0.55], 0.2, "different"),
+        ([0.5, 0.6, 0.55], 0.7, "equivalent"),
+    ],
+)
+def test_equivalence_is_two_tests(values: list[float], margin: float, expected: str) -> None:
+    assert tables.verdict(values, margin) == expected
 
 
-@pytest.mark.parametrize(("action", "error", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
-def test_what_cannot_be_trained_is_refused(
-    action: Callable[[TokenData, Path], object], error: type[LngeomError], message: str, data: TokenData, begun: Path
-) -> None:
-    with pytest.raises(error, match=message):
-        action(data, begun)
+def test_p_values_are_adjusted_by_holm() -> None:
+    assert list(tables.holm([0.04, 0.01, 0.03, 0.9])) == [0.09, 0.04, 0.09, 0.9]
 
 
-def test_another_text_is_not_taken_for_the_one_that_was_tokenized(tmp_path: Path) -> None:
-    prepare(open_corpus(str(stories(tmp_path))), tmp_path / "data", vocabulary=270)
-    with pytest.raises(RunError, match=r"holds the tokens of .*, not of .*: choose another --output"):
-        prepare(open_corpus(str(stories(tmp_path, "moon"))), tmp_path / "data", vocabulary=270)
+def test_chance_of_ranks_bounds_the_exact_probability() -> None:
+    """Against all equally likely outcomes: those whose sum is as far from the middle, on either side."""
+    directions, seeds = 6, 3
+    sums = [sum(outcome) for outcome in itertools.product(range(directions + 1), repeat=seeds)]
+    for outcome in itertools.product(range(directions + 1), repeat=seeds):
+        far = abs(sum(outcome) - seeds * directions / 2)
+        exact = np.mean([abs(each - seeds * directions / 2) >= far for each in sums])
+        # The quotient of integers is rounded once.
+        assert tables.chance_of_ranks(outcome, directions) >= exact * (1 - 2.0**-52)
 
 
-def test_a_small_study_from_end_to_end(data: TokenData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every arm once: four tables, a figure, and a second call that finds everything done."""
-    monkeypatch.setattr(tables, "TINY", (1, 32))
-    small = {"steps": 1, "batch_size": 1, "vocabulary": 270, "sequence_length": 16, "held_out_tokens": 64, "cpu": True}
-    cells = study.grid(("layer", "rms", "u"), study.OPTIMIZERS[:2], [(1, 32), (2, 32)], 1, **small)
-    study.run(cells, data, tmp_path)
-    before = written(tmp_path)
-    assert before.keys() == {"study", "controls", "writers", "gradients"}
-    rows = read_table(tmp_path / "study.csv")
-    controls = read_table(tmp_path / "controls.csv", words=("direction",))
-    assert len(rows) == 2 * 2 * 2 * (3 + 5)  # two checkpoints, norms and decays, at three and at five sites
-    assert {(row["norm"], row["direction"]) for row in controls} == {("u", "1"), ("u", "u")}
-    assert (tmp_path / "steps.svg").stat().st_size > 10_000
-    monkeypatch.setattr(study, "write_figure", lambda *_: None)
-    study.run(cells, data, tmp_path)
-    assert written(tmp_path) == before
+def table_of(cells: dict[tuple[str, float], Sequence[float]]) -> Any:
+    """Runs whose validation and test losses are given by norm and rate, seed by seed."""
+    base = {**vars(replace(RECIPE)), "site": "final_norm", "step": 4}
+    made = [
+        base | {"norm": norm, "rate": rate, "seed": seed, "validation_loss": loss, "test_loss": loss}
+        for (norm, rate), losses in cells.items()
+        for seed, loss in enumerate(losses)
+    ]
+    return pd.DataFrame(made)
+
+
+def test_norms_are_compared_at_their_own_best_rates_over_whole_seeds() -> None:
+    cells = {("LayerNorm", 0.1): [1.0, 1.1, 1.2], ("LayerNorm", 0.2): [0.5, 1.3, 9.0]}
+    cells |= {("none", 0.1): [3.0, 3.0], ("none", 0.2): [2.0, 2.2]}
+    found = tables.comparisons(tables.whole(table_of(cells))).iloc[0]
+    assert (found["rate"], found["norm"], found["seeds"]) == ("best", "none", 2)
+    differences = [2.0 - 0.5, 2.2 - 1.3]
+    assert found["difference"] == pytest.approx(np.mean(differences))
+    assert found["p"] == pytest.approx(float(scipy.stats.ttest_1samp(differences, 0).pvalue))
