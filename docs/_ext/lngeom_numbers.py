@@ -1,7 +1,6 @@
 """Numbers on the pages that move with the code and with ``make bench``; those of a committed run stand on its page.
 
-A page writes ``{{ records.claims }}`` for one of :func:`numbers`, and ``{{ report.cells }}``, on a line of its own,
-for a table.
+A page writes ``{{ records.claims }}`` for one of :func:`numbers`.
 """
 
 import ast
@@ -9,8 +8,6 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
-
-from lngeom_study import report
 
 from lngeom.check import NEVER
 from lngeom.empirical.support import Row
@@ -23,7 +20,6 @@ DOCS = Path(__file__).parents[1]
 def numbers() -> dict[str, Any]:
     """Everything that a page can refer to, by name."""
     return {
-        "report": report(DOCS / "results" / "training"),
         "records": records(),
         "cost": cost(),
         "paid": paid,

@@ -1,11 +1,47 @@
-"""A decoder of bytes with rotary positions, in which LayerNorm, RMSNorm or nothing stands before or behind a branch."""
+"""Recipes, and a decoder of bytes in which LayerNorm, RMSNorm or nothing stands before or behind a branch."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .recipe import SIZES, Recipe
 from .text import BYTES
+
+
+class Size(NamedTuple):
+    """Of networks and their training: bytes of a piece, pieces of a step, and peaks of the learning rate."""
+
+    layers: int
+    width: int
+    heads: int
+    length: int
+    batch: int
+    steps: int
+    rates: tuple[float, ...]
+
+
+SIZES = {
+    "small": Size(3, 64, 2, 64, 8, 500, (2e-3, 6e-3, 1.8e-2)),
+    "70m": Size(6, 512, 8, 1_024, 64, 2_000, (3e-4, 1e-3, 3e-3)),
+    "160m": Size(12, 768, 12, 1_024, 64, 2_000, (2e-4, 6e-4, 2e-3)),
+}
+"""All but ``small`` have the blocks of Pythia, with bytes in place of its vocabulary."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that determines a run: the size by its name, and the identity of the text."""
+
+    size: str
+    norm: Literal["LayerNorm", "RMSNorm", "none"]
+    place: Literal["pre", "post"]
+    embeddings: Literal["tied", "untied"]
+    rate: float
+    seed: int
+    steps: int
+    text: str
 
 
 def _norm(recipe: Recipe) -> nn.Module:
@@ -23,8 +59,6 @@ def _turned(x: Tensor, turn: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward branch, each with its norm."""
-
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
         (_, width, self.heads, *_), self.place = SIZES[recipe.size], recipe.place

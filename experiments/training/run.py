@@ -10,35 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lngeom.empirical.observe import SIGNS, sign_directions
 from lngeom.empirical.support import Rows
 
-from .network import Decoder
-from .recipe import SIZES, Recipe
+from .network import SIZES, Decoder, Recipe
 from .text import Text, cut, spread
 
-WEIGHT_DECAY, WARMUP, FLOOR = 0.1, 0.05, 0.1
-"""The decay of matrices and embeddings; the part of a run in which the learning rate grows; its last part of the
-peak."""
-
-DRAWS = 16
-DIRECTIONS = DRAWS * SIGNS
-"""Sign directions of each seed that 1 is ranked among, and the draws that make them."""
+DIRECTIONS = 256
+"""Sign directions of each seed that 1 is ranked among."""
 
 HELD_OUT, MEASURED = 32_768, 4_096
 """Bytes of the validation and of the test part on which losses are taken, and of the former before the norms."""
 
 CHECKPOINTS = (0, 0.01, 0.03, 0.1, 0.3, 1)
 """Parts of a run after which the norms are measured."""
-
-
-def rate_at(recipe: Recipe, step: int) -> float:
-    """Learning rate of the step 0, 1, ..., steps − 1: linear warm-up, then a half cosine that ends at the floor."""
-    warm = max(1, round(WARMUP * recipe.steps))
-    if step < warm:
-        return recipe.rate * (step + 1) / warm
-    progress = (step - warm + 1) / (recipe.steps - warm)
-    return recipe.rate * (FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2)
 
 
 @torch.inference_mode()
@@ -48,25 +32,22 @@ def measure(model: Decoder, pieces: Tensor, seed: int) -> Rows:
     ``centred_``: of the states less their mean over all bytes.
     """
     seen: dict[str, Tensor] = {}
-    watched = copy.deepcopy(model)
+    watched, rows = copy.deepcopy(model), list[dict[str, Any]]()
     for name, module in watched.named_modules():
         if name.endswith("_norm"):
             module.register_forward_pre_hook(lambda _, given, name=name: seen.update({name: given[0]}))
     watched(pieces[:, :-1])
-    rows: Rows = []
     for name, found in seen.items():
         states = found.flatten(0, 1).cpu().double()
         width = states.shape[1]
-        drawn = [sign_directions(width, DRAWS * seed + k) for k in range(DRAWS)]
-        axes = torch.from_numpy(np.concatenate([np.full((1, width), width**-0.5), *drawn]))
+        signs = 2.0 * np.random.Generator(np.random.PCG64([seed, width, 1])).integers(0, 2, (DIRECTIONS, width)) - 1
+        axes = torch.from_numpy(np.concatenate([np.ones((1, width)), signs]) / width**0.5)
         row: dict[str, Any] = {"site": name, "norm_mean": float(states.norm(dim=1).mean())}
         for prefix, each in (("", states), ("centred_", states - states.mean(0))):
             cosines = nn.functional.normalize(each) @ axes.T
             energy, *others = (width * (cosines**2).mean(0)).tolist()
-            degrees = cosines[:, 0].clamp(-1, 1).acos().rad2deg()
-            values = {"angle_mean": float(degrees.mean()), "angle_std": float(degrees.std(correction=0)),
-                      "energy": energy, "rank": sum(other < energy for other in others)}  # fmt: skip
-            row |= {f"{prefix}{column}": value for column, value in values.items()}
+            row[f"{prefix}angle_mean"] = float(cosines[:, 0].clamp(-1, 1).acos().rad2deg().mean())
+            row |= {f"{prefix}energy": energy, f"{prefix}rank": sum(other < energy for other in others)}
         rows.append(row)
     return rows
 
@@ -76,9 +57,12 @@ def train(recipe: Recipe, text: Text) -> Rows:
     start, size, steps = time.perf_counter(), SIZES[recipe.size], recipe.steps
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = Decoder(recipe).to(device)
-    matrices, gains = ([p for p in model.parameters() if (p.ndim == 2) == wanted] for wanted in (True, False))
-    groups = [{"params": matrices, "weight_decay": WEIGHT_DECAY}, {"params": gains, "weight_decay": 0.0}]
+    matrices, others = ([p for p in model.parameters() if (p.ndim == 2) == wanted] for wanted in (True, False))
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
     optimizer, draws = torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True), np.random.default_rng(recipe.seed)
+    rate = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, recipe.rate, steps + 1, pct_start=0.05, cycle_momentum=False, div_factor=10, final_div_factor=1
+    )
     measured = spread(text.validation, size.length, MEASURED // size.length).to(device)
     checkpoints, rows = {round(part * steps) for part in CHECKPOINTS}, []
     for step in range(steps + 1):
@@ -91,14 +75,13 @@ def train(recipe: Recipe, text: Text) -> Rows:
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
-            for group in optimizer.param_groups:
-                group["lr"] = rate_at(recipe, step)
             optimizer.step()
-    losses: dict[str, float] = {}
+            rate.step()
+    common = asdict(recipe)
     with torch.inference_mode():
         for name in ("validation", "test"):
             held = spread(getattr(text, name), size.length, HELD_OUT // size.length).to(device)
             total = sum(float(model.loss(some, "sum")) for some in held.split(64)) / held[:, 1:].numel()
-            losses[f"{name}_loss"] = total if math.isfinite(total) else math.inf
-    common = {**asdict(recipe), **losses, "seconds": round(time.perf_counter() - start, 1)}
-    return [{**common, **row} for row in rows]
+            common[f"{name}_loss"] = total if math.isfinite(total) else math.inf
+    common["seconds"] = round(time.perf_counter() - start, 1)
+    return [common | row for row in rows]

@@ -22,7 +22,7 @@ from lngeom.errors import RunError
 from lngeom.files import lock
 from lngeom.options import add_options, option, read_options
 
-from .recipe import SIZES, Recipe
+from .network import SIZES, Recipe
 from .run import train
 from .tables import KEY, Table, read_rows, write_results
 from .text import Text, read_text
@@ -30,8 +30,6 @@ from .text import Text, read_text
 
 @dataclass(frozen=True)
 class Options:
-    """What is run, and where it goes."""
-
     output: Path = option(Path("runs/study"), "directory of all runs and of the tables")
     config: str = option("small", "sizes and training", choices=SIZES)
     corpus: str | None = option(None, "as for lngeom sweep (default: bundled sample of Wikipedia)")
@@ -61,7 +59,7 @@ def go_on(recipes: Iterable[Recipe], text: Text, output: Path) -> None:
     left = [recipe for recipe in recipes if astuple(recipe) not in there]
     start = time.monotonic()
     for n, recipe in enumerate(left, 1):
-        folder = output / recipe.name()
+        folder = output / "-".join(map(str, astuple(recipe)))
         folder.mkdir(parents=True, exist_ok=True)
         try:
             hold = lock(folder)
@@ -71,7 +69,7 @@ def go_on(recipes: Iterable[Recipe], text: Text, output: Path) -> None:
             write_table(folder / "rows.csv", rows := train(recipe, text), digits=7)
             minutes = (time.monotonic() - start) / n * (len(left) - n) / 60
             state = f"{n} of {len(left)}, about {minutes:.0f} minutes left"
-            print(f"{state}: {recipe.name()}: {rows[0]['test_loss']:.4f} nats per byte", flush=True)
+            print(f"{state}: {folder.name}: {rows[0]['test_loss']:.4f} nats per byte", flush=True)
         hold.release()
     hold = lock(output)
     write_results(finished(output), output)
@@ -84,7 +82,7 @@ def main() -> None:
     options = read_options(parser, Options, sys.argv[1:])
     torch.set_num_threads(1)
     text = read_text(open_corpus(options.corpus or str(bundled_wikipedia())), options.documents)
-    print(", ".join(f"{name} {loss:.3f} nats per byte" for name, loss in text.baselines().items()), flush=True)
+    print("frequencies of bytes lose {:.3f} nats per byte, of pairs {:.3f}".format(*text.baselines()), flush=True)
     go_on(plan(options, text.identity()), text, options.output)
 
 

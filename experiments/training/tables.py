@@ -12,26 +12,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy import stats
 
-from lngeom.empirical.observe import student
 from lngeom.empirical.pages import NULL, Layout, panels, write_figure
 
-from .recipe import Recipe
+from .network import Recipe
 from .run import DIRECTIONS
 
 Table = Any
 """A DataFrame of pandas, or a Series, neither of which its annotations describe well enough to be checked."""
 
-KEY, GROUP = [field.name for field in fields(Recipe)], ["place", "embeddings"]
+KEY = [field.name for field in fields(Recipe)]
+GROUP, BOUNDS = ["place", "embeddings"], ["mean", "low", "high"]
 
 
 def read_rows(paths: list[Path]) -> Table:
     """Rows of finished runs, each run once."""
+    none = pd.DataFrame(columns=KEY).astype({"text": str})
     parts = [pd.read_csv(path, dtype={"text": str}, float_precision="round_trip") for path in paths]
-    return (
-        pd.concat(parts, ignore_index=True).drop_duplicates([*KEY, "step", "site"])
-        if parts
-        else pd.DataFrame(columns=KEY)
-    )
+    return pd.concat(parts or [none], ignore_index=True).drop_duplicates([*KEY, "step", "site"] if parts else None)
 
 
 def whole(rows: Table) -> Table:
@@ -48,94 +45,71 @@ def at_best_rate(rows: Table) -> Table:
     return rows.set_index(cells).loc[list(means.groupby(cells[:-1]).idxmin())].reset_index()
 
 
-def interval(values: Table, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean and Student's interval, unbounded for one value."""
-    mean, count = float(np.mean(values)), len(values)
-    half = student(count - 1, level) * float(np.std(values, ddof=1)) / count**0.5 if count > 1 else math.inf
-    return mean, mean - half, mean + half
+def interval(values: Table, level: float = 0.95) -> list[float]:
+    """Mean and Student's interval."""
+    return [np.mean(values), *stats.ttest_1samp(values, 0).confidence_interval(level)]
 
 
 def verdict(differences: Table, margin: float) -> str:
-    """Of paired differences at 5 %: ``equivalent``, ``different`` or ``not distinguished``.
-
-    Equivalent: the 90 % interval is within ± the margin, two one-sided tests at 5 % (Schuirmann 1987). Else different:
-    the 95 % interval does not contain 0. Without a margin (NaN) nothing is equivalent.
-    """
+    """Of paired differences, by two one-sided tests at 5 % (Schuirmann 1987), or else by one with two sides."""
     if max(map(abs, interval(differences, 0.9))) < margin:
         return "equivalent"
     _, low, high = interval(differences)
     return "not distinguished" if low <= 0 <= high else "different"
 
 
-def holm(values: Sequence[float]) -> np.ndarray:
-    """Adjusted p-values of Holm: each times how many are not smaller, and never falling."""
-    order, adjusted = np.argsort(values), np.empty(len(values))
-    adjusted[order] = np.maximum.accumulate(np.sort(values) * np.arange(len(values), 0, -1)).clip(max=1)
-    return adjusted
-
-
 def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
     r"""Bound on the probability of ranks that lean so far to one side, if 1 were a direction like the others.
 
-    Then each rank r among K directions is uniform on 0, ..., K, and (r + 1)/(K + 1) stochastically dominates a uniform
-    number on [0, 1]. The sum s of n independent ones has the distribution function of
-    Irwin and Hall, Σ_k (−1)^k C(n, k)(s − k)₊^n / n!. Twice the smaller of both sides.
+    Each rank r among K is uniform on 0, ..., K then, and (r + 1)/(K + 1) dominates a uniform number on [0, 1].
     """
-    count, parts = len(ranks), directions + 1
-    low = min(sum(int(rank) + 1 for rank in ranks), sum(parts - int(rank) for rank in ranks))
-    # Integers throughout: the alternating sum cancels.
-    terms = ((-1) ** k * math.comb(count, k) * max(0, low - k * parts) ** count for k in range(count + 1))
-    return min(1.0, 2 * sum(terms) / (parts**count * math.factorial(count)))
+    sides = sum(rank + 1 for rank in ranks), sum(directions + 1 - rank for rank in ranks)
+    return min(1.0, 2 * float(stats.irwinhall(len(ranks)).cdf(min(sides) / (directions + 1))))
 
 
 def losses(rows: Table) -> Table:
-    """Mean losses of each cell over seeds, with the 95 % interval of the test loss and its largest value."""
-    test = rows.drop_duplicates(KEY).groupby([*GROUP, "norm", "rate"], sort=False)
-    ends = pd.DataFrame([interval(each["test_loss"]) for _, each in test], test.size().index, ["test", "low", "high"])
-    return ends.assign(
-        worst=test["test_loss"].max(), validation=test["validation_loss"].mean(), seeds=test.size()
-    ).reset_index()
+    """Losses of each cell over seeds: the test loss with its 95 % interval and its largest value."""
+    cells = rows.drop_duplicates(KEY).groupby([*GROUP, "norm", "rate"], sort=False)
+    test = cells["test_loss"].apply(lambda each: pd.Series(interval(each), BOUNDS)).unstack()
+    extra = {"worst": cells["test_loss"].max(), "validation": cells["validation_loss"].mean(), "seeds": cells.size()}
+    return test.assign(**extra).reset_index()
 
 
 def comparisons(rows: Table) -> Table:
     """Differences of the test loss to LayerNorm, paired by seed: each norm at its own best rate, and both at each rate.
 
-    The margin is a tenth of what having no norm changes, if its 95 % interval does not contain 0.
+    The margin is a tenth of what having no norm changes, if its 95 % interval does not contain 0. ``bonferroni``: the
+    p-values times their number.
     """
-    made: list[dict[str, Any]] = []
-    runs = rows.drop_duplicates(KEY)
-    for rate, some in [("best", at_best_rate(runs)), *((f"{rate:g}", some) for rate, some in runs.groupby("rate"))]:
-        for group, cell in some.groupby(GROUP, sort=False):
-            table, margin = cell.pivot_table(index="seed", columns="norm", values="test_loss"), math.nan
-            for norm in table.columns.intersection(["none", "RMSNorm"])[::-1]:
-                differences = table[norm] - table["LayerNorm"]
+    runs, made = rows.drop_duplicates(KEY), []
+    runs = pd.concat([at_best_rate(runs).assign(rate="best"), runs.assign(rate=runs["rate"].map("{:g}".format))])
+    tests = runs.pivot_table(index=[*GROUP, "rate", "seed"], columns="norm", values="test_loss", sort=False)
+    for cell, each in tests.groupby([*GROUP, "rate"], sort=False):
+        margin = math.nan
+        for norm in ("none", "RMSNorm"):
+            differences = (each[norm] - each["LayerNorm"]).dropna()
+            if len(differences):
                 mean, low, high = interval(differences)
-                ends = dict(zip(("low90", "high90"), interval(differences, 0.9)[1:], strict=True))
-                made.append({
-                    **dict(zip(GROUP, group, strict=True)), "rate": rate, "norm": norm, "seeds": len(differences),
-                    "difference": mean, "low": low, "high": high, **ends, "margin": margin,
-                    "verdict": verdict(differences, margin), "p": stats.ttest_1samp(differences, 0).pvalue,
-                })  # fmt: skip
-                margin = abs(mean) / 10 if rate == "best" and not low <= 0 <= high else math.nan
-    return pd.DataFrame(made).assign(holm=lambda table: holm(table["p"]))
+                ends = [mean, low, high, *interval(differences, 0.9)[1:], margin, verdict(differences, margin)]
+                made.append([*cell, norm, len(differences), *ends, stats.ttest_1samp(differences, 0).pvalue])
+                margin = abs(mean) / 10 if cell[-1] == "best" and not low <= 0 <= high else math.nan
+    columns = [*GROUP, "rate", "norm", "seeds", *BOUNDS, "low90", "high90", "margin", "verdict", "p"]
+    return pd.DataFrame(made, columns=columns).assign(bonferroni=lambda table: (table["p"] * len(table)).clip(upper=1))
 
 
 def ranks(rows: Table) -> Table:
     """Energy along 1 before the final norm after training at the best rate, and its ranks seed by seed.
 
-    ``chance``: :func:`chance_of_ranks`, adjusted by Holm over all rows.
+    ``bonferroni``: :func:`chance_of_ranks` times the number of rows.
     """
-    made: list[dict[str, Any]] = []
-    for cell, runs in at_best_rate(rows).query("site == 'final_norm' and step == steps").groupby([*GROUP, "norm"]):
+    final, made = at_best_rate(rows).query("site == 'final_norm' and step == steps"), []
+    for cell, runs in final.groupby([*GROUP, "norm"], sort=False):
         for states in ("", "centred_"):
-            mean, low, high = np.exp(interval(np.log(runs[f"{states}energy"])))
-            chance, found = (
-                chance_of_ranks(runs[f"{states}rank"], DIRECTIONS),
-                " ".join(map(str, runs[f"{states}rank"])),
-            )
-            energy = {"energy": mean, "low": low, "high": high, "ranks": found, "chance": chance}
-            made.append(dict(zip([*GROUP, "norm"], cell, strict=True)) | {"states": states or "stored"} | energy)
-    return pd.DataFrame(made).assign(chance=lambda table: holm(table["chance"]))
+            found = [*runs[f"{states}rank"]]
+            energy = np.exp(interval(np.log(runs[f"{states}energy"])))
+            made.append([*cell, states, *energy, " ".join(map(str, found)), chance_of_ranks(found, DIRECTIONS)])
+    table = pd.DataFrame(made, columns=[*GROUP, "norm", "states", *BOUNDS, "ranks", "chance"])
+    return table.assign(bonferroni=(table["chance"] * len(table)).clip(upper=1))
 
 
 def energy_figure(rows: Table) -> Any:
@@ -143,15 +117,14 @@ def energy_figure(rows: Table) -> Any:
 
     def draw(axes: Axes, some: Table) -> None:
         lines = some.pivot_table(index="step", columns="site", values="energy", aggfunc=stats.gmean, sort=False)
-        colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(lines.columns)))
-        for colour, (site, line) in zip(colours, lines.items(), strict=True):
-            axes.plot(lines.index, line, color=colour, label=str(site))
+        axes.set_prop_cycle(color=matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(lines.columns))))
+        axes.plot(lines.index, lines, label=[*lines.columns])
         axes.axhline(1, color=NULL, linestyle="--", linewidth=0.8)
         axes.set(yscale="log", xlabel="step")
         axes.set_xscale("symlog", linthresh=1)
 
     groups = at_best_rate(rows).groupby([*GROUP, "norm"], sort=False)
-    contents = [(f"{norm}, {place}, {embeddings}", some) for (place, embeddings, norm), some in groups]
+    contents = [(", ".join(cell[::-1]), some) for cell, some in groups]
     return panels(contents, draw, Layout((4, 2.8), 3, "d·E[cos²θ] of 1", sharex=True, legend="beside"))
 
 

@@ -1,9 +1,8 @@
-"""The bound of rmsnorm.swap beside the measured change, on three networks: ``swap.py WHISPER RUN OUTPUT.csv``.
+"""The bound of rmsnorm.swap beside the measured change, on Whisper's encoder: ``swap.py WHISPER OUTPUT.csv``.
 
-WHISPER is what ``prepare.py WHISPER recorded`` wrote; its encoder is measured. RUN is a run of
-``experiments.training.train --norm layer``; its network is measured before and after training, on 1,024 held-out
-tokens. Norms are taken without gain and bias, which go to the branches. δ_k is the largest |cos θ| of the first
-network, s_k the least scale of both, η_k = √d δ_k√(1 + δ_k²).
+WHISPER is what ``prepare.py WHISPER recorded`` wrote. Norms are taken without gain and bias, which go to the branches.
+δ_k is the largest |cos θ| of the encoder, s_k the least scale of it and of the one whose norms are swapped,
+η_k = √d δ_k√(1 + δ_k²).
 
 What a norm returns lies in the ball of radius √d, and only there must B_k bound a branch: the nearest point of the ball
 moves no more than the point. For a feed-forward branch B = 1.13‖W₂‖‖W₁G‖, since no slope of GELU exceeds 1.13. A head
@@ -20,61 +19,27 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import GPT2LMHeadModel, WhisperForConditionalGeneration as Whisper
+from transformers import WhisperForConditionalGeneration as Whisper
 
 import lngeom
-from experiments.training.networks import build_model
-from experiments.training.recipe import Recipe
-from experiments.training.text import prepare
-from lngeom.empirical.text import bundled_wikipedia, open_corpus
 
-COLUMNS = ("network", "norm", "delta", "scale", "eta", "bound_at_least", "bound", "change_mean", "change_most")
-
-
-class Case(NamedTuple):
-    """A network with its branches in the order of its norms, and what it reads."""
-
-    network: Any
-    branches: list[Any]
-    inputs: list[Tensor]
-    heads: int
-
-
-def whisper(folder: Path) -> Case:
-    """The encoder, on the recordings."""
-    network = Whisper.from_pretrained(folder / "model").model.encoder
-    branches = [
-        part for layer in network.layers for part in (layer.self_attn, [layer.fc1, layer.fc2, layer.activation_fn])
-    ]
-    cases = [np.load(path)["input_features"] for path in sorted((folder / "recordings").glob("*.npz"))]
-    return Case(network, branches, [torch.from_numpy(case)[None].double() for case in cases], 6)
-
-
-def gpt2(network: Any, ids: Tensor) -> Case:
-    """A GPT-2, on sequences of tokens."""
-    blocks = network.transformer.h
-    branches = [part for block in blocks for part in (block.attn, [block.mlp.c_fc, block.mlp.c_proj, block.mlp.act])]
-    return Case(network, branches, [ids], network.config.n_head)
+COLUMNS = ("norm", "delta", "scale", "eta", "bound_at_least", "bound", "change_mean", "change_most")
 
 
 def linear(layer: Any) -> tuple[Tensor, Tensor]:
-    """Matrix and offset of a linear map; GPT-2 stores the matrix transposed, Whisper's keys have no offset."""
-    weight = layer.weight if isinstance(layer, nn.Linear) else layer.weight.T
-    return weight, torch.zeros(len(weight)).double() if layer.bias is None else layer.bias
+    """Matrix and offset of a linear map; keys have no offset."""
+    return layer.weight, torch.zeros(len(layer.weight)).double() if layer.bias is None else layer.bias
 
 
 def maps(branch: Any) -> list[tuple[Tensor, Tensor]]:
     """The linear maps of a branch: queries, keys, values and output; or those of a feed-forward branch."""
     if isinstance(branch, list):
         return [linear(layer) for layer in branch[:2]]
-    if hasattr(branch, "c_attn"):
-        weight, offset = linear(branch.c_attn)
-        return [*zip(weight.chunk(3), offset.chunk(3), strict=True), linear(branch.c_proj)]
     return [linear(layer) for layer in (branch.q_proj, branch.k_proj, branch.v_proj, branch.out_proj)]
 
 
@@ -107,9 +72,12 @@ def swapped(norm: nn.LayerNorm, x: Tensor) -> Tensor:
     return lngeom.rms_norm(x, norm.weight, norm.bias, eps=norm.eps)
 
 
-def rows(name: str, case: Case) -> Iterator[tuple[Any, ...]]:
-    """A row for each norm of a network."""
-    first = case.network.eval().double().requires_grad_(False)
+def rows(folder: Path) -> Iterator[tuple[Any, ...]]:
+    """A row for each norm."""
+    first: Any = Whisper.from_pretrained(folder / "model").model.encoder.eval().double().requires_grad_(False)
+    branches = [
+        part for layer in first.layers for part in (layer.self_attn, [layer.fc1, layer.fc2, layer.activation_fn])
+    ]
     other = copy.deepcopy(first)
     networks = [[m for m in each.modules() if isinstance(m, nn.LayerNorm)] for each in (first, other)]
     seen: list[list[Any]] = [[[] for _ in norms] for norms in networks]
@@ -118,7 +86,8 @@ def rows(name: str, case: Case) -> Iterator[tuple[Any, ...]]:
             norm.register_forward_pre_hook(lambda _, args, states=states: states.append(args[0].flatten(0, 1)))
     for norm in networks[1]:
         norm.forward = partial(swapped, norm)  # pyright: ignore[reportAttributeAccessIssue]
-    for given in case.inputs:
+    for path in sorted((folder / "recordings").glob("*.npz")):
+        given = torch.from_numpy(np.load(path)["input_features"])[None].double()
         first(given)
         other(given)
     gaps = [0.0, 0.0]
@@ -131,29 +100,19 @@ def rows(name: str, case: Case) -> Iterator[tuple[Any, ...]]:
         bounds = [eta + gap / scale for gap in gaps]
         change = (lngeom.layer_norm(x, eps=norm.eps) - lngeom.rms_norm(y, eps=norm.eps)).norm(dim=-1)
         numbers = (delta, scale, eta, *bounds, float(change.mean()), float(change.max()))
-        yield (name, k, *(f"{number:.4g}" for number in numbers))
-        if k < len(case.branches):
-            found = factors(case.branches[k], norm, x[0], case.heads)
+        yield (k, *(f"{number:.4g}" for number in numbers))
+        if k < len(branches):
+            found = factors(branches[k], norm, x[0], first.config.encoder_attention_heads)
             gaps = [gap + b * bound for gap, b, bound in zip(gaps, found, bounds, strict=True)]
 
 
-def main(whisper_folder: Path, run: Path, output: str) -> None:
+def main(folder: Path, output: str) -> None:
     """Write the table."""
-    recipe = Recipe("layer")
-    data = prepare(open_corpus(str(bundled_wikipedia())), run.with_name(f"{run.name}-data"))
-    ids = data.held_out_sequences(recipe.sequence_length, 1_024)[:, :-1]
-    trained = max(run.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    cases = {
-        "whisper": whisper(whisper_folder),
-        "untrained": gpt2(build_model(recipe), ids),
-        "trained": gpt2(GPT2LMHeadModel.from_pretrained(trained), ids),
-    }
     with open(output, "w", newline="") as stream:
         table = csv.writer(stream)
         table.writerow(COLUMNS)
-        for name, case in cases.items():
-            table.writerows(rows(name, case))
+        table.writerows(rows(folder))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), sys.argv[2])
