@@ -27,7 +27,7 @@ GROUP, BOUNDS = ["place", "embeddings"], ["mean", "low", "high"]
 def read_rows(paths: list[Path]) -> Table:
     """Rows of finished runs, each run once."""
     none = pd.DataFrame(columns=KEY).astype({"text": str})
-    parts = [pd.read_csv(path, dtype={"text": str}, float_precision="round_trip") for path in paths]
+    parts = [pd.read_csv(path, dtype={"text": str}) for path in paths]
     return pd.concat(parts or [none], ignore_index=True).drop_duplicates([*KEY, "step", "site"] if parts else None)
 
 
@@ -130,7 +130,7 @@ def energy_figure(rows: Table) -> Any:
 
 def write_results(rows: Table, output: Path) -> None:
     """Write the rows of all runs, and the tables and the figure of the seeds that are whole."""
-    rows.to_csv(output / "runs.csv", index=False)
+    rows.to_csv(output / "runs.csv", index=False, float_format="%.7g")
     for table in (losses, comparisons, ranks):
         table(whole(rows)).to_csv(output / f"{table.__name__}.csv", index=False, float_format="%.5g")
     write_figure(energy_figure(whole(rows)), output / "steps.svg")

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ from experiments.training.text import Text, spread
 from lngeom.empirical.support import CorpusError
 from lngeom.files import lock
 
-TINY = Size(1, 8, 2, 16, 4, 20, (0.01, 0.03, 0.1))
-RECIPE = Recipe("tiny", "LayerNorm", "pre", "untied", 0.01, 0, 20, "text")
+TINY = Size(1, 8, 2, 16, 4, 6, (0.01, 0.03, 0.1))
+RECIPE = Recipe("tiny", "LayerNorm", "pre", "untied", 0.01, 0, 6, "text")
 
 
 @pytest.fixture(autouse=True)
@@ -98,10 +98,10 @@ def rows(output: Path) -> Any:
 
 
 def test_a_study_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipes = [*study.plan(study.Options(config="tiny", seeds=2), TEXT.identity())]
-    assert len(recipes) == len(set(recipes)) == 2 * (9 + 9 + 2)
+    recipes = [*study.plan(study.Options(config="tiny", seeds=3), TEXT.identity())]
+    assert len(recipes) == len(set(recipes)) == 3 * (9 + 9 + 2)
     study.go_on(recipes, TEXT, tmp_path / "whole")
-    made = {path.name for path in (tmp_path / "whole").glob("*.*")} - {".lock"}
+    made = {path.name for path in (tmp_path / "whole").iterdir() if path.is_file()} - {".lock"}
     assert made == {"runs.csv", "losses.csv", "comparisons.csv", "ranks.csv", "steps.svg"}
     started: list[Recipe] = []
 
@@ -114,7 +114,7 @@ def test_a_study_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(study, "train", counted)
     with pytest.raises(Killed):
         study.go_on(recipes, TEXT, tmp_path / "stopped")
-    elsewhere = tmp_path / "stopped" / recipes[5].name()
+    elsewhere = tmp_path / "stopped" / "-".join(map(str, astuple(recipes[5])))
     elsewhere.mkdir()
     hold = lock(elsewhere)
     study.go_on(recipes, TEXT, tmp_path / "stopped")
@@ -159,7 +159,7 @@ def test_chance_of_ranks_bounds_the_exact_probability() -> None:
 
 def table_of(cells: dict[tuple[str, float], Sequence[float]]) -> Any:
     """Runs whose validation and test losses are given by norm and rate, seed by seed."""
-    base = {**vars(RECIPE), "site": "final_norm", "step": 20}
+    base = {**vars(RECIPE), "site": "final_norm", "step": 6}
     made = [
         base | {"norm": norm, "rate": rate, "seed": seed, "validation_loss": loss, "test_loss": loss}
         for (norm, rate), losses in cells.items()
@@ -171,6 +171,7 @@ def table_of(cells: dict[tuple[str, float], Sequence[float]]) -> Any:
 def test_norms_are_compared_at_their_own_best_rates_over_whole_seeds() -> None:
     cells = {("LayerNorm", 0.1): [1.0, 1.1, 1.2], ("LayerNorm", 0.2): [0.5, 1.3, 9.0]}
     cells |= {("none", 0.1): [3.0, 3.0], ("none", 0.2): [2.0, 2.2]}
+    cells |= {("RMSNorm", rate): cells["LayerNorm", rate] for rate in (0.1, 0.2)}
     found = tables.comparisons(tables.whole(table_of(cells))).iloc[0]
     assert (found["rate"], found["norm"], found["seeds"]) == ("best", "none", 2)
     differences = [2.0 - 0.5, 2.2 - 1.3]
