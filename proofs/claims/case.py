@@ -120,7 +120,7 @@ class Counterexample(NamedTuple):
     """An example that refutes a claim, or shows that it needs one of its hypotheses, or does not follow.
 
     >>> from lngeom.proofs.claims import find
-    >>> example = find("1-16").counterexample
+    >>> example = find("gupta.16").counterexample
     >>> example.name, example.work().refuted[0].numbers
     ('projection.mean_vector_norm/‖μ1‖ = μ√d, with its sign', '1.4142136 ≠ −1.4142136')
     """

@@ -45,7 +45,7 @@ class Claim:
         citations: tuple of str. Dated sources, ``WORK (YEAR): what it says in our words``.
 
     >>> from lngeom.proofs.claims import find
-    >>> claim = find("1-16")
+    >>> claim = find("gupta.16")
     >>> print(claim.says, claim.verdict, claim.correction)
     ‖μ1‖ = μ‖1‖. true_under ‖μ1‖ = |μ|√d.
     >>> print(claim.counterexample.work().refuted[0].numbers)
@@ -82,7 +82,7 @@ class Claim:
         """The words of the document in quotation marks, or why there are none.
 
         >>> from lngeom.proofs.claims import find
-        >>> print(find("11-1").words)
+        >>> print(find("rotating.1").words)
         The text was not at hand: the claim is in our words, after summaries of SliceGPT.
         """
         if self.quote:
@@ -101,7 +101,7 @@ class Claim:
         """Everything that settles the claim, one line each.
 
         >>> from lngeom.proofs.claims import find
-        >>> find("1-16").settled_by
+        >>> find("gupta.16").settled_by
         ['theorem projection.mean_vector_norm', 'counterexample projection.mean_vector_norm/‖μ1‖ = μ√d, with its sign']
         """
         kinds = {
@@ -119,7 +119,7 @@ class Claim:
 
         >>> from dataclasses import replace
         >>> from lngeom.proofs.claims import find
-        >>> find("3-4").unsettled(), replace(find("3-4"), theorems=()).unsettled()
+        >>> find("riechers.4").unsettled(), replace(find("riechers.4"), theorems=()).unsettled()
         ([], ['a theorem for the correction'])
         """
         proved = self.arithmetic or bool(self.theorems)

@@ -83,7 +83,7 @@ def _grid(*widths: int, gap: int = 1) -> Table:
 
 
 def _entries(claims: Sequence[Claim]) -> Padding:
-    grid = _grid(5, 15)
+    grid = _grid(max((len(claim.id) for claim in claims), default=0), 15)
     for claim in claims:
         correction = _grid(1)
         correction.add_row("→", Text(claim.correction), style="dim")

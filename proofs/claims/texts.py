@@ -3,6 +3,7 @@
 import functools
 import importlib
 import pkgutil
+import re
 import tomllib
 from dataclasses import fields
 from importlib import resources
@@ -35,7 +36,7 @@ TEXTS = (
     "replacements",
     "depth",
 )
-"""Names of the files, in the order of the first number of the ids."""
+"""Names of the files, in the order of the numbers that the ids of older versions begin with."""
 
 _FIELDS = {field.name for field in fields(Claim)}
 
@@ -72,7 +73,7 @@ def read_claims(name: str) -> tuple[Claim, ...]:
     Raises:
         CheckError: If a record has a field that claims do not have, or names what does not exist.
     """
-    return tuple(_claim(name, record | {"id": id}) for id, record in _read(name).items() if id != "document")
+    return tuple(_claim(name, record | {"id": f"{name}.{k}"}) for k, record in _read(name).items() if k != "document")
 
 
 def _claim(name: str, record: dict[str, Any]) -> Claim:
@@ -96,7 +97,7 @@ def _claim(name: str, record: dict[str, Any]) -> Claim:
 
 
 DOCUMENTS: tuple[Document, ...] = tuple(map(document, TEXTS))
-"""The documents, in the order of the first number of the ids."""
+"""The documents, in the order of their texts."""
 
 
 @functools.cache
@@ -106,14 +107,26 @@ def claims() -> tuple[Claim, ...]:
 
 
 def document_of(claim: Claim) -> Document:
-    """The document that a claim is from, by the first number of its id."""
-    return DOCUMENTS[int(claim.id.partition("-")[0])]
+    """The document that a claim is from, by the name before its number."""
+    return DOCUMENTS[TEXTS.index(claim.id.rpartition(".")[0])]
+
+
+def renamed(id: str) -> str:
+    """The id, or the name of a document, of one in the old form.
+
+    >>> renamed("1-42"), renamed("3"), renamed("gupta.42")
+    ('gupta.42', 'riechers', 'gupta.42')
+    """
+    old = re.fullmatch(r"(\d{1,2})(?:-(\d+))?", id)
+    if old is None or int(old[1]) >= len(TEXTS):
+        return id
+    return TEXTS[int(old[1])] + (f".{old[2]}" if old[2] else "")
 
 
 def find(id: str) -> Claim:
     """The claim called `id`."""
     for claim in claims():
-        if claim.id == id:
+        if claim.id == renamed(id):
             return claim
     known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
     raise InputError(f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all")
@@ -124,7 +137,7 @@ def select(*, document: str | None = None, verdict: Verdict | None = None) -> li
 
     >>> from lngeom.proofs.claims import select
     >>> [claim.id for claim in select(document="riechers", verdict="false")][:2]
-    ['3-2', '3-3']
+    ['riechers.2', 'riechers.3']
     """
     return [
         claim for claim in claims() if document in (None, document_of(claim).key) and verdict in (None, claim.verdict)

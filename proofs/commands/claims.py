@@ -15,7 +15,7 @@ from lngeom.options import argument, json_alone, json_option, option
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
 from .._terminal import show
-from ..claims import DOCUMENTS, Claim, claims, document_of, explanation, find, ledger, select
+from ..claims import DOCUMENTS, Claim, document_of, explanation, find, ledger, renamed, select
 
 _WIDEST = 116
 _DOCUMENTS = "; ".join(f"{document.key} ({document.title})" for document in DOCUMENTS)
@@ -25,7 +25,9 @@ _DOCUMENTS = "; ".join(f"{document.key} ({document.title})" for document in DOCU
 class Options:
     """The claims to show, and how."""
 
-    ids: tuple[str, ...] = argument("ID", "claims (5-1) to explain, documents (5) to list", default=(), nargs="*")
+    ids: tuple[str, ...] = argument(
+        "ID", "claims (gupta.42) to explain, documents (gupta) to list", default=(), nargs="*"
+    )
     document: str | None = option(
         None, f"only claims of this document: {_DOCUMENTS}", choices=[document.key for document in DOCUMENTS]
     )
@@ -36,13 +38,14 @@ class Options:
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     chosen = select(document=options.document, verdict=options.verdict)
-    numbers = {claim.id.partition("-")[0] for claim in claims()}.intersection(options.ids)
-    named = [find(id) for id in options.ids if id not in numbers]
-    if options.ids:
-        chosen = [claim for claim in chosen if claim.id.partition("-")[0] in numbers]
+    asked = [renamed(id) for id in options.ids]
+    whole = {document.key for document in DOCUMENTS}.intersection(asked)
+    named = [find(id) for id in asked if id not in whole]
+    if asked:
+        chosen = [claim for claim in chosen if document_of(claim).key in whole]
     if json_alone([_record(claim) for claim in (*chosen, *named)], options.json):
         return 0
-    pages = [ledger(chosen)] if numbers or not named else []
+    pages = [ledger(chosen)] if whole or not named else []
     for k, page in enumerate([*pages, *map(explanation, named)]):
         show(Group(*[""] * min(k, 1), page), widest=_WIDEST)
     return 0

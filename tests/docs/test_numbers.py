@@ -25,7 +25,7 @@ def results(name: str) -> Any:
 def test_the_ledger_has_the_times_of_the_kernels() -> None:
     least = results("cost/kernels").groupby("norm")["milliseconds"].min()
     times = f"{least['rms_norm'] / least['layer_norm']:.1f}"
-    assert f"rms_norm takes {times} times the time of layer_norm" in find("0-6").correction
+    assert f"rms_norm takes {times} times the time of layer_norm" in find("summary.6").correction
 
 
 def span(values: Any, form: str) -> str:
@@ -59,24 +59,24 @@ def test_the_ledger_answers_from_the_tables() -> None:
     ]
     off = [f"{(before[f'{of}angle_mean_deg'] - 90).abs().median():.2f}°" for of in ("", "random_a_", "random_b_")]
     said = {
-        "1-38": [angles(before["angle_mean_deg"], 2), angles(before["angle_std_deg"], 2), angles(whisper[:9], 1)],
-        "1-39": [angles(after["angle_mean_deg"], 2)],
-        "1-40": [f"{((whisper - 90).abs() > 5).sum()} of its {len(whisper)} norms"],
-        "1-44": [angles(study.query("norm == 'rms' and step == 300")["angle_mean_deg"], 1)],
-        "1-46": [geometric(of["d_cos2"]) for _, of in ends] + [span(before["d_cos2"], ".3g")],
-        "1-48": [*energies, *(f"{energy:.3f}" for energy in long["d_cos2"].iloc[[171, 179]])],
-        "1-61": [angles(of["angle_mean_deg"], 1) for _, of in ends],
-        "1-63": [angles(of["angle_mean_deg"], 1) for _, of in study.groupby("norm")],
-        "1-69": [*off, angles(long["angle_mean_deg"], 1), angles(pd.concat(controls), 1)],
-        "14-2": [
+        "gupta.38": [angles(before["angle_mean_deg"], 2), angles(before["angle_std_deg"], 2), angles(whisper[:9], 1)],
+        "gupta.39": [angles(after["angle_mean_deg"], 2)],
+        "gupta.40": [f"{((whisper - 90).abs() > 5).sum()} of its {len(whisper)} norms"],
+        "gupta.44": [angles(study.query("norm == 'rms' and step == 300")["angle_mean_deg"], 1)],
+        "gupta.46": [geometric(of["d_cos2"]) for _, of in ends] + [span(before["d_cos2"], ".3g")],
+        "gupta.48": [*energies, *(f"{energy:.3f}" for energy in long["d_cos2"].iloc[[171, 179]])],
+        "gupta.61": [angles(of["angle_mean_deg"], 1) for _, of in ends],
+        "gupta.63": [angles(of["angle_mean_deg"], 1) for _, of in study.groupby("norm")],
+        "gupta.69": [*off, angles(long["angle_mean_deg"], 1), angles(pd.concat(controls), 1)],
+        "depth.2": [
             f"{lengths[0]:.2f} to {lengths[1]:.1f}",
             span(lengths[2:] / lengths[1:-1], ".5g"),
             f"{lengths[-1]:.0f}",
         ],
     }
     medians = study.query("norm == 'layer'").groupby("step")["d_cos2"].median()
-    said["1-63"] += [f"from {medians[0]:#.3g} to {medians[300]:.2g} in the median"]
-    said["1-44"] += [span(rest["d_cos2"], ".3g"), f"{first['d_cos2'].min():.3g} to {first['d_cos2'].max():#.3g}"]
+    said["gupta.63"] += [f"from {medians[0]:#.3g} to {medians[300]:.2g} in the median"]
+    said["gupta.44"] += [span(rest["d_cos2"], ".3g"), f"{first['d_cos2'].min():.3g} to {first['d_cos2'].max():#.3g}"]
     for id, parts in said.items():
         assert [part for part in parts if part not in find(id).correction] == []
 

@@ -46,11 +46,11 @@ IN_FULL = 5
 
 def test_every_document_has_claims_of_its_own() -> None:
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
-    for k, document in enumerate(DOCUMENTS):
+    for document in DOCUMENTS:
         ids = [claim.id for claim in select(document=document.key)]
         assert ids
-        assert {id.partition("-")[0] for id in ids} == {str(k)}
-        numbers = [int(id.partition("-")[2]) for id in ids]
+        assert {id.rpartition(".")[0] for id in ids} == {document.key}
+        numbers = [int(id.rpartition(".")[2]) for id in ids]
         assert numbers == sorted(set(numbers))  # a withdrawn claim leaves a gap: ids stay
         unquoted = [claim for claim in select(document=document.key) if not claim.quote]
         assert k >= IN_FULL or not unquoted
@@ -81,7 +81,7 @@ def test_every_claim_is_settled(claim: Claim) -> None:
     ],
 )
 def test_what_a_verdict_lacks_is_named(change: dict[str, Any], need: str) -> None:
-    record = {field: getattr(find("1-16"), field) for field in Claim.__dataclass_fields__}
+    record = {field: getattr(find("gupta.16"), field) for field in Claim.__dataclass_fields__}
     assert need in Claim(**(record | change)).unsettled()
 
 
@@ -240,20 +240,22 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
     assert records[0]["settled_by"][0] == f"theorem {claim.theorems[0]}"
 
 
-def test_command_lists_the_document_of_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_lists_a_document_by_its_name_or_the_number_of_older_versions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["claims", "3"]) == 0
     ledger = capsys.readouterr().out
     assert main(["claims", "--document", "riechers"]) == 0
     assert ledger == capsys.readouterr().out
-    assert "  3-1   " in ledger
-    assert main(["claims", "--json", "3", "5-1"]) == 0
+    assert "  riechers.1   " in ledger
+    assert main(["claims", "--json", "3", "riechers-paper.1"]) == 0
     shown = [record["id"] for record in json.loads(capsys.readouterr().out)]
-    assert shown == [claim.id for claim in select(document="riechers")] + ["5-1"]
+    assert shown == [claim.id for claim in select(document="riechers")] + ["riechers-paper.1"]
 
 
 def test_command_refuses_what_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "99-1"]) == 2
-    assert "'99-1' is not a claim: ids are 0-1 to 0-" in capsys.readouterr().err
+    assert "'99-1' is not a claim: ids are summary.1 to summary." in capsys.readouterr().err
 
 
 def test_command_explains(capsys: pytest.CaptureFixture[str]) -> None:
