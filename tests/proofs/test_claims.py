@@ -46,7 +46,7 @@ IN_FULL = 5
 
 def test_every_document_has_claims_of_its_own() -> None:
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
-    for document in DOCUMENTS:
+    for k, document in enumerate(DOCUMENTS):
         ids = [claim.id for claim in select(document=document.key)]
         assert ids
         assert {id.rpartition(".")[0] for id in ids} == {document.key}
@@ -218,7 +218,7 @@ def test_command_prints_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims"]) == 0
     printed = capsys.readouterr().out
     for claim in CLAIMS:
-        assert f"  {claim.id:<5} " in printed
+        assert f"  {claim.id} " in printed
     present: list[Verdict] = [verdict for verdict in CLAIM_VERDICTS if select(verdict=verdict)]
     rows = [line.split()[1:] for line in printed.splitlines()]
     for key, title, _ in DOCUMENTS:
@@ -247,7 +247,7 @@ def test_command_lists_a_document_by_its_name_or_the_number_of_older_versions(
     ledger = capsys.readouterr().out
     assert main(["claims", "--document", "riechers"]) == 0
     assert ledger == capsys.readouterr().out
-    assert "  riechers.1   " in ledger
+    assert "  riechers.1 " in ledger
     assert main(["claims", "--json", "3", "riechers-paper.1"]) == 0
     shown = [record["id"] for record in json.loads(capsys.readouterr().out)]
     assert shown == [claim.id for claim in select(document="riechers")] + ["riechers-paper.1"]
