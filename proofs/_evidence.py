@@ -17,7 +17,10 @@ from lngeom.theorems.checks import (
     check_proof,
     check_without,
     check_wrong,
+    line_of,
+    numbers_of,
     told,
+    undefined_at,
 )
 
 from .certificates import last_step_proved, reading, replayed
@@ -46,6 +49,8 @@ class Evidence:
         mutants: A counterexample for the label of each wrong variant.
         hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
         replayed: The version of Coq in which this very proof was replayed, or empty.
+        undefined: Where the library divides by 0 though the hypotheses hold, or empty: there the proof reads 1/0 as 0.
+        unread: Why the theorem could not be checked at all, with file and line, or empty.
         faults, dumps: list of str. What failed, and its normal forms.
 
     >>> from lngeom.proofs import find, gather
@@ -68,6 +73,8 @@ class Evidence:
     mutants: dict[str, Refutation] = field(default_factory=dict)
     hypotheses: dict[str, Refutation | str] = field(default_factory=dict)
     replayed: str = ""
+    undefined: str = ""
+    unread: str = ""
     faults: list[str] = field(default_factory=list)
     dumps: list[str] = field(default_factory=list)
 
@@ -100,6 +107,7 @@ class Evidence:
             "mutants": {title: str(refutation) for title, refutation in self.mutants.items()},
             "necessary": {hypothesis: str(refutation) for hypothesis, refutation in self.hypotheses.items()},
             "replayed": self.replayed,
+            "undefined": self.undefined,
             "remark": theorem.remark,
             "last_step": theorem.last_step,
             "cites": list(theorem.cites),
@@ -112,10 +120,11 @@ class Evidence:
         try:
             return check(*arguments, **options)
         except (AssertionError, prover.ProofError, CheckError) as error:
-            line = traceback.extract_tb(error.__traceback__)[-1].line
-            reason = told(error, fully=False)[:3] or [f"{line} is false"]
+            text = traceback.extract_tb(error.__traceback__)[-1].line
+            reason, line = told(error, fully=False)[:3] or [f"{text} is false"], line_of(self.theorem, error)
             self.dumps += [str(note) for note in getattr(error, "__notes__", ()) if str(note) not in reason]
-            fault = f"{self.theorem.id}: {'; '.join(reason).removeprefix(f'{self.theorem.id}: ')}"
+            name = self.theorem.id + (f", line {line}" if line else "")
+            fault = f"{name}: {'; '.join(reason).removeprefix(f'{self.theorem.id}: ')}"
             self.faults += [fault] if fault not in self.faults else []
             return None
 
@@ -144,6 +153,8 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
         versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(len(data["steps"]) for data in proved)
+        divided = undefined_at(theorem)
+        evidence.undefined = numbers_of(divided.values, divided.dimension) if divided else ""
     examples = evidence.attempt(check_examples, theorem, EXAMPLES)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models

@@ -12,12 +12,13 @@
         assert norm(lg.standardize(x, eps=0)) == root(dim(x))
         wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
 
-A parameter is a :class:`Vector`, a :class:`Scalar`, or an :class:`Epsilon`, whose examples are never below 0. The body
-runs on terms of the prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch,
-and on a carrier that records what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for
-its truth asks the run: on terms the answer is True only with a proof from what was assumed before, and there is
-no other answer. So whatever branch a body takes on terms, each vector takes it too. What could be true in silence is an
-error: a comparison that nobody asks, a body without an assert, a failure that is swallowed, a loop over components.
+A parameter is a :class:`Vector`, a :class:`Scalar`, an :class:`Epsilon`, whose examples are never below 0, a
+:class:`Basis` vector or a :class:`Mask`; what these words mean need not be assumed. The body runs on terms of the
+prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch, and on a carrier that records
+what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for its truth asks the run: on
+terms the answer is True only with a proof from what was assumed before, and there is no other answer. So whatever
+branch a body takes on terms, each vector takes it too. What could be true in silence is an error: a comparison that
+nobody asks, a body without an assert, a failure that is swallowed, a loop over components.
 
 ``assume(condition, label, redundant=reason)`` declares a hypothesis. A condition
 ``name == term`` defines the parameter: examples compute it. ``wrong(label, lambda: statement, instead={label:
@@ -36,16 +37,26 @@ The docstring is title, statement, and any of the paragraphs ``Last step:``, ``C
   neither is counted as a theorem.
 """
 
-from ._body import Epsilon as Epsilon, Scalar as Scalar, Vector as Vector, assume as assume, wrong as wrong
+from ._body import (
+    Basis as Basis,
+    Epsilon as Epsilon,
+    Mask as Mask,
+    Scalar as Scalar,
+    Vector as Vector,
+    assume as assume,
+    wrong as wrong,
+)
 from ._errors import BodyError as BodyError, CheckError as CheckError
 from ._statement import Statement as Statement
 from ._theorem import Source as Source, Theorem as Theorem, theorem as theorem, theorems_of as theorems_of
 from ._value import nonzero as nonzero, varies as varies
 
 __all__ = [
+    "Basis",
     "BodyError",
     "CheckError",
     "Epsilon",
+    "Mask",
     "Scalar",
     "Source",
     "Statement",

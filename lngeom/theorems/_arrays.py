@@ -22,6 +22,7 @@ from hypothesis import errors, given, reject
 
 from ..carriers import Array, Rounded
 from ..errors import InputError
+from ._body import VECTORS
 from ._errors import BodyError, CheckError
 from ._models import plan_of, satisfied, searching, several
 from ._run import Floats, Run, Values, numbers_of, violated
@@ -227,7 +228,7 @@ _SHARED: WeakKeyDictionary[Theorem, list[str]] = WeakKeyDictionary()
 def _shared(theorem: Theorem, values: Values) -> list[str]:
     """The vectors that the library takes in the shape (d,) alone: gains, biases and directions."""
     if theorem not in _SHARED:
-        vectors = [name for name, kind in theorem.kinds.items() if kind == "vector"]
+        vectors = [name for name, kind in theorem.kinds.items() if kind in VECTORS]
         _SHARED[theorem] = [name for name in vectors if not _runs_with_a_batch_of(name, theorem, values)]
     return _SHARED[theorem]
 

@@ -16,6 +16,14 @@ Scalar = Annotated[Any, "scalar"]
 Epsilon = Annotated[Any, "epsilon"]
 """A real number ε > 0, or ε >= 0 where the body assumes a sign of it; examples at 0 are taken where the proof is."""
 
+Basis = Annotated[Any, "basis"]
+"""A vector e of the standard basis, e∘e = e and e·1 = 1: e·x is the component of x that e picks, any one."""
+
+Mask = Annotated[Any, "mask"]
+"""A vector m of zeros and ones, m∘m = m, which may be all zeros; m.sum() is how many ones there are."""
+
+VECTORS = ("vector", "basis", "mask")
+
 
 def assume(condition: object, label: str | None = None, *, redundant: str | None = None) -> None:
     """A hypothesis, under its readable form, or the reason why the claim would hold without it.
@@ -46,13 +54,14 @@ def wrong(
 
 
 def kinds_of(body: Callable[..., object]) -> dict[str, str]:
-    """For each parameter of a body ``"vector"``, ``"scalar"`` or ``"epsilon"``."""
+    """The kind of each parameter of a body: one of `VECTORS`, ``"scalar"`` or ``"epsilon"``."""
     kinds = {}
     for name, parameter in inspect.signature(body, eval_str=True).parameters.items():
         kind = getattr(parameter.annotation, "__metadata__", ("",))[0]
-        if kind not in ("vector", "scalar", "epsilon") or parameter.default is not parameter.empty:
+        if kind not in (*VECTORS, "scalar", "epsilon") or parameter.default is not parameter.empty:
             raise BodyError(
-                f"{body.__name__}: {parameter} is not a parameter of a theorem: write {name}: Vector, Scalar or Epsilon"
+                f"{body.__name__}: {parameter} is not a parameter of a theorem: write {name}: Vector, Scalar, Epsilon, "
+                "Basis or Mask"
             )
         kinds[name] = kind
     return kinds

@@ -11,9 +11,9 @@ from hypothesis.strategies import SearchStrategy
 
 from .. import strategies
 from ..carriers import Interval, UndecidedError
-from ..prover import Formula, S, Term, atoms_of, decided, evaluate, holds, scalar, term, vector
+from ..prover import Formula, S, Term, atoms_of, decided, evaluate, holds, scalar, sqrt, term, vector
 from ..rounding import FORMATS
-from ._body import Models
+from ._body import VECTORS, Models
 from ._run import Condition, Values
 from ._theorem import Theorem
 
@@ -29,6 +29,7 @@ _LARGEST = FORMATS["float64"].largest
 
 # Strategies are made once: to make one costs more than to draw from it.
 _CENTRED, _VECTORS, _SCALARS = map(functools.cache, (strategies.centred, strategies.vectors, strategies.scalars))
+_OWN = {"basis": functools.cache(strategies.one_hot), "mask": functools.cache(strategies.masks)}
 
 
 # Beyond these sizes float64 and float32 rows are scaled, though their squares are still in range.
@@ -59,12 +60,13 @@ class Plan:
     """How each parameter is drawn by the hypotheses: from a set of numbers, or by a definition."""
 
     def __init__(self, kinds: Mapping[str, str], hypotheses: Iterable[Condition]) -> None:
-        self.atoms = {name: vector(name) if kind == "vector" else scalar(name) for name, kind in kinds.items()}
+        self.atoms = {name: vector(name) if kind in VECTORS else scalar(name) for name, kind in kinds.items()}
         self.kinds = kinds
         self.relations = {name: ">=" if kind == "epsilon" else "" for name, kind in kinds.items()}
         self.centred: set[str] = set()
         self.defined: dict[str, Term] = {}
         self.bounds: dict[Formula, tuple[str, int]] = {}
+        self.spheres: dict[str, Term] = {}
         for condition in hypotheses:
             self._read(condition)
 
@@ -73,6 +75,8 @@ class Plan:
         for name, atom in self.atoms.items():
             if relation == "=" and self.kinds[name] == "vector" and t == S(atom):
                 self.centred.add(name)
+            elif relation == "=" and (square := self._sphere(name, t)) is not None:
+                self.spheres[name] = square
             elif relation != "=" and len(t) == 1 and t in (atom, -atom):
                 # A second relation is left to chance: a number that is not 0 and at least 0 is positive.
                 sign_of_atom = {">": "<", ">=": "<="}.get(relation, relation) if t != atom else relation
@@ -83,6 +87,14 @@ class Plan:
                 for sign in (1, -1):
                     if name not in self._names(t - sign * atom):
                         self.bounds[Formula(t, relation)] = name, sign
+
+    def _sphere(self, name: str, t: Term) -> Term | None:
+        """The square of the length that t = 0 gives a vector, without the vector itself."""
+        square = S(self.atoms[name] * self.atoms[name])
+        length = sqrt(square)
+        given = [square - t, square + t, (length - t) * (length - t), (length + t) * (length + t)]
+        plain = self.kinds[name] == "vector" and name not in self.spheres
+        return next((s for s in given if plain and not self._names(s) & {name, *self.defined}), None)
 
     def _define(self, name: str, value: Term) -> None:
         """Have a parameter computed from others, none of which is computed from it."""
@@ -102,6 +114,8 @@ class Plan:
         """Exact numbers for one parameter."""
         if name in self.centred:
             return _CENTRED(d)
+        if self.kinds[name] in _OWN:
+            return _OWN[self.kinds[name]](d)
         return _VECTORS(d, self.relations[name]) if self.kinds[name] == "vector" else _SCALARS(self.relations[name])
 
     def far(self, name: str, d: int) -> SearchStrategy:
@@ -112,6 +126,8 @@ class Plan:
     def floats(self, name: str, d: int) -> SearchStrategy:
         """Floats of any size for one parameter, as the fractions that they are."""
         relation = self.relations[name]
+        if self.kinds[name] in _OWN:
+            return self.exact(name, d)
         return _FLOAT_VECTORS(d, relation) if self.kinds[name] == "vector" else _FLOATS(relation)
 
     def chosen(self, name: str, numbers: Iterable[float]) -> list[float]:
@@ -130,7 +146,7 @@ class Plan:
     @property
     def free(self) -> bool:
         """Whether any floats will do: nothing is fixed by an equation."""
-        return not self.defined and not self.centred
+        return not (self.defined or self.centred or self.spheres)
 
     def draw(
         self, draw: st.DrawFn, d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
@@ -165,6 +181,10 @@ class Plan:
     def completed(self, values: Values, d: int, *, anew: bool = False) -> Values | None:
         """The values with the defined ones added, replaced if `anew`; None where one is irrational."""
         known = {name: value for name, value in values.items() if not (anew and name in self.defined)}
+        for name, square in self.spheres.items():
+            if (point := _on_sphere(known[name], square, known, d)) is None:
+                return None
+            known[name] = point
         for name, value in self.ordered():
             if name in known:
                 continue
@@ -174,8 +194,18 @@ class Plan:
                 return None
             if not all(isinstance(number, Fraction) for number in components):
                 return None
-            known[name] = tuple(components) if self.kinds[name] == "vector" else components[0]
+            known[name] = tuple(components) if self.kinds[name] in VECTORS else components[0]
         return {name: known[name] for name in self.kinds}
+
+
+def _on_sphere(row: Row, square: Term, known: Values, d: int) -> Row | None:
+    """The row if it has this square, or the first axis reflected by the row; None where the length is irrational."""
+    (radius,) = set(evaluate(sqrt(square), known, d))
+    total = sum(value * value for value in row)
+    if isinstance(radius, Interval) or total == radius * radius:
+        return None if isinstance(radius, Interval) else row
+    along = 2 * row[0] / total if total else 0
+    return tuple(radius * ((k == 0) - along * value) for k, value in enumerate(row))
 
 
 @functools.lru_cache(1024)

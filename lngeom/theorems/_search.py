@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from hypothesis import Phase, errors, find, settings, strategies as st
 
 from ..prover import Formula, holds, term
-from ._body import Models
+from ._body import VECTORS, Models
 from ._errors import CheckError
 from ._models import ANY_DIMENSION, CHANCE, Plan, fractions, plan_of, satisfied, searching
 from ._run import Condition, Values, Wrong, numbers_of
-from ._small import SMALL, likely
+from ._small import SMALL, WIDER, likely, tight, undefined
 from ._statement import Point
 from ._theorem import Theorem
 
@@ -58,6 +58,8 @@ class Search:
             below = range(1, model[0] if model else 1)
             smaller = (self._drawn(st.just(d), TRIES_SMALLER, total=total) for d in below)
             model = next(filter(None, smaller), model)
+        if model is None and self.dropped is None and tries == TRIES:
+            model = self.tight()
         if model is None:
             return None
         d, values = model
@@ -74,7 +76,7 @@ class Search:
     def said(self, at: Point) -> Refutation:
         """The counterexample at a point; what it does not name is 0."""
         d = max((len(value) for value in at.values() if isinstance(value, Sequence)), default=1)
-        zeros = {name: (0,) * d if kind == "vector" else 0 for name, kind in self.kinds.items()}
+        zeros = {name: (0,) * d if kind in VECTORS else 0 for name, kind in self.kinds.items()}
         values = {name: fractions(value) for name, value in (zeros | dict(at)).items()}
         if values.keys() != self.kinds.keys() or not self._refuted(d, values, total=False):
             raise CheckError(f"{numbers_of(values, d)} is not a counterexample to {self.variant.label!r}: give another")
@@ -87,6 +89,16 @@ class Search:
         for d in SMALL:
             for values in likely(plan, d, given, self.variant.goals, self.dropped, total=total):
                 if self._refuted(d, values, total=total):
+                    return d, values
+        return None
+
+    def tight(self) -> tuple[int, Values] | None:
+        """A counterexample among models that are bettered, where nothing is divided by 0."""
+        plan = Plan(self.kinds, self.variant.hypotheses.values())
+        given = [condition.formula for condition in self.variant.hypotheses.values()]
+        for d in (*SMALL, *WIDER):
+            for values in tight(plan, d, given, self.variant.goals):
+                if self._refuted(d, values, total=False):
                     return d, values
         return None
 
@@ -129,6 +141,17 @@ def small_models(theorem: Theorem) -> Iterator[tuple[int, Values]]:
         for values in likely(plan, d, given, [Formula(term(0), ">")], None, total=False):
             if satisfied(assumed, values, d):
                 yield d, values
+
+
+def undefined_at(theorem: Theorem) -> Refutation | None:
+    """A small model of the hypotheses at which an assert divides by 0, and is true where 1/0 is read as 0."""
+    assumed, plan = theorem.conditions.values(), plan_of(theorem)
+    for d in SMALL:
+        for values in undefined(plan, d, [condition.formula for condition in assumed], theorem.goals):
+            divided = (holds(g, values, d, total=False) is None and holds(g, values, d) for g in theorem.goals)
+            if satisfied(assumed, values, d) and any(divided):
+                return Refutation(d, values, undefined=True)
+    return None
 
 
 def refute_wrong(theorem: Theorem, label: str) -> Refutation:

@@ -18,8 +18,8 @@ from typing import Any, Literal, get_args, overload
 from .. import prover
 from ..carriers import Carrier
 from ..errors import InputError
-from ..prover import Formula, ProofCertificate, ProofError, Proved, Table, recording
-from ._body import Models, kinds_of
+from ..prover import ExhaustedError, Formula, ProofCertificate, ProofError, Proved, Table, recording
+from ._body import VECTORS, Models, kinds_of
 from ._errors import BodyError, CheckError
 from ._run import Condition, Failing, Listing, Wrong
 from ._statement import Statement
@@ -68,7 +68,6 @@ class Theorem:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise BodyError(f"kind is {self.kind!r}, not one of {', '.join(get_args(Kind))}")
-        self.kinds = kinds_of(self.body)
         says = "".join(c if c.isprintable() or c.isspace() else "?" for c in self.body.__doc__ or self.name)
         parts = [" ".join(part.split()) for part in inspect.cleandoc(says).split("\n\n")]
         self.title = parts.pop(0).removesuffix(".")
@@ -84,6 +83,11 @@ class Theorem:
 
     def __repr__(self) -> str:
         return f"<theorem {self.id}>"
+
+    @functools.cached_property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each parameter; what is none is an error of this theorem, and not of its file."""
+        return kinds_of(self.body)
 
     @property
     def file(self) -> Path:
@@ -117,7 +121,7 @@ class Theorem:
         return self._run(Listing(labels), atom)
 
     def _run(self, listing: Listing, atom: Callable[[str, bool], Carrier]) -> Listing:
-        listing.execute(self.body, {name: atom(name, kind == "vector") for name, kind in self.kinds.items()})
+        listing.execute(self.body, {name: atom(name, kind in VECTORS) for name, kind in self.kinds.items()})
         return listing
 
     @functools.cached_property
@@ -132,10 +136,17 @@ class Theorem:
 
     @property
     def implied(self) -> list[Formula]:
-        """The signs that the annotation Epsilon gives, ε > 0, or ε >= 0 where the body assumes another sign of it."""
+        """What the annotations say: ε > 0, or ε >= 0 where the body assumes another sign of it; e∘e = e, e·1 = 1."""
         names = [prover.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
         said = [condition.formula.term for condition in self.hypotheses.values()]
-        return [Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names]
+        return [*(Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names), *self.defining]
+
+    @property
+    def defining(self) -> list[Formula]:
+        """The equations that the annotations Basis and Mask stand for."""
+        masks = [prover.vector(name) for name, kind in self.kinds.items() if kind in ("basis", "mask")]
+        basis = [prover.vector(name) for name, kind in self.kinds.items() if kind == "basis"]
+        return [*(prover.equal(m * m, m) for m in masks), *(prover.equal(prover.S(e), 1) for e in basis)]
 
     @functools.cached_property
     def conditions(self) -> dict[str, Condition]:
@@ -145,7 +156,8 @@ class Theorem:
             with contextlib.suppress(ProofError, ValueError):
                 self.prove(searched=False)
                 positive = []
-        implied = (Condition(prover.formula(sign), sign, sign.term, ">", 0) for sign in positive)
+        implied = [Condition(prover.formula(sign), sign, sign.term, ">", 0) for sign in positive]
+        implied += [Condition(prover.formula(same), same, same.term, "==", 0) for same in self.defining]
         return self.hypotheses | {condition.label: condition for condition in implied}
 
     @property
@@ -173,7 +185,7 @@ class Theorem:
             last = k == len(self.goals) - 1
             try:
                 proved.append(self._proved(claim.formula, given, proved, last=last, searched=searched))
-            except ProofError as error:
+            except (ProofError, ExhaustedError) as error:
                 self._run(Failing(k, error), recording(Table()))
                 raise
         used = {hypothesis for proof in proved for hypothesis in proof.hypotheses}
@@ -209,7 +221,7 @@ class Theorem:
             # reading. What a body names, or computes for its wrong variants, changes nothing.
             table = Table()
             for name, kind in self.kinds.items():
-                table.place("v" if kind == "vector" else "s", name)
+                table.place("v" if kind in VECTORS else "s", name)
             used = (condition for condition in self.hypotheses.values() if condition.formula in proof.hypotheses)
             declared = {condition.formula for condition in self.hypotheses.values()}
             implied = [formula for formula in self.implied if formula in proof.hypotheses - declared]
@@ -230,7 +242,7 @@ class Theorem:
         self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool, searched: bool = True
     ) -> Proved:
         """One assert; a remainder and a proof of one's own are for the last one."""
-        names = {n: (prover.vector if kind == "vector" else prover.scalar)(n) for n, kind in self.kinds.items()}
+        names = {n: (prover.vector if kind in VECTORS else prover.scalar)(n) for n, kind in self.kinds.items()}
         names |= {"goal": goal, "given": given}
         if last and self.own_proof is not None:
             proof = _call(self.own_proof, names)
@@ -238,7 +250,8 @@ class Theorem:
             lemmas = _call(self.lemmas, names) if self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
             try:
-                proof = prover.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
+                defining = map(prover.assume, self.defining)
+                proof = prover.prove(goal, *given, *earlier, *defining, *lemmas, remainder=remainder)
             except ProofError as error:
                 if not searched:
                     raise
@@ -287,7 +300,7 @@ def theorem(
         models, without, kind: See :class:`Theorem`.
 
     Raises:
-        BodyError: If a parameter is not annotated, or where Python drops asserts (``python -O``).
+        BodyError: Where Python drops asserts (``python -O``).
     """
     if not __debug__:
         raise BodyError("python -O drops asserts: a theorem would state nothing")

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import signal
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,11 +13,23 @@ from typing import NoReturn
 from hypothesis import errors, given, reject, strategies as st
 
 from ..carriers import Enclosure, Interval, Rounded, UndecidedError
-from ..prover import Effort, ExhaustedError, Formula, ProofCertificate, ProofError, evaluate, formula, holds, term
+from ..prover import (
+    Effort,
+    ExhaustedError,
+    Formula,
+    ProofCertificate,
+    ProofError,
+    assume,
+    evaluate,
+    formula,
+    holds,
+    prove,
+    term,
+)
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
-from ._run import Exact, Floats, Values, Wrong, numbers_of, stated_term
+from ._run import Exact, Floats, Values, Wrong, numbers_of as numbers_of, stated_term
 from ._search import (
     Refutation as Refutation,
     Search,
@@ -24,6 +37,7 @@ from ._search import (
     refute_wrong,
     small_models,
     smallest_model,
+    undefined_at as undefined_at,
 )
 from ._small import SMALL
 from ._theorem import Theorem
@@ -31,8 +45,9 @@ from ._theorem import Theorem
 EXAMPLES, MORE = 25, 200
 """Examples of a theorem, the same in every run; and of one without a proof."""
 
-TERMS = 3_000_000
-"""Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for."""
+TERMS, BRIEF = 3_000_000, 40
+"""Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for; what
+part of them comes before the search for a counterexample."""
 
 _COMPARED = 5
 """Models at which what the library computes is compared with the prover's term."""
@@ -49,7 +64,7 @@ class Counts:
 
 
 @contextlib.contextmanager
-def _limited(seconds: int | None) -> Iterator[None]:
+def _limited(seconds: int | None, terms: int) -> Iterator[None]:
     """A search that ends after so many terms; or after CPU seconds of this process, where the system counts them."""
 
     def stop(*_: object) -> NoReturn:
@@ -60,10 +75,11 @@ def _limited(seconds: int | None) -> Iterator[None]:
     try:
         if timed:
             signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
-        with Effort.limited(math.inf if timed else TERMS):
+        with Effort.limited(math.inf if timed else terms):
             yield
-    except ExhaustedError:
-        raise ProofError("no proof found before the search ended") from None
+    except ExhaustedError as error:
+        limit = f"{seconds} CPU seconds" if timed else f"{terms} terms"
+        raise ProofError(f"the search ended at its limit of {limit}").with_traceback(error.__traceback__) from error
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -74,38 +90,59 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
     """Each assert has a proof from exactly the hypotheses, found within the CPU seconds, which the checker accepts.
 
     Raises:
-        ProofError: If one has none: the rest of the goal, and where it is false or at how many models it is true.
+        ProofError: If one has none: the rest of the goal, and where it is false or at how many points it holds.
         CheckError: If the proofs use other hypotheses.
     """
     try:
-        return _found(theorem, timeout)
-    except ProofError as error:
-        tried = Effort.told()
-        try:
-            counts = check_examples(theorem, MORE)
-        except (AssertionError, CheckError) as refutation:
-            refuted = ProofError("\n".join(told(refutation, fully=False)[:2]))
-            refuted.add_note(f"{_DUMP}{error}")
-            raise refuted.with_traceback(error.__traceback__) from refutation
-        hint = next((f"; this may be missing: {formula(fact)}" for fact in error.hints if _true(theorem, fact)), "")
-        unproved = ProofError(
-            f"no proof found, though it is true at {counts.models} exact models of {len(counts.dimensions)} dimensions "
-            f"(tried {tried}){hint}; help the prover by `lemmas`, a `remainder` or a `proof`, or by an assert that "
-            "leads there"
-        )
-        unproved.add_note(f"{_DUMP}{error}")
-        raise unproved.with_traceback(error.__traceback__) from None
-
-
-def _found(theorem: Theorem, timeout: int | None) -> list[ProofCertificate]:
-    """The proofs of the short search, or of the long one if no small model refutes an assert."""
-    try:
         return theorem.certificates(searched=False)
-    except ProofError:
-        if Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions)).small(total=False) is not None:
-            raise
-    with _limited(timeout):
-        return theorem.certificates()
+    except ProofError as error:
+        failed = error
+    claim = Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions))
+    model = claim.small(total=False)
+    for terms in (TERMS // BRIEF, TERMS) if model is None else ():
+        try:
+            with _limited(timeout, terms):
+                return theorem.certificates()
+        except ProofError as error:
+            failed = error
+        model = claim.tight() if terms < TERMS else None
+        if model is not None or not isinstance(failed.__cause__, ExhaustedError) or timeout:
+            break
+    raise _unproved(theorem, failed, model)
+
+
+def _unproved(theorem: Theorem, error: ProofError, model: tuple[int, Values] | None) -> ProofError:
+    """What is said where no proof is found: a counterexample, or what was tried and what may be missing."""
+    tried, limited = Effort.told(), isinstance(error.__cause__, ExhaustedError)
+    try:
+        if model is not None:
+            d, values = model
+            _at(theorem, values, d, partial(_true_exactly, theorem, values, d, Counts()))
+        counts = check_examples(theorem, MORE)
+    except (AssertionError, CheckError) as refutation:
+        refuted = ProofError("\n".join(told(refutation, fully=False)[:2]))
+        refuted.add_note(f"{_DUMP}{error}")
+        refuted.__cause__ = refutation
+        return refuted.with_traceback(error.__traceback__)
+    hint = next((f"; this may be missing: {formula(fact)}" for fact in error.hints if _missing(theorem, fact)), "")
+    unproved = ProofError(
+        f"no proof found; it holds at {counts.models} exact sample points in {len(counts.dimensions)} dimensions, and "
+        f"{error if limited else 'the search tried all that it knows'} ({tried}){hint}; assert an intermediate step "
+        "before it, or help the prover by `lemmas`, a `remainder` or a `proof`"
+    )
+    unproved.add_note(f"{_DUMP}{error}")
+    return unproved.with_traceback(error.__traceback__)
+
+
+def line_of(theorem: Theorem, error: BaseException) -> int | None:
+    """The line of the body at which a check failed, where that is known: of the assert that is false, or unproved."""
+    for each in filter(None, (error.__cause__, error)):
+        frames = traceback.extract_tb(each.__traceback__)
+        own = [frame.lineno for frame in frames if frame.filename == theorem.body.__code__.co_filename
+               and frame.name == theorem.body.__name__]  # fmt: skip
+        if own:
+            return own[-1]
+    return None
 
 
 _DUMP = "as normal forms: "
@@ -120,9 +157,16 @@ def told(error: BaseException, *, fully: bool) -> list[str]:
     return [line for part in [*at, str(error), *rest] for line in part.splitlines()]
 
 
-def _true(theorem: Theorem, fact: Formula) -> bool:
-    """Whether no small model of the hypotheses refutes a fact, so that it may be offered."""
-    return Search(theorem.kinds, Wrong("", (fact,), theorem.conditions)).small(total=True) is None
+def _missing(theorem: Theorem, fact: Formula) -> bool:
+    """Whether a fact may be offered: no small model of the hypotheses refutes it, and it does not follow from them."""
+    if Search(theorem.kinds, Wrong("", (fact,), theorem.conditions)).small(total=True) is not None:
+        return False
+    known = [*(condition.formula for condition in theorem.hypotheses.values()), *theorem.implied]
+    try:
+        prove(fact, *map(assume, known))
+    except ProofError:
+        return True
+    return False
 
 
 def check_examples(theorem: Theorem, count: int = EXAMPLES) -> Counts:

@@ -28,6 +28,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from lngeom.errors import InputError, LngeomError
 from lngeom.options import argument, json_alone, json_option, option, printable
 from lngeom.theorems import Theorem
 
@@ -62,19 +63,25 @@ def run(options: Options) -> int:
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", folder)
-        records, pages, written = away_from(own, partial(_checked, options, " ".join(["lngeom verify", *own])))
+        records, pages, written, unread = away_from(own, partial(_checked, options, " ".join(["lngeom verify", *own])))
     alone = json_alone({"theorems": records}, options.json)
     for page in () if alone else pages:
         print(printable(page)) if isinstance(page, str) else show(page, piped=_PIPED)
     if options.certificates is not None:
         print(f"{written} certificates written to {options.certificates}", file=sys.stderr if alone else sys.stdout)
-    return int(any(record["faults"] for record in records))
+    for error in unread:
+        print(printable(f"lngeom prove: {error}"), file=sys.stderr)
+    return 2 if unread else int(any(record["faults"] for record in records))
 
 
-def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list[str | Table], int]:
-    """The evidence as JSON, the text to show, and how many certificates are written."""
-    chosen = list(_chosen(options.ids))
-    gathered = list(_progress(chosen, options.jobs, options.timeout))
+def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list[str | Table], int, list[str]]:
+    """The evidence as JSON, the text to show, how many certificates are written, and what could not be read."""
+    chosen, unread = _chosen(options.ids)
+    every = list(_progress(chosen, options.jobs, options.timeout))
+    unread += [evidence.unread for evidence in every if evidence.unread]
+    gathered = [evidence for evidence in every if not evidence.unread]
+    if not gathered:
+        return [], [], 0, unread
     one = len(gathered) == 1
     pages = [_page(gathered[0])] if one else [_table(gathered), _totals(gathered)]
     count = 0
@@ -83,18 +90,19 @@ def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list
 
         count = len(write((each.theorem for each in gathered if each.proved), options.certificates))
     shown = [*_faults(gathered, verbose=options.verbose), *pages, _replayed(gathered, command)]
-    return [evidence.as_json() for evidence in gathered], shown, count
+    return [evidence.as_json() for evidence in gathered], shown, count, unread
 
 
-def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
-    if not ids:
-        yield from theorems()
+def _chosen(ids: Sequence[str]) -> tuple[list[Theorem], list[str]]:
+    """The theorems, and the files and ids of which there are none."""
+    chosen, unread = [] if ids else [*theorems()], list[str]()
     for id in ids:
-        if id.endswith(".py"):
-            yield from stated_in(Path(id))
-            continue
-        chapter = [theorem for theorem in theorems() if theorem.chapter == id]
-        yield from chapter or [find(id)]
+        try:
+            own = stated_in(Path(id)) if id.endswith(".py") else [t for t in theorems() if t.chapter == id]
+            chosen += own or [find(id)]
+        except LngeomError as error:
+            unread.append(str(error))
+    return chosen, unread
 
 
 def _replayed(gathered: list[Evidence], command: str) -> str:
@@ -110,10 +118,17 @@ def _replayed(gathered: list[Evidence], command: str) -> str:
 
 
 def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
-    from .._evidence import gather
+    from lngeom.theorems.checks import line_of
 
-    with blamed_on(theorem.file):
-        return gather(theorem, timeout)
+    from .._evidence import Evidence, gather
+
+    try:
+        with blamed_on(theorem.file):
+            return gather(theorem, timeout)
+    except LngeomError as error:
+        line = line_of(theorem, error) or theorem.body.__code__.co_firstlineno
+        said = str(error) if isinstance(error, InputError) else f"{theorem.file}:{line}: {error}"
+        return Evidence(theorem, unread=f"{theorem.id}: {said}")
 
 
 def _progress(chosen: list[Theorem], jobs: int | None, timeout: int | None) -> Iterator[Evidence]:
@@ -141,7 +156,7 @@ def _table(gathered: list[Evidence]) -> Table:
             theorem.id,
             theorem.statement or theorem.title,
             str(theorem.source),
-            evidence.status,
+            evidence.status + ", with 1/0 = 0" * bool(evidence.undefined),
             f"{evidence.proof_ms:.1f}",
             refuted,
         )
@@ -186,8 +201,13 @@ def _page(evidence: Evidence) -> str:
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
         + f", {evidence.steps} step{'s' * (evidence.steps != 1)} confirmed by the checker, true at {evidence.models} "
-        f"exact models, {evidence.measured} times within the error bound in floats; {evidence.arrays} numbers of "
-        "arrays are those of floats" * ok,
+        f"exact sample points, {evidence.measured} times within the error bound in floats; {evidence.arrays} numbers "
+        "of arrays are those of floats" * ok,
+        *(
+            [f"             with 1/0 = 0: the library divides by 0 at {evidence.undefined}"]
+            if evidence.undefined
+            else []
+        ),
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: of every d and all values",
     ]
