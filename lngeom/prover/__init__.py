@@ -31,11 +31,12 @@ from .rules import *  # noqa: F403
 from .tactics import *  # noqa: F403
 from .terms import *  # noqa: F403
 from .terms import Effort as Effort, ExhaustedError as ExhaustedError
+from .textbook import triangle as triangle
 from .vocabulary import *  # noqa: F403
 from .writing import *  # noqa: F403
 from .writing import Text as Text, steps_text as steps_text
 
-__all__ = ["atoms_of", "derivative"]
+__all__ = ["atoms_of", "derivative", "triangle"]
 __all__ += meaning.__all__
 __all__ += decision.__all__
 __all__ += rules.__all__

@@ -56,7 +56,7 @@ def prove(
     sign = search.find(goal.term, goal.relation)
     if sign is not None:
         return sign
-    left, divisor, unknown = _cleared(goal.term, equations, search)
+    left, divisor, unknown = cleared(goal.term, equations, search)
     search = Signs([*search.facts, *_squares(left)])
     sign = search.find(left, goal.relation)
     if sign is None and equations:
@@ -68,15 +68,21 @@ def prove(
         failed = ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown)}")
         failed.hints = tuple(_hints(unknown or search.missing))
         raise failed
+    return uncleared(goal.term, sign, divisor, equations, signs)
+
+
+def uncleared(t: Term, sign: Proved, divisor: Proved | None, equations: Equations, signs: list[Proved]) -> Proved:
+    """The sign of a term, from that of its product with a divisor."""
+    left = sign.conclusion.term
     if divisor is None:
-        return transport(goal.term, rewrite(goal.term - left, equations, signs), sign)
-    same = rewrite(goal.term * divisor.conclusion.term - left, equations, signs)
+        return transport(t, rewrite(t - left, equations, signs), sign)
+    same = rewrite(t * divisor.conclusion.term - left, equations, signs)
     product = rules.multiply(rules.inverse_sign(divisor), sign)
-    parts = [(rules.inv(divisor.conclusion.term), None, same), (-goal.term, None, rules.inverse(divisor))]
-    return transport(goal.term, rules.combine(goal.term - product.conclusion.term, parts), product)
+    parts = [(rules.inv(divisor.conclusion.term), None, same), (-t, None, rules.inverse(divisor))]
+    return transport(t, rules.combine(t - product.conclusion.term, parts), product)
 
 
-def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
+def cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
     """The goal times its divisors of known sign, shortened; their product; and the signs that are not known."""
     halves: dict[tuple, int] = {}
     roots: dict[tuple, Term] = {}

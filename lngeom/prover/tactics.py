@@ -5,7 +5,7 @@ Like the search itself, all this is untrusted: every step calls a rule.
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 
 from . import rules
@@ -16,6 +16,7 @@ from .rewriting import Equations, cleared_roots, inside_of, reduced, rewrite
 from .rules import Formula, Proved, transport
 from .signs import Signs
 from .terms import ONE, Effort, ProofError, Term, d, inv, scalar, sqrt, substitute, sum_of, term, vector
+from .textbook import Core, Steps, components, masked, summed, vanishing
 
 __all__ = ["compare", "largest_deviation", "search"]
 
@@ -25,23 +26,47 @@ Find = Callable[[Term, str], Proved | None]
 SPLITS, ROUNDS, PARTS, SHORT = 3, 4, 24, 8
 """Depth of cases, rounds of consequences, most summands of a completed square, and most in the first attempt."""
 
+BRIEF = (30_000, 120_000)
+"""Terms of a brief search, before the steps and for each goal of theirs; and of one that is less brief."""
+
 
 def search(goal: Formula, *facts: Proved) -> Proved:
-    """Prove a formula from theorems, after :func:`prove` has failed.
-
-    Each vector x whose mean occurs is c + μ with S(c) = 0: a theorem about c and μ holds of Πx and S(x)/d.
+    """Prove a formula from theorems, after :func:`prove` has failed: briefly, by textbook steps, then at length.
 
     Raises:
         ProofError: Where nothing helps.
     """
     goal = Formula(term(goal.term), goal.relation)
+    plain = functools.partial(_cased, splits=SPLITS)
+    if found := Effort.brief(BRIEF[0], lambda: _moved(goal, facts, plain)):
+        return found
+    vectors = [vector(a[1]) for a in sorted(atoms_of([goal.term])) if a[0] == "v"]
+    scalars = [scalar(a[1]) for a in sorted(atoms_of([goal.term])) if a[0] == "s"]
+    more = list({fact.conclusion: fact for fact in [*facts, *summed(facts, vectors, scalars)]}.values())
+    for terms in BRIEF:
+        steps = Steps(plain, compare, _consequences, _roots, terms)
+        with contextlib.suppress(ProofError):
+            return _moved(goal, more, steps.prove, fixed={masked(fact) for fact in facts})
+    return _moved(goal, facts, plain)
+
+
+def _moved(goal: Formula, facts: Sequence[Proved], core: Core, fixed: Set[Term | None] = frozenset()) -> Proved:
+    """The goal with scalars for the components that basis vectors pick, then about centred vectors but the fixed."""
+    centred = functools.partial(_centred, core=core, fixed=fixed)
+    return components(goal, facts, centred, largest_deviation) or centred(goal, facts)
+
+
+def _centred(goal: Formula, facts: Sequence[Proved], core: Core, fixed: Set[Term | None]) -> Proved:
+    """Each vector x whose mean occurs is c + μ with S(c) = 0: a theorem about c and μ holds of Πx and S(x)/d."""
     terms = [goal.term, *(fact.conclusion.term for fact in facts)]
     names = sorted(atom[1][0][0][1] for atom in atoms_of(terms) if atom[0] == "S" and _is_plain(atom[1]))
+    told = {fact.conclusion for fact in facts}
+    names = [n for n in names if vector(n) not in fixed and Formula(sum_of(vector(n)) - 1, "=") not in told]
     means = {vector(name): scalar(f"mean_of_{name}") for name in names}
     moved = {x: x + mean for x, mean in means.items()}
     centred = [rules.assume(Formula(sum_of(x), "=")) for x in means]
     known = [rules.instantiate(fact, moved) for fact in facts]
-    proved = _cased(Formula(substitute(goal.term, moved), goal.relation), [*known, *centred], SPLITS)
+    proved = core(Formula(substitute(goal.term, moved), goal.relation), [*known, *centred])
     back = {x: x - sum_of(x) / d for x in means} | {mean: sum_of(x) / d for x, mean in means.items()}
     return rules.cut(rules.combine(0, []), rules.instantiate(proved, back))
 
@@ -252,6 +277,8 @@ def _of_a_product(fact: Proved, find: Find, signs: Sequence[Proved]) -> Iterator
         elif atom[0] == "S" and all(n % 2 == 0 for _, n in atom[1]):
             root = Term({tuple((inner, n // 2) for inner, n in atom[1]): Fraction(1)})
             yield rules.definite(root, rules.combine(sum_of(root * root), [(1 / c, None, fact)]))
+        elif atom[0] == "S" and (above := find(Term({atom[1]: Fraction(1)}), ">=")):
+            yield vanishing(above, rules.combine(base, [(1 / c, None, fact)]))
 
 
 def _quotient(t: Term, q: Term) -> Term | None:
@@ -327,6 +354,13 @@ def _radicands(terms: Sequence[Term], known: Sequence[Proved]) -> Iterator[Prove
     for atom in sorted(atoms_of(terms)):
         if atom[0] == "sqrt" and (above := _squares(argument(atom), ">=", search, 3)):
             yield above
+
+
+def _roots(t: Term, facts: Sequence[Proved]) -> list[Proved]:
+    """What stands under the roots of a term, where it is a sum of squares, as it is and as the facts shorten it."""
+    equations, signs = _sorted(facts)
+    roots = [*_radicands([t], facts)]
+    return [*roots, *(_shortened(root, equations, [*signs, *roots]) for root in roots)]
 
 
 def _of_components(t: Term, known: Sequence[Proved]) -> Iterator[Proved]:

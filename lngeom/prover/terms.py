@@ -69,6 +69,22 @@ class Effort:
             cls.most = before
 
     @classmethod
+    def brief(cls, terms: int, run: Callable[[], Any]) -> Any:
+        """What a search returns that makes so many terms at most, None where it finds nothing."""
+        before, cls.most = cls.most, min(cls.most, cls.terms + terms)
+        limit = cls.most
+        try:
+            return run()
+        except ProofError:
+            return None
+        except ExhaustedError:
+            if limit == before or cls.terms <= limit:  # the limit of the whole search, or its time
+                raise
+            return None
+        finally:
+            cls.most = before
+
+    @classmethod
     def told(cls) -> str:
         """What was tried."""
         return f"{cls.cases} cases, {cls.products} products of known signs, {cls.terms} terms"

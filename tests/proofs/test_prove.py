@@ -96,7 +96,7 @@ def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.Capt
     )
     assert main(["prove", str(stated), "--json", str(file)]) == 1
     printed = capsys.readouterr().out
-    assert printed.startswith("FAULT: own.one: false at d = 1: x = (-1); there 1 = -1 is false")
+    assert printed.startswith("FAULT: own.one, line 5: false at d = 1: x = (-1); there 1 = -1 is false")
     assert "which is what is proved" not in printed
     assert printed.endswith("nothing is proved, so there is nothing to replay in Coq\n")
     (record,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
@@ -111,7 +111,9 @@ def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(
     stated.write_text(f"{HEAD}assert x * x == x\n\n@theorem\ndef test_two(x: Vector):\n    assert x + x == 2 * x\n")
     assert main(["prove", str(stated), "-v", "--certificates", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    assert printed.startswith("FAULT: two.one: false at d = 1: x = (-1); there 1 = -1 is false\n  as normal forms: ")
+    assert printed.startswith(
+        "FAULT: two.one, line 4: false at d = 1: x = (-1); there 1 = -1 is false\n  as normal forms: "
+    )
     assert printed.count("false at") == printed.count("theorems for every d: 1; ") == 1
     assert (tmp_path / "two.two.json").exists()
 
@@ -225,7 +227,7 @@ def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
         "E    +  where (",
         " = my_norm((-1 * (",
         "test_open [proof]",
-        "E   no proof found, though it is true at ",
+        "E   no proof found; it holds at ",
     ):
         assert part in printed
         printed = printed[printed.index(part) :]

@@ -138,7 +138,7 @@ def test_a_failed_proof_says_what_examples_show() -> None:
         assert failed.value.__notes__[0].startswith("as normal forms: no proof found")
     with pytest.raises(ProofError) as failed:
         check_proof(undecided)
-    assert "no proof found, though it is true at" in str(failed.value)
+    assert "no proof found; it holds at" in str(failed.value)
 
 
 def test_what_is_refuted_stays_so_on_arrays_and_for_this_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,7 +211,7 @@ def matrix(x: Vector):
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        (lambda x: None, "x is not a parameter of a theorem: write x: Vector, Scalar or Epsilon"),
+        (lambda x: None, "x is not a parameter of a theorem: write x: Vector, Scalar, Epsilon, Basis or Mask"),
         (lambda: None, "asserts nothing"),
         (largest, "bound every component"),
         (matrix, "eye .* take the products of a matrix"),

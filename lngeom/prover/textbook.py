@@ -1,0 +1,320 @@
+"""Textbook steps: lengths by their squares, the triangle inequality, Cauchy's with weights, sums, cases of a sign.
+
+They turn a goal into simpler ones, for which the search looks. Untrusted like it: every step calls a rule.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from . import rules
+from .decision import cauchy_schwarz, cleared, prove, uncleared
+from .linear import splits, square_root
+from .monomials import atoms_of, divide
+from .rewriting import Equations, reduced, rewrite
+from .rules import Formula, Proved, transport
+from .signs import Signs
+from .terms import ONE, Effort, ProofError, Term, scalar, sqrt, sum_of, term, vector
+
+DEPTH, SUMMANDS = 4, 8
+"""Steps behind one another, and most summands of a goal that a step is taken from."""
+
+Core = Callable[[Formula, Sequence[Proved]], Proved]
+"""The search that a step hands its goal to."""
+
+Compare = Callable[[Proved, object, Proved], Proved]
+
+
+Roots = Callable[[Term, Sequence[Proved]], list[Proved]]
+"""What stands under the roots of a term, where it is a sum of squares, also as the facts shorten it."""
+
+
+class Steps:
+    """The search by steps, with the terms that the search for each goal may make."""
+
+    def __init__(
+        self, core: Core, compare: Compare, consequences: Callable[..., list[Proved]], roots: Roots, terms: int
+    ) -> None:
+        self.core, self.compare, self.consequences, self.roots, self.terms = core, compare, consequences, roots, terms
+        self.seen: set[tuple[Formula, frozenset[Formula]]] = set()
+
+    def prove(self, goal: Formula, facts: Sequence[Proved]) -> Proved:
+        """The goal by the search, or by a step and the search."""
+        equations = [(fact, None) for fact in facts if fact.conclusion.relation == "="]
+        short = reduced(goal.term, equations, [], short=True)
+        if found := self._prove(Formula(short, goal.relation), facts, DEPTH, 2):
+            return transport(goal.term, rewrite(goal.term - short, equations, [], short=True), found)
+        raise ProofError("no step helps")
+
+    def _prove(self, goal: Formula, facts: Sequence[Proved], depth: int, cases: int) -> Proved | None:
+        place = goal, frozenset(fact.conclusion for fact in facts)
+        if place in self.seen:
+            return None
+        self.seen.add(place)
+        facts = [*facts, *self.roots(goal.term, facts)]
+        known = self.consequences(facts, [goal.term])
+        equations = [(fact, None) for fact in known if fact.conclusion.relation == "="]
+        search = Signs([fact for fact in known if fact.conclusion.relation != "="])
+        more = [*_of_squares(goal.term, equations, search.facts)] if goal.relation != "=" else []
+        for way in (lambda: prove(goal, *known, *more), lambda: self.core(goal, [*facts, *more])):
+            if found := Effort.brief(self.terms, way):
+                return found
+        if not depth or goal.relation not in (">", ">="):
+            return None
+        left, divisor, _ = cleared(goal.term, equations, search)
+        if left != goal.term and len(left) <= SUMMANDS:
+            proved = self._prove(Formula(left, goal.relation), facts, depth, cases)
+            return proved and uncleared(goal.term, proved, divisor, equations, search.facts)
+        if len(goal.term) > SUMMANDS:
+            return None
+        ways = itertools.chain(
+            self._by_squares(goal, equations, search, facts, depth, cases),
+            self._by_triangles(goal, search, facts, depth, cases),
+            self._by_cases(goal, search, facts, depth, cases) if cases else (),
+        )
+        return next((proved for proved in ways if proved is not None), None)
+
+    def _by_squares(
+        self, goal: Formula, equations: Equations, search: Signs, facts: Sequence[Proved], depth: int, cases: int
+    ) -> Iterator[Proved | None]:
+        """P − q by p² − q², p the summands of known sign."""
+        t = goal.term
+        if not any(atom[0] == "sqrt" for monomial, _ in t for atom, _ in monomial):
+            return
+        signed = [Term({m: c}) for m, c in t if search.find(Term({m: c}), ">=")]
+        rooted = [part for part in signed if any(atom[0] == "sqrt" for m, _ in part for atom, _ in m)]
+        plain = [part for part in signed if part not in rooted]
+        for chosen in [signed, *(part for part in (rooted, plain) if part and part != signed)]:
+            p, rest = sum(chosen, term(0)), sum((part for part in signed if part not in chosen), term(0))
+            q, sign = p + rest - t, search.find(p, goal.relation)
+            squares = p * p - q * q
+            short = reduced(squares, equations, search.facts)
+            proved = self._prove(Formula(short, goal.relation), facts, depth - 1, cases) if sign and q else None
+            if sign and proved:
+                same = rewrite(squares - short, equations, search.facts)
+                less, above = self.compare(sign, q, transport(squares, same, proved)), search.find(rest, ">=")
+                yield rules.add(less, above) if rest and above else less
+
+    def _by_triangles(
+        self, goal: Formula, search: Signs, facts: Sequence[Proved], depth: int, cases: int
+    ) -> Iterator[Proved | None]:
+        """A subtracted length of a sum is at most the sum of the lengths."""
+        for monomial, c in goal.term:
+            roots = [atom for atom, k in monomial if atom[0] == "sqrt" and k == 1] if c < 0 else []
+            for root in roots:
+                factor = search.find(-c * Term({divide(monomial, ((root, 1),)) or (): Fraction(1)}), ">=")
+                for a, b in _parts(root) if factor else ():
+                    piece = rules.multiply(factor, triangle(a, b))
+                    rest = goal.term - piece.conclusion.term
+                    proved = self._prove(Formula(rest, goal.relation), facts, depth - 1, cases)
+                    yield proved and rules.add(proved, piece)
+
+    def _by_cases(
+        self, goal: Formula, search: Signs, facts: Sequence[Proved], depth: int, cases: int
+    ) -> Iterator[Proved | None]:
+        """The goal for either sign of a scalar in it."""
+        odd = {Term({((a, 1),): Fraction(1)}) for m, _ in goal.term for a, k in m if a[0] in ("S", "s") and k % 2}
+        for t in sorted(odd, key=lambda t: (len(repr(t)), t.pairs)):
+            if not t.is_scalar or search.find(t, ">=") or search.find(-t, ">="):
+                continue
+            both = ((t, ">="), (-t, ">"))
+            parts = (self._prove(goal, [*facts, rules.assume(Formula(*one))], depth - 1, cases - 1) for one in both)
+            first = next(parts)
+            second = first and next(parts)
+            yield second and rules.cases_sign(t, first, second)
+
+
+def _parts(root: tuple) -> Iterator[tuple[Term, Term]]:
+    """Two vectors whose sum has the length that a root is."""
+    u = square_root(Term(root[1]))
+    summands = [Term({m: c}) for m, c in u] if u else []
+    for count in range(1, len(summands) // 2 + 1) if len(summands) <= 4 else ():
+        for chosen in itertools.combinations(summands, count):
+            a = sum(chosen, term(0))
+            if u and sum_of(u * u) == Term(root[1]):
+                yield a, u - a
+
+
+def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[Proved]:
+    """Cauchy's inequality for the squares of sums that a term subtracts: with 1, with weights, for all factors."""
+    weights = [s.conclusion.term for s in signs if s.conclusion.relation != "!=" and len(s.conclusion.term) == 1]
+    atoms = atoms_of([t])
+    squared = sorted({atom for m, c in t if c < 0 for atom, k in m if atom[0] == "S" and k == 2})
+    for product in (atom[1] for atom in squared):
+        whole = Term({product: Fraction(1)})
+        pairs = [(ONE, whole)]
+        for weight in weights:
+            rest = divide(product, weight.pairs[0][0]) if not weight.is_scalar else None
+            if rest is not None:
+                pairs.append((sqrt(weight), sqrt(weight) * Term({rest: Fraction(1)})))
+        for u, v in pairs:
+            yield _short(_cauchy(u, v), equations, signs)
+        for known in splits(Term({(((("S", product)), 1),): Fraction(1)})):
+            for bound in _bounded(known, signs):
+                if atoms_of([bound.conclusion.term]) <= atoms:
+                    yield bound
+
+
+def _bounded(known: Proved, signs: Sequence[Proved]) -> Iterator[Proved]:
+    """From S(u²)S(v²) − S(uv)² >= 0 the same with upper bounds of S(u²) and S(v²)."""
+    if not known.conclusion.term:  # of parallel factors
+        return
+    ((product, _),) = [(m, c) for m, c in known.conclusion.term if c > 0]
+    ((a, first), (b, second)) = [(atom, [*_bounds(atom, signs)]) for atom, k in product for _ in range(k)]
+    a, b = (Term({((atom, 1),): Fraction(1)}) for atom in (a, b))
+    yield known
+    search = Signs(list(signs))
+    for p, q in itertools.product([None, *first], [None, *second]):
+        whole, above = known, b
+        if q is not None:
+            whole = rules.add(whole, rules.multiply(search.find(a, ">=") or rules.square(a), q))
+            above = b + q.conclusion.term
+        sign = search.find(above, ">=")
+        if p is not None and sign is not None:
+            whole = rules.add(whole, rules.multiply(sign, p))
+        if whole is not known and (p is None or sign is not None):
+            yield whole
+
+
+def _bounds(atom: tuple, signs: Sequence[Proved]) -> Iterator[Proved]:
+    """B − S(x²y²) >= 0: for S(x²)S(y²) as B, and by what is known of x² or y²."""
+    factors = [Term({((a, k),): Fraction(1)}) for a, k in atom[1]]
+    for x, y in itertools.permutations(factors, 2) if len(factors) == 2 else ():
+        u, v = (Term({((part.pairs[0][0][0][0], part.pairs[0][0][0][1] // 2),): Fraction(1)}) for part in (x, y))
+        if repr(x) < repr(y):
+            yield rules.total(rules.multiply(rules.square(u), rules.others(v, 0)))
+        for sign in signs:
+            bound = Term((sign.conclusion.term + x).pairs)
+            if sign.conclusion.relation != "!=" and bound.is_scalar and not sign.conclusion.term.is_scalar:
+                yield rules.total(rules.multiply(sign, rules.square(v)))
+
+
+def _short(fact: Proved, equations: Equations, signs: list[Proved]) -> Proved:
+    short = reduced(fact.conclusion.term, equations, signs)
+    return transport(short, rewrite(short - fact.conclusion.term, equations, signs), fact)
+
+
+def _cauchy(u: Term, v: Term) -> Proved:
+    """Cauchy's inequality for vectors of any form."""
+    a, b = vector("a"), vector("b")
+    return rules.instantiate(cauchy_schwarz(a, b), {a: u, b: v})
+
+
+@functools.cache
+def _triangle() -> Proved:
+    """|- ‖a‖ + ‖b‖ − ‖a + b‖ >= 0."""
+    from .tactics import compare
+
+    a, b = vector("a"), vector("b")
+    first, second, whole = (sqrt(sum_of(v * v)) for v in (a, b, a + b))
+    above = [rules.root_nonnegative(sum_of(v * v)) for v in (a, b)]
+    squares = [rules.total(rules.square(v)) for v in (a, b, a + b)]
+    both, product = rules.multiply(*above), sum_of(a * b)
+    inner = (first * second) ** 2 - product**2
+    known = transport(inner, rewrite(inner - cauchy_schwarz(a, b).conclusion.term, [], squares), cauchy_schwarz(a, b))
+    less = rules.multiply(rules.constant(2, ">"), compare(both, product, known))
+    goal = (first + second) ** 2 - whole**2
+    return compare(rules.add(*above), whole, transport(goal, rewrite(goal - less.conclusion.term, [], squares), less))
+
+
+def triangle(a: object, b: object) -> Proved:
+    """|- ‖a‖ + ‖b‖ − ‖a + b‖ >= 0, for vectors a and b.
+
+    >>> from lngeom.prover import sequent, triangle, vector
+    >>> print(sequent(triangle(vector("x"), vector("y"))))
+    ⊢ −√(2·S(x·y) + S(x²) + S(y²)) + √(S(x²)) + √(S(y²)) ≥ 0
+    """
+    return rules.instantiate(_triangle(), {vector("a"): term(a), vector("b"): term(b)})
+
+
+# ------------------------------------------------------------------------------------- sums, masks and basis vectors
+
+
+def summed(facts: Sequence[Proved], vectors: Sequence[Term], scalars: Sequence[Term]) -> Iterator[Proved]:
+    """What follows for sums and signs from inequalities that hold in every component, and from masks."""
+    signs = [fact for fact in facts if fact.conclusion.relation in (">", ">=")]
+    for line in (fact for fact in signs if not fact.conclusion.term.is_scalar):
+        t = line.conclusion.term
+        yield rules.total(line)
+        for other in (sign for sign in signs if sign.conclusion.term.is_scalar):
+            whole = rules.add(line, other)
+            yield from (whole, rules.total(whole)) if len(whole.conclusion.term) < len(t) else ()
+        for x, s in itertools.product(vectors, scalars) if len(t) == 1 else ():
+            if x != t:
+                yield rules.total(rules.multiply(line, rules.square(x - s)))
+    for fact in facts:
+        m = masked(fact)
+        if m is not None:
+            kept, dropped = (_reduced_square(part, fact) for part in (m, 1 - m))
+            yield from (kept, dropped, rules.total(dropped))
+            yield from (rules.total(rules.multiply(kept, rules.square(x))) for x in vectors if x != m)
+            yield from (rules.total(rules.multiply(dropped, rules.square(x))) for x in vectors if x != m)
+
+
+def masked(fact: Proved) -> Term | None:
+    """The vector m of the fact m² = m."""
+    t, relation = fact.conclusion
+    names = sorted({atom for atom in atoms_of([t]) if atom[0] == "v"}) if relation == "=" else []
+    m = vector(names[0][1]) if len(names) == 1 else term(0)
+    return m if m and t in (m * m - m, m - m * m) else None
+
+
+def _reduced_square(part: Term, fact: Proved) -> Proved:
+    """Part >= 0 by part² = part."""
+    return transport(part, rewrite(part - part * part, [(fact, None)], []), rules.square(part))
+
+
+def vanishing(above: Proved, total: Proved) -> Proved:
+    """From w >= 0 and S(w) = 0: w = 0, the square of its root."""
+    w = above.conclusion.term
+    root, law = sqrt(w), rules.square_of_root(above)
+    nought = rules.definite(root, rules.combine(sum_of(root * root), [(1, ONE, law), (1, None, total)]))
+    return rules.combine(w, [(-1, None, law), (root, None, nought)])
+
+
+@functools.cache
+def _component() -> Proved:
+    """E² = e, S(e) = 1 |- e·x = S(e·x)·e."""
+    e, x = vector("e"), vector("x")
+    idem, one = rules.assume(Formula(e * e - e, "=")), rules.assume(Formula(sum_of(e) - 1, "="))
+    product = rules.multiply(_reduced_square(e, idem), rules.others(e * x, 0))
+    w = e * sum_of(e * x * x) - e * x * x  # nonnegative, and its sum is 0
+    above = transport(w, rewrite(w - product.conclusion.term, [(idem, e * e)], []), product)
+    square = vanishing(above, rules.combine(sum_of(w), [(sum_of(e * x * x), None, one)]))
+    more = rules.instantiate(square, {x: x + 1})
+    half, unit = Fraction(1, 2), rules.combine(e * sum_of(e) - e, [(e, None, one)])
+    return rules.combine(e * x - sum_of(e * x) * e, [(-half, None, more), (half, None, square), (half, None, unit)])
+
+
+def components(
+    goal: Formula, facts: Sequence[Proved], core: Core, deviation: Callable[[object], Proved]
+) -> Proved | None:
+    """The goal with a scalar in place of each component that a basis vector picks, or None where there is none."""
+    told = {fact.conclusion for fact in facts}
+    masks = [m for fact in facts if (m := masked(fact)) is not None]
+    basis = [e for e in masks if told & {Formula(sum_of(e) - 1, "="), Formula(1 - sum_of(e), "=")}]
+    if not basis:
+        return None
+    atoms = sorted(atoms_of([goal.term, *(fact.conclusion.term for fact in facts)]))
+    vectors = [Term({((atom, 1),): Fraction(1)}) for atom in atoms if atom[0] in ("v", "inv", "sqrt")]
+    vectors = [x for x in vectors if not x.is_scalar]
+    more, picked = list[Proved](), dict[Term, Term]()
+    for (j, e), (k, x) in itertools.product(enumerate(basis), enumerate(vectors)):
+        if x not in basis:
+            part = scalar(f"component_{j}_{k}")
+            picked[part] = sum_of(e * x)
+            more.append(rules.assume(Formula(e * x - part * e, "=")))
+            equations = [(fact, None) for fact in [*facts, *more] if fact.conclusion.relation == "="]
+            above = _reduced_square(e, next(fact for fact in facts if masked(fact) == e))
+            for fact in (rules.square(x - part * e), rules.multiply(above, deviation(x))):
+                more.append(_short(rules.total(fact), equations, []))
+    return _back(core(goal, [*facts, *more]), basis, vectors, picked)
+
+
+def _back(proved: Proved, basis: Sequence[Term], vectors: Sequence[Term], picked: dict[Term, Term]) -> Proved:
+    """The theorem with the components themselves, by the law of basis vectors."""
+    proved = rules.instantiate(proved, picked)
+    for e, x in itertools.product(basis, vectors):
+        proved = rules.cut(rules.instantiate(_component(), {vector("e"): e, vector("x"): x}), proved)
+    return proved
