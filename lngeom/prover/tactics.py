@@ -11,12 +11,12 @@ from fractions import Fraction
 from . import rules
 from .decision import prove
 from .linear import combined, inner_products
-from .monomials import argument, atoms_of, divide, power_of_d, quotients
+from .monomials import argument, atoms_of, divide, power_of_d
 from .rewriting import Equations, cleared_roots, inside_of, reduced, rewrite
 from .rules import Formula, Proved, transport
 from .signs import Signs
 from .terms import ONE, Effort, ProofError, Term, d, inv, scalar, sqrt, substitute, sum_of, term, vector
-from .textbook import Core, Steps, components, masked, summed, vanishing
+from .textbook import Core, Steps, components, masked, quotient, summed, vanishing
 
 __all__ = ["compare", "largest_deviation", "search"]
 
@@ -26,8 +26,8 @@ Find = Callable[[Term, str], Proved | None]
 SPLITS, ROUNDS, PARTS, SHORT = 3, 4, 24, 8
 """Depth of cases, rounds of consequences, most summands of a completed square, and most in the first attempt."""
 
-BRIEF = (30_000, 120_000)
-"""Terms of a brief search, before the steps and for each goal of theirs; and of one that is less brief."""
+BRIEF = (60_000, 30_000, 120_000)
+"""Terms of the search before the steps; and for each goal of theirs, at first and again."""
 
 
 def search(goal: Formula, *facts: Proved) -> Proved:
@@ -43,7 +43,7 @@ def search(goal: Formula, *facts: Proved) -> Proved:
     vectors = [vector(a[1]) for a in sorted(atoms_of([goal.term])) if a[0] == "v"]
     scalars = [scalar(a[1]) for a in sorted(atoms_of([goal.term])) if a[0] == "s"]
     more = list({fact.conclusion: fact for fact in [*facts, *summed(facts, vectors, scalars)]}.values())
-    for terms in BRIEF:
+    for terms in BRIEF[1:]:
         steps = Steps(plain, compare, _consequences, _roots, terms)
         with contextlib.suppress(ProofError):
             return _moved(goal, more, steps.prove, fixed={masked(fact) for fact in facts})
@@ -251,7 +251,7 @@ def _of_a_product(fact: Proved, find: Find, signs: Sequence[Proved]) -> Iterator
         q, relation = sign.conclusion
         if relation == ">=":
             continue
-        p = _quotient(t, q)
+        p = quotient(t, q)
         if p is not None:
             yield rules.cancel(p, fact, sign)
     if len(t) != 1:
@@ -279,19 +279,6 @@ def _of_a_product(fact: Proved, find: Find, signs: Sequence[Proved]) -> Iterator
             yield rules.definite(root, rules.combine(sum_of(root * root), [(1 / c, None, fact)]))
         elif atom[0] == "S" and (above := find(Term({atom[1]: Fraction(1)}), ">=")):
             yield vanishing(above, rules.combine(base, [(1 / c, None, fact)]))
-
-
-def _quotient(t: Term, q: Term) -> Term | None:
-    """The polynomial p with t = p·q, if it has few summands."""
-    p, rest = term(0), t
-    for _ in range(4 if t else 0):
-        part = next(quotients([max(rest, key=lambda pair: pair[0])], q), None) or next(quotients(rest, q), None)
-        if part is None:
-            return None
-        p, rest = p + part, rest - part * q
-        if not rest:
-            return p if p not in (t, -t) and atoms_of([q]) else None
-    return None
 
 
 def _of_a_vector(fact: Proved) -> Iterator[Proved]:

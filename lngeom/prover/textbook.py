@@ -11,14 +11,14 @@ from fractions import Fraction
 from . import rules
 from .decision import cauchy_schwarz, cleared, prove, uncleared
 from .linear import splits, square_root
-from .monomials import atoms_of, divide
+from .monomials import atoms_of, divide, quotients
 from .rewriting import Equations, reduced, rewrite
 from .rules import Formula, Proved, transport
 from .signs import Signs
 from .terms import ONE, Effort, ProofError, Term, scalar, sqrt, sum_of, term, vector
 
-DEPTH, SUMMANDS = 4, 8
-"""Steps behind one another, and most summands of a goal that a step is taken from."""
+DEPTH, SUMMANDS, LONG, SQUARED = 4, 8, 24, 12
+"""Steps behind one another; most summands of a goal that a step is taken from, of one without divisors, of squares."""
 
 Core = Callable[[Formula, Sequence[Proved]], Proved]
 """The search that a step hands its goal to."""
@@ -57,64 +57,79 @@ class Steps:
         equations = [(fact, None) for fact in known if fact.conclusion.relation == "="]
         search = Signs([fact for fact in known if fact.conclusion.relation != "="])
         more = [*_of_squares(goal.term, equations, search.facts)] if goal.relation != "=" else []
+        brief = itertools.chain(
+            (_bounded_by(goal, bound, search) for bound in more), _by_factors(goal, [*search.facts, *more], search)
+        )
+        if found := next(filter(None, brief), None):
+            return found
         for way in (lambda: prove(goal, *known, *more), lambda: self.core(goal, [*facts, *more])):
             if found := Effort.brief(self.terms, way):
                 return found
         if not depth or goal.relation not in (">", ">="):
             return None
+        for proved in self._by_triangles(goal, search, facts, depth, cases, known=True):
+            if proved:
+                return proved
         left, divisor, _ = cleared(goal.term, equations, search)
-        if left != goal.term and len(left) <= SUMMANDS:
+        if left != goal.term and len(left) <= LONG:
             proved = self._prove(Formula(left, goal.relation), facts, depth, cases)
             return proved and uncleared(goal.term, proved, divisor, equations, search.facts)
         if len(goal.term) > SUMMANDS:
             return None
         ways = itertools.chain(
-            self._by_squares(goal, equations, search, facts, depth, cases),
-            self._by_triangles(goal, search, facts, depth, cases),
+            self._by_squares(goal, equations, search, facts, depth),
+            self._by_triangles(goal, search, facts, depth, cases, known=False),
             self._by_cases(goal, search, facts, depth, cases) if cases else (),
         )
         return next((proved for proved in ways if proved is not None), None)
 
     def _by_squares(
-        self, goal: Formula, equations: Equations, search: Signs, facts: Sequence[Proved], depth: int, cases: int
+        self, goal: Formula, equations: Equations, search: Signs, facts: Sequence[Proved], depth: int
     ) -> Iterator[Proved | None]:
         """P − q by p² − q², p the summands of known sign."""
         t = goal.term
         if not any(atom[0] == "sqrt" for monomial, _ in t for atom, _ in monomial):
             return
-        signed = [Term({m: c}) for m, c in t if search.find(Term({m: c}), ">=")]
-        rooted = [part for part in signed if any(atom[0] == "sqrt" for m, _ in part for atom, _ in m)]
-        plain = [part for part in signed if part not in rooted]
-        for chosen in [signed, *(part for part in (rooted, plain) if part and part != signed)]:
-            p, rest = sum(chosen, term(0)), sum((part for part in signed if part not in chosen), term(0))
+        parts = [Term({m: c}) for m, c in t]
+        rooted = [part for part in parts if any(atom[0] == "sqrt" for m, _ in part for atom, _ in m)]
+        plain, signed = [p for p in parts if p not in rooted], [p for p in parts if search.find(p, ">=")]
+        tried = set[Term]()
+        for chosen, above in ((p, side) for side in (signed, []) for p in (signed, rooted, plain)):
+            chosen = [part for part in chosen if part in above] or chosen
+            p, rest = sum(chosen, term(0)), sum((part for part in above if part not in chosen), term(0))
             q, sign = p + rest - t, search.find(p, goal.relation)
-            squares = p * p - q * q
-            short = reduced(squares, equations, search.facts)
-            proved = self._prove(Formula(short, goal.relation), facts, depth - 1, cases) if sign and q else None
+            short = reduced(p * p - q * q, equations, search.facts) if sign and q and p not in tried else term(0)
+            tried.add(p)
+            proved = (
+                self._prove(Formula(short, goal.relation), facts, depth - 1, 0) if 0 < len(short) <= SQUARED else None
+            )
             if sign and proved:
-                same = rewrite(squares - short, equations, search.facts)
-                less, above = self.compare(sign, q, transport(squares, same, proved)), search.find(rest, ">=")
-                yield rules.add(less, above) if rest and above else less
+                same = rewrite(p * p - q * q - short, equations, search.facts)
+                less, more = self.compare(sign, q, transport(p * p - q * q, same, proved)), search.find(rest, ">=")
+                yield rules.add(less, more) if rest and more else less
 
     def _by_triangles(
-        self, goal: Formula, search: Signs, facts: Sequence[Proved], depth: int, cases: int
+        self, goal: Formula, search: Signs, facts: Sequence[Proved], depth: int, cases: int, *, known: bool
     ) -> Iterator[Proved | None]:
-        """A subtracted length of a sum is at most the sum of the lengths."""
+        """A subtracted length of a sum is at most the sum of lengths; the goal has one if it is `known`, else none."""
+        lengths = {Term(atom[1]) for monomial, c in goal.term for atom, _ in monomial if c > 0 and atom[0] == "sqrt"}
         for monomial, c in goal.term:
-            roots = [atom for atom, k in monomial if atom[0] == "sqrt" and k == 1] if c < 0 else []
-            for root in roots:
+            for root in [atom for atom, k in monomial if atom[0] == "sqrt" and k == 1] if c < 0 else []:
                 factor = search.find(-c * Term({divide(monomial, ((root, 1),)) or (): Fraction(1)}), ">=")
                 for a, b in _parts(root) if factor else ():
-                    piece = rules.multiply(factor, triangle(a, b))
-                    rest = goal.term - piece.conclusion.term
-                    proved = self._prove(Formula(rest, goal.relation), facts, depth - 1, cases)
-                    yield proved and rules.add(proved, piece)
+                    if known == bool(lengths & {sum_of(a * a), sum_of(b * b)}):
+                        piece = rules.multiply(factor, triangle(a, b))
+                        rest = goal.term - piece.conclusion.term
+                        proved = self._prove(Formula(rest, goal.relation), facts, depth - 1, cases)
+                        yield proved and rules.add(proved, piece)
 
     def _by_cases(
         self, goal: Formula, search: Signs, facts: Sequence[Proved], depth: int, cases: int
     ) -> Iterator[Proved | None]:
         """The goal for either sign of a scalar in it."""
         odd = {Term({((a, 1),): Fraction(1)}) for m, _ in goal.term for a, k in m if a[0] in ("S", "s") and k % 2}
+        plain = {m: c for m, c in goal.term if all(atom[0] != "sqrt" for atom, _ in m)}
+        odd |= {Term(plain)} if 0 < len(plain) < len(goal.term) else set()
         for t in sorted(odd, key=lambda t: (len(repr(t)), t.pairs)):
             if not t.is_scalar or search.find(t, ">=") or search.find(-t, ">="):
                 continue
@@ -140,7 +155,10 @@ def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[
     """Cauchy's inequality for the squares of sums that a term subtracts: with 1, with weights, for all factors."""
     weights = [s.conclusion.term for s in signs if s.conclusion.relation != "!=" and len(s.conclusion.term) == 1]
     atoms = atoms_of([t])
-    squared = sorted({atom for m, c in t if c < 0 for atom, k in m if atom[0] == "S" and k == 2})
+    taken = {(atom, k) for m, c in t if c < 0 for atom, k in m if atom[0] == "S"}
+    for atom in sorted(atom for atom, k in taken if all(n == 2 for _, n in atom[1])):
+        yield from (bound for bound in _bounds(atom, signs) if atoms_of([bound.conclusion.term]) <= atoms)
+    squared = sorted(atom for atom, k in taken if k == 2)
     for product in (atom[1] for atom in squared):
         whole = Term({product: Fraction(1)})
         pairs = [(ONE, whole)]
@@ -152,8 +170,52 @@ def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[
             yield _short(_cauchy(u, v), equations, signs)
         for known in splits(Term({(((("S", product)), 1),): Fraction(1)})):
             for bound in _bounded(known, signs):
+                bound = _short(bound, equations, signs)
                 if atoms_of([bound.conclusion.term]) <= atoms:
                     yield bound
+
+
+def _bounded_by(goal: Formula, bound: Proved, search: Signs) -> Proved | None:
+    """The goal with an upper bound in the place of the square that it subtracts, if that has an evident sign."""
+    square, *others = [m for m, c in bound.conclusion.term if c < 0] or [None]
+    square = None if others else square
+    pieces = [
+        Term({divide(m, square) or (): -c}) for m, c in goal.term if square and c < 0 and divide(m, square) is not None
+    ]
+    signs = [search.find(piece, ">=") for piece in pieces]
+    if not pieces or None in signs:
+        return None
+    whole = functools.reduce(rules.add, (rules.multiply(sign, bound) for sign in signs if sign))
+    rest = goal.term - whole.conclusion.term
+    if not rest:
+        return whole if goal.relation == ">=" else None
+    found = search.find(rest, goal.relation)
+    return rules.add(found, whole) if found else None
+
+
+def _by_factors(goal: Formula, signs: Sequence[Proved], search: Signs) -> Iterator[Proved]:
+    """The goal as a product with a known sign."""
+    for sign in signs:
+        t, relation = sign.conclusion
+        rest = quotient(goal.term, t) if relation != "!=" and 1 < len(t) <= len(goal.term) else None
+        if rest is not None and (found := search.find(rest, goal.relation)):
+            product = rules.multiply(
+                found, rules.weaken(sign, ">=") if (relation, goal.relation) == (">", ">=") else sign
+            )
+            yield from [product] if product.conclusion.relation == goal.relation else []
+
+
+def quotient(t: Term, q: Term) -> Term | None:
+    """The polynomial p with t = p·q, if it has few summands."""
+    p, rest = term(0), t
+    for _ in range(4 if t else 0):
+        part = next(quotients([max(rest, key=lambda pair: pair[0])], q), None) or next(quotients(rest, q), None)
+        if part is None:
+            return None
+        p, rest = p + part, rest - part * q
+        if not rest:
+            return p if p not in (t, -t) and atoms_of([q]) else None
+    return None
 
 
 def _bounded(known: Proved, signs: Sequence[Proved]) -> Iterator[Proved]:
