@@ -240,16 +240,16 @@ def _bounded(known: Proved, signs: Sequence[Proved]) -> Iterator[Proved]:
 
 
 def _bounds(atom: tuple, signs: Sequence[Proved]) -> Iterator[Proved]:
-    """B − S(x²y²) >= 0: for S(x²)S(y²) as B, and by what is known of x² or y²."""
-    factors = [Term({((a, k),): Fraction(1)}) for a, k in atom[1]]
-    for x, y in itertools.permutations(factors, 2) if len(factors) == 2 else ():
-        u, v = (Term({((part.pairs[0][0][0][0], part.pairs[0][0][0][1] // 2),): Fraction(1)}) for part in (x, y))
-        if repr(x) < repr(y):
-            yield rules.total(rules.multiply(rules.square(u), rules.others(v, 0)))
-        for sign in signs:
-            bound = Term((sign.conclusion.term + x).pairs)
-            if sign.conclusion.relation != "!=" and bound.is_scalar and not sign.conclusion.term.is_scalar:
-                yield rules.total(rules.multiply(sign, rules.square(v)))
+    """B − S(x²y²) >= 0: for S(x²)S(y²) as B, and by what is known of a part of the product in every component."""
+    if len(atom[1]) == 2:
+        x, y = (Term({((a, k // 2),): Fraction(1)}) for a, k in atom[1])
+        yield rules.total(rules.multiply(rules.square(x), rules.others(y, 0)))
+    for sign in signs:
+        t, relation = sign.conclusion
+        for part in [m for m, c in t if c < 0] if relation != "!=" and not t.is_scalar else []:
+            rest = divide(atom[1], part)
+            if rest is not None and Term((t + Term({part: Fraction(1)})).pairs).is_scalar:
+                yield rules.total(rules.multiply(sign, rules.square(Term({tuple((a, k // 2) for a, k in rest): 1}))))
 
 
 def _short(fact: Proved, equations: Equations, signs: list[Proved]) -> Proved:

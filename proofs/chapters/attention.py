@@ -1,10 +1,37 @@
-"""Attention: which keys behind a norm a query can single out."""
+"""Attention: how large a logit behind norms can be, and which keys a query can single out."""
 
 import lngeom as lg
-from lngeom.prover import dot, square_norm
-from lngeom.theorems import Scalar, Vector, assume, nonzero, theorem, wrong
+from lngeom.prover import dim, dot, square_norm
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
-from ..works import BRODY
+from ..works import BRODY, OWN
+
+
+@theorem(OWN, "attention", "normalized queries and keys bound the logits")
+def test_bound(x: Vector, z: Vector, g: Vector, h: Vector, c: Scalar, eps: Epsilon):
+    """Behind two RMSNorms a logit is at most d times the largest product of two gains.
+
+    |RMS_ε(x; g)·RMS_ε(x′; h)| ≤ c d wherever |g_i h_i| ≤ c
+
+    Remark: For a LayerNorm put Πx and Πx′ for x and x′.
+    """
+    assume(abs(g * h) <= c, "|g_i h_i| ≤ c")
+    logit = dot(lg.rms_norm(x, g, eps=eps), lg.rms_norm(z, h, eps=eps))
+    assert abs(logit) <= c * dim(x)
+    wrong("99 % of it", lambda: abs(logit) <= 99 * c * dim(x) / 100)
+    wrong("the mean of g_i h_i in the place of c", lambda: abs(logit) <= abs(dot(g, h)))
+
+
+@theorem(OWN, "attention", "the case of equality")
+def test_bound_attained(x: Vector, g: Vector, h: Vector, c: Scalar):
+    """At ε = 0 equal inputs attain the bound, if all products of two gains are equal.
+
+    RMS₀(x; g)·RMS₀(x; h) = c d for x ≠ 0, wherever g_i h_i = c
+    """
+    assume(square_norm(x) > 0, "x ≠ 0")
+    assume(g * h == c, "g_i h_i = c")
+    assert dot(lg.rms_norm(x, g, eps=0), lg.rms_norm(x, h, eps=0)) == c * dim(x)
+    wrong("at ε = 1 too", lambda: dot(lg.rms_norm(x, g, eps=1), lg.rms_norm(x, h, eps=1)) == c * dim(x))
 
 
 @theorem(BRODY, "section 3.2", "scaling keeps keys from being unselectable")
