@@ -1,9 +1,11 @@
 """Attention: how large a logit behind norms can be, and which keys a query can single out."""
 
 import lngeom as lg
+from lngeom import prover as sy
 from lngeom.prover import dim, dot, square_norm
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
+from .._shared import as_sum, product, sum_of_squares
 from ..works import BRODY, OWN
 
 
@@ -20,6 +22,20 @@ def test_bound(x: Vector, z: Vector, g: Vector, h: Vector, c: Scalar, eps: Epsil
     assert abs(logit) <= c * dim(x)
     wrong("99 % of it", lambda: abs(logit) <= 99 * c * dim(x) / 100)
     wrong("the mean of g_i h_i in the place of c", lambda: abs(logit) <= abs(dot(g, h)))
+
+
+@test_bound.proof
+def _(goal, given, x, z, g, h, c, eps):
+    """(c d)² is at least the square, by (g∘h∘x·z)² ≤ ‖g∘h∘x‖²‖z‖² and ‖g∘h∘x‖² ≤ c²‖x‖²."""
+    logit, root = dot(lg.rms_norm(x, g, eps=eps), lg.rms_norm(z, h, eps=eps)), sy.root_nonnegative(g * g * h * h)
+    above = sy.add(given[0], root)
+    line = product(given[0], sy.add(above, root))
+    inside = as_sum(sy.at_least(c * c - g * g * h * h), [line], sy.square_of_root(sy.square(g * h)))
+    longer = product(sy.total(product(inside, sy.square(x))), sum_of_squares(z))
+    square = sy.add(sy.cauchy_schwarz(g * h * x, z), longer)
+    bound = sy.prove(sy.at_least((c * dim(x)) ** 2, logit * logit), sy.assume(sy.greater(eps)), square)
+    squares = as_sum(sy.at_least((c * dim(x)) ** 2 - abs(logit) ** 2), [bound], sy.square_of_root(sy.square(logit)))
+    return sy.compare(product(above, sy.prove(sy.greater(dim(x)))), abs(logit), squares)
 
 
 @theorem(OWN, "attention", "the case of equality")
