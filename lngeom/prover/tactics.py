@@ -15,8 +15,8 @@ from .monomials import argument, atoms_of, divide, power_of_d
 from .rewriting import Equations, cleared_roots, inside_of, reduced, rewrite
 from .rules import Formula, Proved, transport
 from .signs import Signs
-from .terms import ONE, Effort, ProofError, Term, d, inv, scalar, sqrt, substitute, sum_of, term, vector
-from .textbook import Core, Steps, components, masked, quotient, summed, vanishing
+from .terms import ONE, Effort, ProofError, Term, d, scalar, sqrt, substitute, sum_of, term, vector
+from .textbook import Core, Steps, both_signs, compare, components, masked, quotient, summed, vanishing
 
 __all__ = ["compare", "largest_deviation", "search"]
 
@@ -44,7 +44,7 @@ def search(goal: Formula, *facts: Proved) -> Proved:
     scalars = [scalar(a[1]) for a in sorted(atoms_of([goal.term])) if a[0] == "s"]
     more = list({fact.conclusion: fact for fact in [*facts, *summed(facts, vectors, scalars)]}.values())
     for terms in BRIEF[1:]:
-        steps = Steps(plain, compare, _consequences, _roots, terms)
+        steps = Steps(plain, _consequences, _roots, terms)
         with contextlib.suppress(ProofError):
             return _moved(goal, more, steps.prove, fixed={masked(fact) for fact in facts})
     return _moved(goal, facts, plain)
@@ -193,14 +193,6 @@ def _unscaled(fact: Proved) -> Iterator[Proved]:
     factor = d ** -power_of_d(monomial) / abs(c)
     if factor != ONE and (sign := Signs([]).find(factor, ">")):
         yield rules.multiply(sign, fact)
-
-
-def both_signs(above: Proved, below: Proved) -> Proved:
-    """From t >= 0 and −t >= 0: t = 0, since √(t²) is t and −t."""
-    t = above.conclusion.term
-    same = rules.combine(0, [])
-    roots = (rules.root_of_square(t * t, sign, same) for sign in (above, below))
-    return rules.combine(t, [(Fraction(-1, 2), None, next(roots)), (Fraction(1, 2), None, next(roots))])
 
 
 def _squared(fact: Proved) -> Iterator[Proved]:
@@ -487,22 +479,3 @@ def _cauchy(t: Term) -> Iterator[Proved]:
     from .decision import _squares as cauchy
 
     return cauchy(t)
-
-
-def compare(above: Proved, q: object, squares: Proved) -> Proved:
-    """From p >= 0 and p² − q² >= 0: p − q >= 0; > from > and >.
-
-    2p(p − q) = (p² − q²) + (p − q)²; where p is 0, so is q.
-    """
-    p, q = above.conclusion.term, term(q)
-    n = 1 - p * inv(p)
-    law = rules.inverse_total(p)  # −n·p
-    both = rules.multiply(rules.inverse_sign(above), rules.add(squares, rules.square(p - q)))
-    half = rules.multiply(rules.constant(Fraction(1, 2), ">"), both)
-    weak = squares if squares.conclusion.relation == ">=" else rules.weaken(squares, ">=")
-    below = rules.multiply(rules.square(n), weak)
-    below = transport(-(n * n * q * q), rules.combine(-n * n * p * p, [(n * p, None, law)]), below)
-    nought = rules.definite(
-        n * q, rules.combine(sum_of(n * n * q * q), [(1, ONE, both_signs(rules.square(n * q), below))])
-    )
-    return transport(p - q, rules.combine(p - q - half.conclusion.term, [(-1, None, law), (-1, None, nought)]), half)

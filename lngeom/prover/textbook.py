@@ -15,16 +15,13 @@ from .monomials import atoms_of, divide, quotients
 from .rewriting import Equations, reduced, rewrite
 from .rules import Formula, Proved, transport
 from .signs import Signs
-from .terms import ONE, Effort, ProofError, Term, scalar, sqrt, sum_of, term, vector
+from .terms import ONE, Effort, ProofError, Term, inv, scalar, sqrt, sum_of, term, vector
 
 DEPTH, SUMMANDS, LONG, SQUARED = 4, 8, 24, 12
 """Steps behind one another; most summands of a goal that a step is taken from, of one without divisors, of squares."""
 
 Core = Callable[[Formula, Sequence[Proved]], Proved]
 """The search that a step hands its goal to."""
-
-Compare = Callable[[Proved, object, Proved], Proved]
-
 
 Roots = Callable[[Term, Sequence[Proved]], list[Proved]]
 """What stands under the roots of a term, where it is a sum of squares, also as the facts shorten it."""
@@ -33,10 +30,8 @@ Roots = Callable[[Term, Sequence[Proved]], list[Proved]]
 class Steps:
     """The search by steps, with the terms that the search for each goal may make."""
 
-    def __init__(
-        self, core: Core, compare: Compare, consequences: Callable[..., list[Proved]], roots: Roots, terms: int
-    ) -> None:
-        self.core, self.compare, self.consequences, self.roots, self.terms = core, compare, consequences, roots, terms
+    def __init__(self, core: Core, consequences: Callable[..., list[Proved]], roots: Roots, terms: int) -> None:
+        self.core, self.consequences, self.roots, self.terms = core, consequences, roots, terms
         self.seen: set[tuple[Formula, frozenset[Formula]]] = set()
 
     def prove(self, goal: Formula, facts: Sequence[Proved]) -> Proved:
@@ -105,7 +100,7 @@ class Steps:
             )
             if sign and proved:
                 same = rewrite(p * p - q * q - short, equations, search.facts)
-                less, more = self.compare(sign, q, transport(p * p - q * q, same, proved)), search.find(rest, ">=")
+                less, more = compare(sign, q, transport(p * p - q * q, same, proved)), search.find(rest, ">=")
                 yield rules.add(less, more) if rest and more else less
 
     def _by_triangles(
@@ -263,11 +258,36 @@ def _cauchy(u: Term, v: Term) -> Proved:
     return rules.instantiate(cauchy_schwarz(a, b), {a: u, b: v})
 
 
+def both_signs(above: Proved, below: Proved) -> Proved:
+    """From t >= 0 and −t >= 0: t = 0, since √(t²) is t and −t."""
+    t = above.conclusion.term
+    same = rules.combine(0, [])
+    roots = (rules.root_of_square(t * t, sign, same) for sign in (above, below))
+    return rules.combine(t, [(Fraction(-1, 2), None, next(roots)), (Fraction(1, 2), None, next(roots))])
+
+
+def compare(above: Proved, q: object, squares: Proved) -> Proved:
+    """From p >= 0 and p² − q² >= 0: p − q >= 0; > from > and >.
+
+    2p(p − q) = (p² − q²) + (p − q)²; where p is 0, so is q.
+    """
+    p, q = above.conclusion.term, term(q)
+    n = 1 - p * inv(p)
+    law = rules.inverse_total(p)  # −n·p
+    both = rules.multiply(rules.inverse_sign(above), rules.add(squares, rules.square(p - q)))
+    half = rules.multiply(rules.constant(Fraction(1, 2), ">"), both)
+    weak = squares if squares.conclusion.relation == ">=" else rules.weaken(squares, ">=")
+    below = rules.multiply(rules.square(n), weak)
+    below = transport(-(n * n * q * q), rules.combine(-n * n * p * p, [(n * p, None, law)]), below)
+    nought = rules.definite(
+        n * q, rules.combine(sum_of(n * n * q * q), [(1, ONE, both_signs(rules.square(n * q), below))])
+    )
+    return transport(p - q, rules.combine(p - q - half.conclusion.term, [(-1, None, law), (-1, None, nought)]), half)
+
+
 @functools.cache
 def _triangle() -> Proved:
     """|- ‖a‖ + ‖b‖ − ‖a + b‖ >= 0."""
-    from .tactics import compare
-
     a, b = vector("a"), vector("b")
     first, second, whole = (sqrt(sum_of(v * v)) for v in (a, b, a + b))
     above = [rules.root_nonnegative(sum_of(v * v)) for v in (a, b)]
