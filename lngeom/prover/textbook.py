@@ -111,8 +111,8 @@ class Steps:
         for monomial, c in goal.term:
             for root in [atom for atom, k in monomial if atom[0] == "sqrt" and k == 1] if c < 0 else []:
                 factor = search.find(-c * Term({divide(monomial, ((root, 1),)) or (): Fraction(1)}), ">=")
-                for a, b in _parts(root) if factor else ():
-                    if known == bool(lengths & {sum_of(a * a), sum_of(b * b)}):
+                for a, b in _parts(root):
+                    if factor and known == bool(lengths & {sum_of(a * a), sum_of(b * b)}):
                         piece = rules.multiply(factor, triangle(a, b))
                         rest = goal.term - piece.conclusion.term
                         proved = self._prove(Formula(rest, goal.relation), facts, depth - 1, cases)
@@ -130,9 +130,8 @@ class Steps:
                 continue
             both = ((t, ">="), (-t, ">"))
             parts = (self._prove(goal, [*facts, rules.assume(Formula(*one))], depth - 1, cases - 1) for one in both)
-            first = next(parts)
-            second = first and next(parts)
-            yield second and rules.cases_sign(t, first, second)
+            if (first := next(parts)) and (second := next(parts)):
+                yield rules.cases_sign(t, first, second)
 
 
 def _parts(root: tuple) -> Iterator[tuple[Term, Term]]:
