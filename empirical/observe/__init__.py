@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from .directions import SIGNS as SIGNS, random_directions, sign_directions as sign_directions
+    from .directions import random_directions, sign_directions as sign_directions
     from .gauge import (
         Gauge as Gauge,
         gauge_dependent as gauge_dependent,

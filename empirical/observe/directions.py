@@ -1,13 +1,10 @@
-"""Random directions, the null that the uniform direction is compared with."""
+"""Random directions, the two nulls that the uniform direction is compared with."""
 
 import numpy as np
 
 from lngeom.errors import InputError
 
 _LARGEST = 1 << 30
-
-SIGNS = 16
-"""How many random sign vectors 1 is compared with."""
 
 
 def random_directions(d: int, count: int, seed: int) -> np.ndarray:
@@ -36,9 +33,10 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
     return gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
 
 
-def sign_directions(d: int, seed: int) -> np.ndarray:
-    """Random unit vectors ±1/√d, a null that knows the coordinates: they are as flat as 1, as isotropic ones are not.
+def sign_directions(d: int, count: int, seed: int) -> np.ndarray:
+    """Random unit vectors ±1/√d, the flat null: every coordinate counts as much as in 1.
 
-    float64, shape (`SIGNS`, d), the same on every machine.
+    Of a vector with one coordinate, d·cos² is 1 along all of them, as along 1; along isotropic ones it is χ²₁, whose
+    median is 0.455 (angles.one_coordinate). float64, shape (count, d), the same on every machine.
     """
-    return (2.0 * np.random.Generator(np.random.PCG64([seed, d, 1])).integers(0, 2, (SIGNS, d)) - 1) / d**0.5
+    return (2.0 * np.random.Generator(np.random.PCG64([seed, d, 1])).integers(0, 2, (count, d)) - 1) / d**0.5

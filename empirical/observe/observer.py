@@ -17,7 +17,7 @@ from torch.utils.hooks import RemovableHandle
 from lngeom.errors import InputError
 
 from ..models import NormSite, first_tensor
-from .directions import SIGNS, random_directions, sign_directions
+from .directions import random_directions, sign_directions
 from .layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from .reduction import features, reduce
 from .sketches import Sketches, sketch, sum_units
@@ -60,8 +60,8 @@ class Observer:
         model: Any module.
         sites: The norm layers to measure, see :func:`lngeom.empirical.models.sites_of` and
             :func:`lngeom.empirical.models.norms`.
-        directions: Number of random unit directions to compare the uniform one with, at least 2. For hidden states of
-            16 bits they are rounded to these, so that products are exact in float32.
+        directions: Number of random unit directions of each null, isotropic and sign vectors, to compare the uniform
+            one with, at least 2. For hidden states of 16 bits they are rounded, so that products are exact in float32.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
         compiled: Whether PyTorch fuses the formulas of hidden states and of their features into one loop each, which
@@ -100,9 +100,9 @@ class Observer:
         self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
         self._asked, self._compiled = compiled is not None, compiled
+        self._count, nulls = directions, (random_directions, sign_directions)
         self._directions = {
-            site.d: np.concatenate([random_directions(site.d, directions, seed), sign_directions(site.d, seed)])
-            for site in sites
+            d: np.concatenate([null(d, directions, seed) for null in nulls]) for d in {site.d for site in sites}
         }
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
@@ -263,7 +263,7 @@ class Observer:
         key = (site.kind, site.eps, id(columns), id(buckets))
         if key not in self._queues:
             null = self._null_rows((sequences, positions, heads), z.device)
-            kept = Sketches.empty(_TOGETHER, buckets[0].numel(), columns, SIGNS, null, len(buckets))
+            kept = Sketches.empty(_TOGETHER, buckets[0].numel(), columns, self._count, null, len(buckets))
             self._queues[key] = _Queue(site, buckets, kept)
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]

@@ -236,22 +236,25 @@ def _counted(buckets: Tensor, valid: Tensor) -> _Tokens:
 
 
 def _energies(vectors: Sketch, tokens: _Tokens, null: Tensor | None) -> dict[str, Tensor]:
-    """Sums of cos²θ: for 1 over all tokens by sequence, and for it and the random directions over the null (N,)."""
+    """Sums of cos²θ: for 1 over all tokens by sequence, and for it and the random directions over the null (N,).
+
+    Over the null also the sums of cosθ.
+    """
     square, along = vectors.d * vectors.mean_square, vectors.mean * vectors.mean
     if not tokens.whole:
         square, along = torch.where(tokens.valid, square, 1.0), torch.where(tokens.valid, along, 0.0)
     inverse = tokens.weights / square[..., None, :]
     cos2 = inverse * (vectors.d * along)[..., None, :]
     all_cos2 = null_cos2 = tokens.by_sequence(cos2)
+    cos = inverse.sqrt() * (math.sqrt(vectors.d) * torch.where(tokens.valid, vectors.mean, 0.0))[..., None, :]
     if null is not None:
         null_cos2 = tokens.by_sequence(cos2 * null)
-        inverse = inverse[..., vectors.null]
-    random, signs = (
-        _along_directions(each, inverse, whole=tokens.whole)
-        for each in vectors.projections.tensor_split([vectors.projections.shape[-1] - vectors.signs], -1)
-    )
+        cos, inverse = cos * null, inverse[..., vectors.null]
+    squares, sums = _along_directions(vectors.projections, inverse, whole=tokens.whole)
+    random, signs = squares.tensor_split([squares.shape[-1] - vectors.signs], -1)
     uniform = torch.cat([null_cos2.sum(-1, keepdim=True), random], -1)
-    both = {"cos2": uniform, "sign_cos2": signs}
+    sums = torch.cat([cos.sum(-1, keepdim=True), sums], -1)
+    both = {"cos2": uniform, "sign_cos2": signs, "cos": sums}
     both = {name: torch.cat([sums, sums.sum(-2, keepdim=True)], -2) for name, sums in both.items()}
     return {**both, "document_cos2": all_cos2, "document_null_cos2": null_cos2}
 
@@ -287,18 +290,22 @@ def _underflows(x: Sketch) -> Tensor:
     return (x.mean_square > 0) & (x.mean_square < torch.finfo(x.projections.dtype).tiny)
 
 
-def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> Tensor:
-    """Weighted sums of squares over the tokens, float64, (..., B, K); layer by layer, so that memory is used again."""
-    energies = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
-    squares = weights.new_empty(projections.shape[-2:])
+def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> tuple[Tensor, Tensor]:
+    """Weighted sums over the tokens of the squares, and with the roots of the weights of the values themselves.
+
+    float64, (..., B, K); layer by layer, so that memory is used again.
+    """
+    energies, cosines = (weights.new_empty(*weights.shape[:-1], projections.shape[-1]) for _ in range(2))
+    kept = weights.new_empty(projections.shape[-2:])
     count = math.prod(weights.shape[:-2])
-    layers = (each.reshape(count, *each.shape[-2:]) for each in (projections, weights, energies))
-    for values, weight, sums in zip(*layers, strict=True):
-        squares.copy_(values).square_()
+    layers = (each.reshape(count, *each.shape[-2:]) for each in (projections, weights, energies, cosines))
+    for values, weight, squares, sums in zip(*layers, strict=True):
+        kept.copy_(values)
         if not whole:  # what does not count may be infinite, which a weight of 0 would turn into NaN
-            squares.nan_to_num_(0.0, 0.0, 0.0)
-        torch.mm(weight, squares, out=sums)
-    return energies
+            kept.masked_fill_((weight == 0).all(0)[:, None], 0.0)
+        torch.mm(weight.sqrt(), kept, out=sums)
+        torch.mm(weight, kept.square_(), out=squares)
+    return energies, cosines
 
 
 def _empty(bins: int, weights: Tensor) -> Tensor:

@@ -77,7 +77,8 @@ class SiteState:
         document_tokens: int64, (B, C). Tokens of each.
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
         document_null_tokens, document_null_cos2: The same of the null.
-        sign_cos2: float64, (S, K'). Σcos²θ over the null, for the random sign vectors.
+        sign_cos2: float64, (S, K). The same for the random sign vectors.
+        cos: float64, (S, 1 + 2K). Σcosθ over the null, for the uniform direction, the random ones and the sign vectors.
         units: float64, (B, d + 1) of inputs: the sum of their unit vectors, centred before a LayerNorm, and their
             number. (B, 0) of outputs.
     """
@@ -100,6 +101,7 @@ class SiteState:
     document_null_tokens: Columns
     document_null_cos2: Columns
     sign_cos2: Sum
+    cos: Sum
     units: Sum
 
     @property

@@ -150,11 +150,12 @@ TABLE = (
     Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
     Column(
         "sign_d_cos2_median", "", _times_d("sign_cos2_median"),
-        "median energy along random sign vectors ±1/√d, which are as flat as 1", theorem=_NULL,
+        "median energy along random sign vectors ±1/√d, the flat null: as flat as 1", "flat median", _NULL,
     ),
     Column(
         "rank_among_signs", "", _number("rank_among_signs"),
-        "*number* of the 16 random sign vectors with less energy than 1, both over the null's tokens",
+        "*number* of random sign vectors with less energy than 1, from 0 to their count, both over the null's tokens",
+        "flat rank",
     ),
     Column("null_tokens", "", _number("null_tokens"), "the null: tokens that were projected on random directions"),
     Column(
@@ -166,6 +167,25 @@ TABLE = (
         "mean_cosine", "", _number("mean_cosine"),
         "of inputs: mean cosine between the states of two tokens, centred before a LayerNorm, over all pairs",
         "mean cosine", "gauge.gram",
+    ),
+    Column("sign_d_cos2_low", "", _times_d("sign_cos2_low"), "energy along random sign vectors, 5 % point"),
+    Column("sign_d_cos2_high", "", _times_d("sign_cos2_high"), "its 95 % point"),
+    Column("sign_rank_low", "", _number("sign_rank_low"), "as ``rank_low``, among the sign vectors"),
+    Column("sign_rank_high", "", _number("sign_rank_high"), "as ``rank_high``, among the sign vectors"),
+    Column(
+        "centred_d_cos2", "", _times_d("centred_cos2"),
+        "energy along 1 without the token mean m of the unit vectors x̂, d·E[((x̂ − m)·1̂)²], over the null's tokens",
+    ),
+    Column(
+        "centred_sign_d_cos2_median", "", _times_d("centred_sign_cos2_median"), "its median along random sign vectors"
+    ),
+    Column(
+        "centred_rank_among_signs", "", _number("centred_rank_among_signs"),
+        "*number* of random sign vectors with less of it than 1",
+    ),
+    Column(
+        "centred_rank_among_random", "", _number("centred_rank_among_random"),
+        "*number* of random directions with less of it than 1",
     ),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order, for all code that writes, reads, shows, predicts or documents them."""
@@ -193,12 +213,12 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
     quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
     in_null = state.document_null_tokens[part].sum(0)
-    null, null_low, null_high = ratio_interval(state.document_null_cos2[part].sum(0), in_null)
+    own, own_low, own_high = ratio_interval(state.document_null_cos2[part].sum(0), in_null)
     projected = int(in_null.sum())
-    random, signs = (
-        sums[index] / projected if projected else np.full(sums.shape[-1], math.nan)
-        for sums in (state.cos2[:, 1:], state.sign_cos2)
-    )
+    both = np.stack([np.concatenate([state.cos2[index], state.sign_cos2[index]]), state.cos[index]])
+    cos2, cos = both / projected if projected else np.full_like(both, math.nan)
+    centred = np.maximum(cos2 - cos * cos, 0.0)
+    isotropic, signs = slice(1, 1 + state.directions), slice(1 + state.directions, None)
     numbers: dict[str, float] = {
         "tokens": tokens,
         "sequences": int(state.sequences[index]),
@@ -209,20 +229,25 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "cos2": average,
         "cos2_low": low,
         "cos2_high": high,
-        "random_cos2_median": _summary(random, 0.5),
-        "random_cos2_low": _summary(random, 0.05),
-        "random_cos2_high": _summary(random, 0.95),
-        "rank_among_random": _rank(random, null),
-        "rank_low": _rank(random, null_low),
-        "rank_high": _rank(random, null_high),
         "null_tokens": projected,
-        "sign_cos2_median": _summary(signs, 0.5) if signs.size else math.nan,
-        "rank_among_signs": _rank(signs, null),
+        "centred_cos2": centred[0],
+        "centred_sign_cos2_median": _summary(centred[signs], 0.5),
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],
         "norm_median": _median_norm(norms, state.least[part].min(), maximum[FEATURES[side].index("norm")]),
     }
+    for null, among, before, which in (("random", "random", "", isotropic), ("sign", "signs", "sign_", signs)):
+        energies = cos2[which]
+        numbers |= {
+            f"{null}_cos2_median": _summary(energies, 0.5),
+            f"{null}_cos2_low": _summary(energies, 0.05),
+            f"{null}_cos2_high": _summary(energies, 0.95),
+            f"rank_among_{among}": _rank(energies, own),
+            f"{before}rank_low": _rank(energies, own_low),
+            f"{before}rank_high": _rank(energies, own_high),
+            f"centred_rank_among_{among}": _rank(centred[which], centred[0]),
+        }
     if side == "input":
         *total, count = state.units[part].sum(0)
         pairs = count * (count - 1)

@@ -151,14 +151,14 @@ class Oracle:
         reach = np.linalg.norm(units.sum(0))
         return Value(float(cosines.sum() - np.trace(cosines)) / (n * (n - 1)), off * (2 * reach + off) / (n * (n - 1)))
 
-    def cos2(self, side: str) -> tuple[Values, list[Values], list[Values]]:
-        """cos² of the angle to 1, to the random directions and to the sign vectors."""
+    def cosines(self, side: str) -> tuple[Values, list[Values], list[Values]]:
+        """Cosines of the angle to 1, to the random directions and to the sign vectors."""
         v = self.x if side == "input" else self.z
         norm = np.linalg.norm(v, axis=-1)
 
         def of(direction: np.ndarray, delta: float) -> Values:
             cosine = (v @ direction) / (norm * np.linalg.norm(direction))
-            return Values(cosine**2, delta * (2 * np.abs(cosine) + delta))
+            return Values(cosine, np.full(cosine.shape, delta))
 
         random, signs = ([of(u, 4 * self.gamma) for u in each] for each in (self.directions, self.signs))
         return of(np.ones(self.d), 3 * self.gamma), random, signs
@@ -168,23 +168,20 @@ class Oracle:
         gauge = self.gauge()
         for side in ("input", "output"):
             features = {**self.features(side), "gauge": gauge}
-            uniform, random, signs = self.cos2(side)
+            uniform, random, signs = self.cosines(side)
             first = self.first
             parts = {"first": slice(0, first), "rest": slice(first, None), "all": slice(None)}
             for bucket, keep in parts.items():
                 there = {name: cut(pair, keep) for name, pair in features.items()}
-                among = [
+                isotropic, flat = (
                     energies(self.d, cut(uniform, keep), [cut(pair, keep) for pair in null]) for null in (random, signs)
-                ]
-                yield (
-                    self.row(side, bucket, there)
-                    | among[0]
-                    | {
-                        "mean_cosine": self.mean_cosine(keep) if side == "input" else None,
-                        "sign_d_cos2_median": among[1]["random_d_cos2_median"],
-                        "rank_among_signs": among[1]["rank_among_random"],
-                    }
                 )
+                alike = self.mean_cosine(keep) if side == "input" else None
+                yield {
+                    **self.row(side, bucket, there), "mean_cosine": alike,
+                    **{name: value for name, value in isotropic.items() if name != "centred_median"},
+                    **{name: flat[of_random] for name, of_random in OF_SIGNS.items()},
+                }  # fmt: skip
 
     def row(self, side: str, bucket: str, features: dict[str, Values]) -> Row:
         """The columns that do not depend on cos² in one line."""
@@ -234,8 +231,34 @@ def cut(pair: Values, keep: slice) -> Values:
     return Values(pair.value[:, keep], pair.bound[:, keep])
 
 
+OF_SIGNS = {
+    "sign_d_cos2_median": "random_d_cos2_median",
+    "rank_among_signs": "rank_among_random",
+    "sign_d_cos2_low": "random_d_cos2_low",
+    "sign_d_cos2_high": "random_d_cos2_high",
+    "sign_rank_low": "rank_low",
+    "sign_rank_high": "rank_high",
+    "centred_sign_d_cos2_median": "centred_median",
+    "centred_rank_among_signs": "centred_rank_among_random",
+}
+"""What the columns of the sign vectors are called where they are about the random directions."""
+
+
+def squared(cosine: Values) -> Values:
+    """cos²θ."""
+    return Values(cosine.value**2, cosine.bound * (2 * np.abs(cosine.value) + cosine.bound))
+
+
+def centred(d: int, cosine: Values) -> Value:
+    """d·E[cos²θ] − d·E[cosθ]², both computed with the cosines' errors."""
+    (square, off), (mean, by) = ([float(np.mean(part)) for part in pair] for pair in (squared(cosine), cosine))
+    return Value(d * (square - mean**2), d * (off + by * (2 * abs(mean) + by)))
+
+
 def energies(d: int, uniform: Values, random: list[Values]) -> Row:
-    """d·E[cos²θ] for 1, its interval, and the same for the random directions."""
+    """d·E[cos²θ] for 1, its interval, and the same for the random directions; and without the token mean."""
+    own, others = centred(d, uniform), [centred(d, pair) for pair in random]
+    uniform, random = squared(uniform), [squared(pair) for pair in random]
     value, bound = d * uniform.value, d * uniform.bound
     mean, off = float(np.mean(value)), float(np.mean(bound))
     m = len(value)
@@ -250,10 +273,12 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
     averages = np.array([d * np.mean(pair.value) for pair in random])
     most = max(float(d * np.mean(pair.bound)) for pair in random)
 
-    def rank(energy: float, error: float) -> Value:
+    def rank(energy: float, error: float, among: np.ndarray = averages, most: float = most) -> Value:
         # Directions nearer than both errors together may be counted either way.
-        fewest, largest = (int(np.sum(averages < energy + sign * (error + most))) for sign in (-1, 1))
+        fewest, largest = (int(np.sum(among < energy + sign * (error + most))) for sign in (-1, 1))
         return Value((fewest + largest) / 2, (largest - fewest) / 2)
+
+    spreads, apart = np.array([each.expected for each in others]), max(each.bound for each in others)
 
     return {
         "d_cos2": Value(mean, off),
@@ -266,6 +291,9 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
         "rank_low": rank(max(low, 0.0), slack),
         "rank_high": rank(high, slack),
         "null_tokens": value.size,
+        "centred_d_cos2": own,
+        "centred_median": Value(float(np.median(spreads)), apart),
+        "centred_rank_among_random": rank(*own, spreads, apart),
     }
 
 
@@ -306,7 +334,7 @@ def measured_and_stored(
         x, z = (each.reshape(*ids.shape, -1) for each in pair)  # some architectures flatten the batch
         # In the dtype of the hidden states; of which length does not matter to an angle.
         rounded = torch.from_numpy(compared).to(torch.promote_types(x.dtype, z.dtype)).to(torch.float64).numpy()
-        expected += Oracle(modules[site.path], site, x, z, (rounded, sign_directions(site.d, seed))).rows()
+        expected += Oracle(modules[site.path], site, x, z, (rounded, sign_directions(site.d, directions, seed))).rows()
     return table, expected
 
 

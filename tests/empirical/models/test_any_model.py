@@ -72,7 +72,7 @@ def test_every_column_of_an_architecture_of_no_table(name: str) -> None:
         x, z = (side.reshape(3, -1, site.d) for side in sides)
         directions = random_directions(site.d, 8, 3)
         expected += Oracle(
-            model.get_submodule(site.path), site, x, z, (directions, sign_directions(site.d, 3)), first=heads
+            model.get_submodule(site.path), site, x, z, (directions, sign_directions(site.d, 8, 3)), first=heads
         ).rows()
     assert disagreements(table, expected) == []
 

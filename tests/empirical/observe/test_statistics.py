@@ -127,7 +127,9 @@ def test_ranks_take_the_tokens_that_are_projected_and_all_else_takes_all() -> No
         every, some, alone = (compute(found[key], key[1])["all"] for found in (whole, part, those))
         assert 0 < some["null_tokens"] == alone["tokens"] < some["tokens"] == every["null_tokens"]
         ranked = [
-            name for name in every if name.startswith(("rank_", "random_", "sign_", "null_", "angle_a", "angle_b"))
+            name
+            for name in every
+            if name.startswith(("rank_", "random_", "sign_", "null_", "centred_", "angle_a", "angle_b"))
         ]
         for name in every.keys() - set(ranked):
             assert some[name] == every[name], name
@@ -202,7 +204,9 @@ def test_a_nonfinite_activation_is_counted_and_does_not_poison_the_rest(value: f
     assert_close(counted, without, 60)
 
 
-FLOATS = {*("mean", "m2", "maximum", "least", "cos2", "document_cos2", "document_null_cos2", "sign_cos2", "units")}
+FLOATS = {
+    *("mean", "m2", "maximum", "least", "cos2", "document_cos2", "document_null_cos2", "sign_cos2", "cos", "units")
+}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
