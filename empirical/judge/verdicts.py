@@ -8,7 +8,7 @@ import numpy as np
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
-from ..observe import TABLE
+from ..observe import TABLE, false_alarms
 
 MODEL = "model"
 """Stands for a site where the whole model is meant."""
@@ -32,8 +32,9 @@ class Prediction:
         verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
             ``isotropic`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
         low, high: 95 % interval of a mean.
-        rank: Number of random directions with a smaller mean than the uniform direction.
+        rank: Number of random isotropic directions with a smaller mean than the uniform direction.
         reason: Why nothing is decided.
+        rank_among_signs: Number of random sign vectors with a smaller mean.
     """
 
     site: str
@@ -47,6 +48,7 @@ class Prediction:
     high: float | None = None
     rank: int | None = None
     reason: str = ""
+    rank_among_signs: int | None = None
 
 
 COLUMNS = tuple(field.name for field in fields(Prediction))
@@ -83,19 +85,20 @@ def summary_line(predictions: Sequence[Prediction]) -> str:
     >>> exact = Prediction("ln_f", "Σyᵢ = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
     >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
     >>> summary_line([exact, exact, mean])
-    'predictions: identities of the norms: 2 hold; energies: 1 not isotropic'
+    'predictions: identities of the norms: 2 hold; energies: 1 not isotropic (by chance 0.05 of 1 on average)'
     """
     parts: dict[str, list[Prediction]] = {"identities of the norms": [], "energies": [], "the network": []}
     for each in predictions:
         network = each.site == MODEL
         kind = "the network" if network else "energies" if each.theorem == ISOTROPY else "identities of the norms"
         parts[kind].append(each)
-    words = [
-        f"{kind}: "
-        + ", ".join(
+    words = {
+        kind: ", ".join(
             f"{n} {verdict.rstrip('s') if n > 1 else verdict}" for verdict, n in count_verdicts(part).items() if n
         )
         for kind, part in parts.items()
         if part
-    ]
-    return "predictions: " + "; ".join(words)
+    }
+    if intervals := sum(each.low is not None for each in parts["energies"]):
+        words["energies"] += f" (by chance {false_alarms(intervals):.3g} of {intervals} on average)"
+    return "predictions: " + "; ".join(f"{kind}: {said}" for kind, said in words.items())

@@ -14,6 +14,11 @@ def student(freedom: int, level: float = CONFIDENCE) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
+def false_alarms(count: int) -> float:
+    """How many of so many intervals miss the true value on average, whether or not they are independent."""
+    return count * (1 - CONFIDENCE)
+
+
 def ratio_interval(sums: np.ndarray, tokens: np.ndarray, *, floor: float = 0.0) -> tuple[float, float, float]:
     r"""Mean R = Σs_j/Σn_j over all tokens and its confidence interval, documents j being the independent units.
 

@@ -187,6 +187,7 @@ TABLE = (
         "centred_rank_among_random", "", _number("centred_rank_among_random"),
         "*number* of random directions with less of it than 1",
     ),
+    Column("directions", "", _number("directions"), "number of sign vectors, and as many random directions"),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order, for all code that writes, reads, shows, predicts or documents them."""
 
@@ -230,6 +231,7 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "cos2_low": low,
         "cos2_high": high,
         "null_tokens": projected,
+        "directions": state.directions,
         "centred_cos2": centred[0],
         "centred_sign_cos2_median": _summary(centred[signs], 0.5),
         "angle_median": quantiles[0.5],

@@ -71,7 +71,7 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
     if detail or side == "input":
         yield f"angle {place} (°)", f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
     yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", energy(row, interval=detail == 2)
-    yield "rank", number(row["rank_among_random"])
+    yield "ranks", f"{number(row['rank_among_signs'])}, {number(row['rank_among_random'])}"
     if detail:
         yield f"norm {place}", f"{row['norm_mean']:.3g}"
 
@@ -128,6 +128,16 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     console.print(table)
 
 
+NULLS = {"signs": "sign vectors, as flat as 1", "random": "isotropic directions"}
+"""The directions that 1 is ranked among, the flat ones first; by the names of their columns."""
+
+
+def quarters(rows: Sequence[Row], null: str) -> tuple[list[Row], list[Row]]:
+    """The rows in which 1 ranks in the lowest quarter of the directions of a null, and those in the highest."""
+    shares = [(row, row[f"rank_among_{null}"] / row["directions"]) for row in rows]
+    return [row for row, share in shares if share <= 1 / 4], [row for row, share in shares if share >= 3 / 4]
+
+
 def summary(rows: Sequence[Row]) -> list[str]:
     """A run in a few lines over the norm layers: what no affine gauge changes, then how the checkpoint is stored."""
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
@@ -147,6 +157,12 @@ def summary(rows: Sequence[Row]) -> list[str]:
             f"d·E[cos²θ] from {min(energies):.3g} to {max(energies):.3g} "
             f"over {len(measured)} layer{'s' * (len(measured) != 1)}"
         )
+        for null, others in NULLS.items():
+            low, high = map(len, quarters(measured, null))
+            lines.append(
+                f"{words} the norm: rank of 1 among {others} in the lowest quarter at {low} layers, in the highest at "
+                f"{high}; by chance at {len(measured) / 4:.3g} each"
+            )
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")

@@ -14,7 +14,7 @@ from .. import observe
 from ..judge import ISOTROPY, MODEL, Prediction, count_verdicts
 from ..runs import ENVIRONMENT
 from ..support import Row, read_records
-from .console import summary
+from .console import NULLS, quarters, summary
 from .html import read_svgs, write_page
 from .sweep_figures import ROLES, subject_of
 
@@ -36,7 +36,7 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
     return ExactVerdicts(Counter(each.verdict for each in exact), next(violated, None))
 
 
-def extremes(rows: Iterable[Row], directions: int) -> Row | None:
+def extremes(rows: Iterable[Row]) -> Row | None:
     """Where ε counts most, how alike states are, where 1 stands out, where the norms differ, where a vector is longest.
 
     Rows of the norms' inputs; None where none is finite.
@@ -46,14 +46,11 @@ def extremes(rows: Iterable[Row], directions: int) -> Row | None:
         return None
     apart = [row for row in before if row["distance_mean"] is not None]
     alike = sorted((row for row in before if row.get("mean_cosine") is not None), key=lambda row: row["mean_cosine"])
-    low = [row for row in before if row["rank_among_random"] <= directions / 4]
-    high = [row for row in before if row["rank_among_random"] >= directions - directions / 4]
     return {
         "count": len(before),
         "radius": min(before, key=lambda row: row["gauge_mean"]),
         "alike": alike[:: len(alike) - 1] if len(alike) > 1 else [],
-        "low": low,
-        "high": high,
+        "quarters": {words: quarters(before, null) for null, words in NULLS.items()},
         "least": min(before, key=lambda row: row["d_cos2"]),
         "most": max(before, key=lambda row: row["d_cos2"]),
         "apart": max(apart, key=lambda row: row["distance_mean"], default=None),
@@ -84,10 +81,12 @@ def write_report(directory: Path) -> Path:
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
         exact=exact_verdicts(of_norms),
-        extremes=extremes(rows, manifest["directions"]),
+        extremes=extremes(rows),
         summary=summary(rows),
         verdict_lines=verdict_lines(of_norms),
         network=[each for each in judged if each.site == MODEL],
+        intervals=(intervals := sum(each.low is not None for each in of_norms)),
+        alarms=observe.false_alarms(intervals),
         # Violated, undecided, then confirmed; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=figures,

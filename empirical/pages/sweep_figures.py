@@ -114,6 +114,8 @@ def _energies(axes: Axes, layers: _Layers) -> None:
     label = "random directions: 5 % to 95 %"
     axes.fill_between(places, low, high, color=RANDOM_A, alpha=0.22, linewidth=0, label=label)
     axes.plot(places, median, color=RANDOM_A, linestyle=(0, (5, 2)), label="random directions: median")
+    flat = [row["sign_d_cos2_median"] for row in rows]
+    axes.plot(places, flat, color=RANDOM_B, linestyle=(0, (1, 2)), label="sign vectors: median")
     axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction")
     _link(axes, places, values, rows)
     # A single sequence gives no interval, and a log axis has no 0.
@@ -145,7 +147,8 @@ def energy_figure(rows: Sequence[Row], title: str) -> Figure:
 
 
 _MORE = (
-    ("rank of the uniform direction", ("rank_among_random", "rank among random")),
+    ("rank among sign vectors, as flat as 1", ("rank_among_signs", "rank among signs")),
+    ("rank among isotropic directions", ("rank_among_random", "rank among random")),
     ("distance between LayerNorm and RMSNorm", ("distance_mean", "distance / √d")),
     ("mean norm: first position, and the others", ("norm_mean", "mean ‖x‖")),
     ("longest hidden state", ("norm_max", "largest / mean ‖x‖")),
@@ -176,8 +179,9 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
         if longest:
             axes.set_yscale("log")
         axes.plot(values, color=UNIFORM, marker="o", markersize=3)
-        if column == "rank_among_random":
-            low, high = (np.array([row[f"rank_{end}"] for row in finite], float) for end in ("low", "high"))
+        if column.startswith("rank_among"):
+            before = "sign_" if column == "rank_among_signs" else ""
+            low, high = (np.array([row[f"{before}rank_{end}"] for row in finite], float) for end in ("low", "high"))
             axes.vlines(range(len(finite)), low, high, color=UNIFORM, linewidth=1, label="95 % interval of a rank")
         _link(axes, range(len(finite)), values, finite)
 

@@ -1,7 +1,12 @@
 """Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
 
+from typing import Any
+
+from hypothesis import strategies as st
+
 import lngeom as lg
 from lngeom.prover import dim, dot, norm, ones, root, square_norm, trace
+from lngeom.strategies import scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean, variance
@@ -96,6 +101,30 @@ def test_null_law(x: Vector):
     half, d = ones(x) / 2, dim(x)
     assert half / (half + (d - 1) / 2) == 1 / d
     wrong("Beta(1/2, d/2), of independent components", lambda: half / (half + d / 2) == 1 / d)
+
+
+@st.composite
+def one_coordinate(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A vector x with one coordinate, a vector u, and u in that coordinate."""
+    place, u = draw(st.integers(0, d - 1)), draw(vectors(d))
+    return {"x": tuple(draw(scalars()) * (n == place) for n in range(d)), "u": u, "c": u[place]}
+
+
+@theorem(OWN, "angles", "what directions see of a state that one coordinate carries", models=one_coordinate)
+def test_one_coordinate(x: Vector, u: Vector, c: Scalar):
+    """Of a state that one coordinate carries, a direction sees what it has in that coordinate.
+
+    ‖x‖²c² = (x·u)² for x∘x = (x·1)x and x∘u = cx
+
+    Last step: For d ≥ 2 let x have one coordinate. Then d cos² of its angle is 1 with 1 and with every vector of
+    components ±1, and with an isotropic direction it has the law of dB for B of Beta(1/2, (d − 1)/2).
+
+    Cites: law of one coordinate on the sphere
+    """
+    assume(x * x == dot(ones(x), x) * x, "x∘x = (x·1)x")
+    assume(x * u == c * x, "x∘u = cx")
+    assert square_norm(x) * c**2 == dot(x, u) ** 2
+    wrong("‖u‖²/d in the place of c²", lambda: square_norm(x) * square_norm(u) / dim(x) == dot(x, u) ** 2)
 
 
 @theorem(SUMMARY, "abstract", "concludes from a mean angle of 90° that there is no component along 1", kind="lemma")

@@ -1,4 +1,4 @@
-"""Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
+"""Jacobian: the derivatives of LayerNorm and RMSNorm, their spectra and norms, and the bounds that do not hold."""
 
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,7 @@ from lngeom.prover import derivative, dim, dot, norm, ones, root, square_norm, t
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._shared import as_sum, product, sum_of_squares, variance
+from .._shared import as_sum, mean_square, product, sum_of_squares, variance
 from ..works import DIGEST, OWN, XIONG
 
 
@@ -274,3 +274,105 @@ def _(goal, given, x, z, g, c, eps):
     ]
     bare = as_sum(sy.at_least(square_norm(x - z) - eps * square_norm(v)), parts)
     return as_sum(goal, [sy.multiply(sy.square(c), bare), product(positive, bounded)])
+
+
+def rms_denominator(x: Vector, eps: Scalar) -> Scalar:
+    """What RMSNorm divides by, s = √(‖x‖²/d + ε)."""
+    return scale(mean_square(x), eps=eps)
+
+
+@theorem(OWN, "Jacobian", "of RMSNorm, as jacobian.closed_form of LayerNorm")
+def test_rms_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """The directional derivative of RMSNorm is the product that the library computes.
+
+    D RMS_ε(x)·v = g∘(v − y(y·v)/d)/s, y = x/s, s = √(‖x‖²/d + ε)
+
+    Last step: Where ‖x‖²/d + ε > 0 the formal derivative is the derivative of the function.
+    """
+    moved, s = derivative(lambda t: lg.rms_norm(t, g, b, eps=eps), x, v), rms_denominator(x, eps)
+    assert moved == jacobian_product(x, v, g, eps=eps, centered=False)
+    wrong("radial term dropped: diag(g/s)", lambda: moved == g * v / s)
+    wrong("radial term without ε: x(x·v)/‖x‖²", lambda: moved == g * (v - x * dot(x, v) / square_norm(x)) / s)
+    wrong("centred, as LayerNorm's", lambda: moved == jacobian_product(x, v, g, eps=eps))
+
+
+@st.composite
+def orthogonal(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two vectors x and v with v orthogonal to x."""
+    x, v = draw(vectors(d)), draw(vectors(d))
+    square, along = sum(a * a for a in x), sum(a * b for a, b in zip(x, v, strict=True))
+    return {"x": x, "v": tuple(b - along / (square or 1) * a for a, b in zip(x, v, strict=True))}
+
+
+@theorem(OWN, "Jacobian", "of RMSNorm, as jacobian.tangential of LayerNorm", models=orthogonal)
+def test_rms_tangential(x: Vector, v: Vector, g: Vector, eps: Epsilon):
+    """RMSNorm divides directions orthogonal to x by the denominator, and multiplies them by its gain.
+
+    Jv = g∘v/√(‖x‖²/d + ε) for v ⟂ x
+
+    Remark: These v fill d − 1 dimensions when x is not 0: without gain that many singular values are equal.
+    """
+    assume(dot(x, v) == 0, "v ⟂ x")
+    moved, s = jacobian_product(x, v, g, eps=eps, centered=False), rms_denominator(x, eps)
+    assert moved == g * v / s
+    wrong("over LayerNorm's denominator", lambda: moved == g * v / denominator(x, eps))
+
+
+@theorem(OWN, "Jacobian", "of RMSNorm, as jacobian.radial of LayerNorm")
+def test_rms_radial(x: Vector, g: Vector, eps: Epsilon):
+    """RMSNorm shrinks the radial direction by ε/(‖x‖²/d + ε) more.
+
+    Jx = ε g∘x/(‖x‖²/d + ε)^{3/2}
+    """
+    assume(mean_square(x) + eps > 0, "s > 0", redundant="elsewhere the total inverse makes both sides 0")
+    moved, s = jacobian_product(x, x, g, eps=eps, centered=False), rms_denominator(x, eps)
+    assert moved == eps * g * x / s**3
+    wrong("Jx = 0 with ε present", lambda: moved == 0)
+    wrong("of the centred part, as LayerNorm's", lambda: moved == eps * g * lg.project(x) / s**3)
+
+
+@theorem(OWN, "Jacobian", "of RMSNorm: singular values 1/s (d − 1 times), ε/s³")
+def test_rms_trace(x: Vector, eps: Epsilon):
+    """The trace of RMSNorm's Jacobian without gain is that of d − 1 directions and the radial one.
+
+    tr J₀ = (d − 1)/s + ε/s³, s = √(‖x‖²/d + ε)
+
+    Remark: J₀ is diagonal on x^⊥ and on the line of x by jacobian.rms_tangential and jacobian.rms_radial: its
+    eigenvalues are 1/s, d − 1 times, and ε/s³.
+    """
+    assume(mean_square(x) + eps > 0, "s > 0", redundant="elsewhere the total inverse makes both sides 0")
+    total, s = trace(lambda v: jacobian_product(x, v, eps=eps, centered=False), x), rms_denominator(x, eps)
+    assert total == (dim(x) - 1) / s + eps / s**3
+    wrong("d − 2 equal singular values, as LayerNorm's", lambda: total == (dim(x) - 2) / s + eps / s**3)
+
+
+@theorem(
+    XIONG, "Lemma 3", "states O(√d/‖x‖), of LayerNorm; of RMSNorm it is so, and the digest's O(d/‖x‖) is not sharp"
+)
+def test_rms_norm(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """The norm of RMSNorm's Jacobian is at most its largest gain over √(‖x‖²/d + ε).
+
+    (‖x‖²/d + ε)‖Jv‖² ≤ c²‖v‖² for |g_i| ≤ c and ‖x‖²/d + ε > 0
+
+    Remark: At ε = 0 it is ‖J‖ ≤ c√d/‖x‖. Without gain (c = 1) and for d ≥ 2 it is attained by v ⟂ x.
+    """
+    assume(c * c - g * g >= 0, "|g_i| ≤ c")
+    assume(mean_square(x) + eps > 0, "s > 0", redundant="elsewhere the left side is 0 by the total inverse")
+    assume(eps >= 0, redundant="the library takes no ε < 0")
+    before, after = square_norm(v), square_norm(jacobian_product(x, v, g, eps=eps, centered=False))
+    assert (mean_square(x) + eps) * after <= c * c * before
+    wrong("‖x‖² in place of ‖x‖²/d", lambda: (square_norm(x) + eps) * after <= c * c * before)
+
+
+@test_rms_norm.proof
+def _(goal, given, x, v, g, c, eps):
+    """c²‖v‖² − s²‖Jv‖² = Σ(c² − g²)w² + c²(y·v)²(1 + ε/s²)/d with w = sJ₀v and y = x/s."""
+    within, positive, sign = given
+    s, y = rms_denominator(x, eps), lg.rms_norm(x, eps=eps)
+    along = product(sy.square(c * dot(y, v)), sy.prove(sy.greater(1 / dim(x))))
+    parts = [
+        sy.total(product(within, sy.square(jacobian_product(x, v, eps=eps, centered=False) * s))),
+        along,
+        product(along, sign, sy.prove(sy.greater(1 / (mean_square(x) + eps)), positive)),
+    ]
+    return as_sum(goal, parts, positive)

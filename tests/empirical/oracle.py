@@ -291,6 +291,7 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
         "rank_low": rank(max(low, 0.0), slack),
         "rank_high": rank(high, slack),
         "null_tokens": value.size,
+        "directions": len(random),
         "centred_d_cos2": own,
         "centred_median": Value(float(np.median(spreads)), apart),
         "centred_rank_among_random": rank(*own, spreads, apart),

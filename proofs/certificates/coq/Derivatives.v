@@ -212,4 +212,21 @@ apply: dual_div (dual_centre _ _ _) _; first by rewrite gt_eqF ?sqrtr_gt0.
 by apply: dual_sqrt => //; apply: dual_add (dual_variance _ _) (dual_const _).
 Qed.
 
+Lemma dual_mean_square x v : dual (fun t => mean (fun j => moved x v t j * moved x v t j)) (mean (fun j => x j * x j))
+  (mean (fun j => v j * x j + x j * v j)).
+Proof. by apply: dual_mean => j; apply: dual_mul; apply: dual_line. Qed.
+
+Definition rms_product eps g x v : V := fun i =>
+  g i * ((v i - (1 * mean (fun j => RMS eps x j * v j)) * RMS eps x i) / Num.sqrt (mean (fun j => x j * x j) + eps)).
+
+(** jacobian.rms_closed_form: Where ‖x‖²/d + ε > 0 the formal derivative is the derivative of the function. *)
+Theorem jacobian__rms_closed_form__last_step eps g b x v i : 0 < mean (fun j => x j * x j) + eps ->
+  derivative (fun t => RMS eps (moved x v t) i * g i + b i) (rms_product eps g x v i).
+Proof.
+move=> pos; rewrite -[rms_product _ _ _ _ _](jacobian__rms_closed_form x v g b eps i).
+apply: dual_derivative; apply: dual_add (dual_const _); apply: dual_mul (dual_const _).
+apply: dual_div (dual_line _ _) _; first by rewrite gt_eqF ?sqrtr_gt0.
+by apply: dual_sqrt => //; apply: dual_add (dual_mean_square _ _) (dual_const _).
+Qed.
+
 End Derivatives.

@@ -41,12 +41,14 @@ def test_of_a_run(tmp_path: Path) -> None:
     radius, long, verdicts, network = standouts(page)
     held = sum(each.verdict == "holds" and each.site != MODEL for each in judged)
     assert (verdicts, network) == ([str(held), "0", "0"], [])
-    ranks, energy, _, apart = standouts(page, '<ul class="stored">', "</ul>")
+    flat, isotropic, chance, energy, _, apart = standouts(page, '<ul class="stored">', "</ul>")
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all"]
-    low = sum(row["rank_among_random"] <= 16 for row in before)
-    high = sum(row["rank_among_random"] >= 48 for row in before)
-    assert ranks[:3] == ["64", str(low), str(len(before))]
-    assert str(high) in ranks
+    for ranks, null in ((flat, "signs"), (isotropic, "random")):
+        low = sum(row[f"rank_among_{null}"] <= 16 for row in before)
+        high = sum(row[f"rank_among_{null}"] >= 48 for row in before)
+        assert ranks[:3] == ["64", str(low), str(len(before))]
+        assert str(high) in ranks
+    assert float(chance[0]) == pytest.approx(len(before) / 4, rel=1e-2)
     assert float(radius[0]) == pytest.approx(min(row["gauge_mean"] for row in before), rel=1e-3)
     least, most = sorted(before, key=lambda row: row["d_cos2"])[:: len(before) - 1]
     for row in (least, most):
