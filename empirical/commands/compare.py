@@ -23,6 +23,7 @@ class Options:
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
+    from ..observe import false_alarms
     from ..pages import print_rows
     from ..sweep import compare_runs
 
@@ -39,4 +40,12 @@ def run(options: Options) -> int:
             for row in rows
         ]
         print_rows(lines)
+        for k in range(2, len(options.runs) + 1):
+            halves = [(row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]) for row in rows]
+            pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
+            print(
+                f"d·E of run {k}: beyond the 95 % interval of no change at {sum(c > h for c, h in pairs)} of "
+                f"{len(pairs)} places, where by chance {false_alarms(len(pairs)):.3g} are on average; else not "
+                "distinguished"
+            )
     return 0

@@ -51,7 +51,23 @@ def ratio_interval(sums: np.ndarray, tokens: np.ndarray, *, floor: float = 0.0) 
     mean = float(sums.sum()) / total
     if count == 1:
         return mean, floor, math.inf
-    squares = float(((sums - mean * tokens) ** 2).sum())
-    error = math.sqrt(squares * count / (count - 1)) / total
-    reach = student(count - 1) * error
+    reach = _reach(sums - mean * tokens, total)
     return mean, max(mean - reach, floor), mean + reach
+
+
+def _reach(deviations: np.ndarray, total: float) -> float:
+    """Half the length of the interval of a ratio, from the deviation s_j − R n_j of each document."""
+    count = len(deviations)
+    return student(count - 1) * math.sqrt(float((deviations**2).sum()) * count / (count - 1)) / total
+
+
+def paired_reach(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> float | None:
+    """Half the length of the interval of a difference of two means over the same documents, their sums and tokens.
+
+    None for a single document. What the documents have in common cancels, as in Student's test of pairs.
+    """
+    there = (one[1] > 0) & (other[1] > 0)
+    if there.sum() < 2:
+        return None
+    (a, n), (b, k) = ((sums[there], tokens[there]) for sums, tokens in (one, other))
+    return _reach((a - a.sum() / n.sum() * n) / n.sum() - (b - b.sum() / k.sum() * k) / k.sum(), 1)

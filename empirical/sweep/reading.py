@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lngeom.errors import RunError
 from lngeom.files import Json
 
@@ -52,6 +54,19 @@ def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
     return FinishedRun(run.path, manifest, observe.read_sites(run.path / "sites.csv"), judged)
 
 
+def _paired(runs: Sequence[FinishedRun]) -> list[observe.States]:
+    """The states of runs that read the very same sequences, so that their documents are pairs; of others none."""
+    files = [RunDirectory(run.path) for run in runs]
+    texts = {each.sequences_path.read_bytes() if each.sequences_path.exists() else None for each in files}
+    return [observe.load_states(each.state_path)[0] for each in files] if len(texts) == 1 and None not in texts else []
+
+
+def _pair_half(one: observe.SiteState, other: observe.SiteState) -> float | None:
+    """Half the width of the 95 % interval of a difference of mean cos² over the same documents; None without one."""
+    pair = [(state.document_cos2.sum(0), state.document_tokens.sum(0)) for state in (one, other)]
+    return observe.paired_reach(*pair) if np.array_equal(one.documents, other.documents) else None
+
+
 def _half(measured: Row, other: Row) -> float | None:
     """Half the width of the 95 % interval of a difference of energies, the two being independent; None without one."""
     widths = [row["d_cos2_high"] - row["d_cos2_low"] for row in (measured, other) if row["d_cos2_low"] is not None]
@@ -65,7 +80,7 @@ def compare_runs(
 
     A row for each norm layer and side that all of them have, over all tokens. Each run, numbered from 1, has a column
     for each number; from the second run on there is also the difference from the first, and of energies half the width
-    of its interval.
+    of its interval: over pairs of documents if the runs read the same sequences of text, else as of independent runs.
 
     Args:
         paths: Two or more finished runs, or their directories.
@@ -91,7 +106,7 @@ def compare_runs(
         raise RunError(
             f"{runs[0].path} and {runs[1].path}: have no norm layer in common; compare runs of models of the same shape"
         )
-    compared: Rows = []
+    states, compared = _paired(runs), Rows()
     for key in shared:
         row: Json = {"site": key[0], "side": key[1]}
         for name in _COMPARED:
@@ -100,7 +115,8 @@ def compare_runs(
             for index, value in enumerate(values[1:], 2):
                 row[f"{name}_change_{index}"] = None if None in (value, values[0]) else value - values[0]
         for index, table in enumerate(tables[1:], 2):
-            row[f"d_cos2_change_{index}_half"] = _half(tables[0][key], table[key])
+            half = _pair_half(states[0][key], states[index - 1][key]) if states else None
+            row[f"d_cos2_change_{index}_half"] = half * table[key]["d"] if half else _half(tables[0][key], table[key])
         compared.append(row)
     if output is not None:
         write_table(Path(output), compared)
