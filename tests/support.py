@@ -24,13 +24,13 @@ def assert_close(mine: States, theirs: States, tokens: int) -> None:
     the tokens, all with one sign: (tokens + d + 8)·2⁻⁵³, times the condition of an angle taken from its cosine. That is
     1/(θ sin θ), at most `CONDITION` from 7.2° to 172.8°, where all angles of these tests are. Squared deviations are
     those from means with that error: relative to the second moment about 0, not about the mean. Components of unit
-    vectors have both signs and are at most 1: their sum errs relative to the number of vectors.
+    vectors, and cosines, have both signs and are at most 1: their sum errs relative to the number of vectors.
     """
     slack = CONDITION * (tokens + 16 + 8) * 2.0**-53
     assert mine.keys() == theirs.keys()
     for key in mine:
         a, b = mine[key], theirs[key]
-        scales = {"m2": b.m2 + b.tokens * b.mean**2, "units": b.units[:, -1:]}
+        scales = {"m2": b.m2 + b.tokens * b.mean**2, "units": b.units[:, -1:], "cos": b.tokens.sum()}
         for field in fields(b):
             x, y = getattr(a, field.name), getattr(b, field.name)
             allowed = 0 if y.dtype.kind == "i" else slack * scales.get(field.name, np.abs(y))
