@@ -128,7 +128,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     console.print(table)
 
 
-NULLS = {"signs": "sign vectors, as flat as 1", "random": "isotropic directions"}
+NULLS = {"signs": "sign vectors (as flat as 1)", "random": "isotropic directions"}
 """The directions that 1 is ranked among, the flat ones first; by the names of their columns."""
 
 
@@ -160,7 +160,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
         for null, others in NULLS.items():
             low, high = map(len, quarters(measured, null))
             lines.append(
-                f"{words} the norm: rank of 1 among {others} in the lowest quarter at {low} layers, in the highest at "
+                f"{words} the norm: among {others} 1 ranks in the lowest quarter at {low} layers, in the highest at "
                 f"{high}; by chance at {len(measured) / 4:.3g} each"
             )
     widths = sorted({row["d"] for row in rows})

@@ -82,13 +82,36 @@ def test_the_ledger_answers_from_the_tables() -> None:
 
 
 def test_pages_say_of_all_rows_what_holds_of_all() -> None:
-    assert set(results("whisper/angles")["rank_among_random"]) == {0, 256}
+    whisper = results("whisper/angles").query("frames == 'all'")
+    assert set(whisper["rank_among_random"]) == {0, 256}
+    assert set(whisper["rank_among_signs"]) == {0, 254, 255, 256}
+    assert whisper["centred_rank_among_signs"].tolist()[9:] == [256, *[0] * 12]
+    assert whisper["centred_rank_among_signs"][:9].min() == 240
     attack = results("attack")
     assert attack["right"].equals(attack["tried"])
     # Of sums of d products in float64: training.adam_bound holds at every step of every writer.
     assert results("training/adamw")["step_excess"].max() <= 1 + 256 * 2.0**-52
     prices = results("smollm2/ablation")
     assert (prices["nats_high"] - prices["nats_low"]).max() <= 0.01
+
+
+def test_the_table_of_ranks_is_that_of_the_run() -> None:
+    page = (RESULTS / "smollm2.md").read_text(encoding="utf-8")
+    before = results("smollm2/sites").query("side == 'input' and bucket == 'all'")
+    lines = {
+        "lowest tenth": ("", lambda share: share <= 1 / 10),
+        "lowest quarter": ("", lambda share: share <= 1 / 4),
+        "highest quarter": ("", lambda share: share >= 3 / 4),
+        "lowest quarter, token mean removed": ("centred_", lambda share: share <= 1 / 4),
+        "highest tenth, token mean removed": ("centred_", lambda share: share >= 9 / 10),
+    }
+    for name, (centred, counts) in lines.items():
+        shares = (before[f"{centred}rank_among_{null}"] / before["directions"] for null in ("signs", "random"))
+        assert "| {} | {} | {} |".format(name, *(counts(share).sum() for share in shares)) in page
+    first = results("smollm2/sites").query("side == 'input' and bucket == 'first' and rank_among_random == 44")
+    assert len(first) == 32
+    for name, digits in (("d_cos2", "energies of {:.2f} to {:.2f}"), ("rank_among_signs", "it ranks {} to {} there")):
+        assert digits.format(first[name].min(), first[name].max()) in page
 
 
 def test_the_first_page_has_the_angles_of_recordings_that_nothing_was_fitted_to() -> None:

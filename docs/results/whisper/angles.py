@@ -15,7 +15,8 @@ from lngeom.empirical.sweep import read_finished
 
 COLUMNS = (
     "tokens", "angle_mean_deg", "tilt_mean_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median",
-    "rank_among_random", "distance_mean",
+    "rank_among_random", "distance_mean", "rank_among_signs", "sign_d_cos2_median", "centred_d_cos2",
+    "centred_sign_d_cos2_median", "centred_rank_among_signs",
 )  # fmt: skip
 
 
