@@ -145,11 +145,11 @@ def small_models(theorem: Theorem) -> Iterator[tuple[int, Values]]:
 
 def undefined_at(theorem: Theorem) -> Refutation | None:
     """A small model of the hypotheses at which an assert divides by 0, and is true where 1/0 is read as 0."""
-    assumed, plan = theorem.conditions.values(), plan_of(theorem)
+    assumed = [*(condition.formula for condition in theorem.hypotheses.values()), *theorem.implied]
     for d in SMALL:
-        for values in undefined(plan, d, [condition.formula for condition in assumed], theorem.goals):
+        for values in undefined(plan_of(theorem), d, assumed, theorem.goals):
             divided = (holds(g, values, d, total=False) is None and holds(g, values, d) for g in theorem.goals)
-            if satisfied(assumed, values, d) and any(divided):
+            if all(holds(formula, values, d) for formula in assumed) and any(divided):
                 return Refutation(d, values, undefined=True)
     return None
 

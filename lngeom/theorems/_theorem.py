@@ -154,8 +154,8 @@ class Theorem:
         positive = [sign for sign in self.implied if sign.relation == ">"]
         if positive:
             with contextlib.suppress(ProofError, ValueError):
-                self.prove(searched=False)
-                positive = []
+                used = {hypothesis for proof in self.prove(searched=False) for hypothesis in proof.hypotheses}
+                positive = [sign for sign in positive if sign in used]
         implied = [Condition(prover.formula(sign), sign, sign.term, ">", 0) for sign in positive]
         implied += [Condition(prover.formula(same), same, same.term, "==", 0) for same in self.defining]
         return self.hypotheses | {condition.label: condition for condition in implied}
