@@ -107,7 +107,8 @@ def _apart(a: Any, b: Any) -> bool:
 @functools.cache
 def _moved(kind: Kind) -> set[tuple[str, Side]]:
     rng = np.random.default_rng(0)
-    x = torch.from_numpy(rng.standard_normal(_STATES) + rng.standard_normal(_STATES[-1]))
+    sizes = 2.0 ** -np.arange(_STATES[-1])  # a few components carry the states
+    x = torch.from_numpy((rng.standard_normal(_STATES) + rng.standard_normal(_STATES[-1])) * sizes)
     return moved_columns(kind, x, _EPS, [random_gauge(kind, _STATES[-1], rng) for _ in range(_GAUGES)])
 
 

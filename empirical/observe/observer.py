@@ -20,7 +20,7 @@ from ..models import NormSite, first_tensor
 from .directions import random_directions, sign_directions
 from .layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from .reduction import features, reduce
-from .sketches import Sketches, sketch, sum_units
+from .sketches import Sketches, sketch, sum_components
 from .state import SIDES, Side, SiteState, States, merge_sites
 
 T = TypeVar("T")
@@ -269,9 +269,9 @@ class Observer:
         out = queue.columns[len(queue.paths)]
         x = x.reshape(-1, d)
         before, *_ = self._fused_if_any(sketch, x, z.reshape(-1, d), columns, out=out)
-        assert out.units is not None
+        assert out.sums is not None
         centred, members = site.kind == "layernorm", buckets.flatten(1)
-        out.units.copy_(self._fused_if_any(sum_units, x, before, members, centred=centred))
+        out.sums.copy_(self._fused_if_any(sum_components, x, before, members, centred=centred))
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)

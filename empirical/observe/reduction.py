@@ -196,7 +196,7 @@ def reduce(
         document_tokens=sizes,
         document_null_tokens=null_sizes,
         **_energies(vectors, tokens, null),
-        units=torch.empty_like(tokens.weights[..., :0]) if vectors.units is None else vectors.units.clone(),
+        **_of_components(vectors, tokens.weights[..., :0]),
     )
     state = batch if onto is None else merge_sites(onto, batch, angles=batch.angles, norms=batch.norms)
     # Last, since histograms change in place: an error before has changed nothing.
@@ -205,6 +205,14 @@ def reduce(
     for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
         _count(histogram, positions, tokens)
     return state
+
+
+def _of_components(vectors: Sketch, none: Tensor) -> dict[str, Tensor]:
+    """The sums of unit vectors and of squares that a sketch of inputs has."""
+    if vectors.sums is None:
+        return dict.fromkeys(("units", "squares"), none)
+    units, squares = vectors.sums.split([vectors.d + 1, vectors.d], -1)
+    return {"units": units.clone(), "squares": squares.clone()}
 
 
 class _Tokens(NamedTuple):

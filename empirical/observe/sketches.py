@@ -37,7 +37,7 @@ class Sketch:
         projections: (..., M, K), float32 or better. Components along the random directions of the null, M of the N.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which hidden states the null are; None: all.
-        units: float64, (..., B, d + 1), of the inputs. See ``sum_units``.
+        sums: float64, (..., B, 2d + 1), of the inputs. See ``sum_components``.
     """
 
     d: int
@@ -46,7 +46,7 @@ class Sketch:
     projections: Tensor
     signs: int = 0
     null: Tensor | None = None
-    units: Tensor | None = None
+    sums: Tensor | None = None
 
     @property
     def mean_square(self) -> Tensor:
@@ -79,7 +79,7 @@ class Sketches:
             pairs of the null.
         signs: How many of them, the last, are sign vectors.
         null: int64, (M,). Which pairs the null are; None: all.
-        units: float64, (..., B, d + 1), of x. See ``sum_units``.
+        sums: float64, (..., B, 2d + 1), of x. See ``sum_components``.
     """
 
     d: int
@@ -87,24 +87,24 @@ class Sketches:
     projections: Tensor
     signs: int = 0
     null: Tensor | None = None
-    units: Tensor | None = None
+    sums: Tensor | None = None
 
     @classmethod
     def empty(
         cls, layers: int, count: int, directions: Tensor, signs: int = 0, null: Tensor | None = None, buckets: int = 0
     ) -> Sketches:
-        """Room for the pairs of so many layers, `count` of each, the directions (d, K), and unit vectors by bucket."""
+        """Room for the pairs of so many layers, `count` of each, the directions (d, K), and sums by bucket."""
         (d, k), some = directions.shape, count if null is None else len(null)
         with torch.inference_mode(False):  # tensors made in inference mode cannot be updated outside of it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
             wide = torch.promote_types(directions.dtype, torch.float32)
             projections = numbers.new_empty(layers, 2, some, k, dtype=wide)
-            return cls(d, numbers, projections, signs, null, numbers.new_empty(layers, buckets, d + 1))
+            return cls(d, numbers, projections, signs, null, numbers.new_empty(layers, buckets, 2 * d + 1))
 
     def __getitem__(self, layers: int | slice) -> Sketches:
         """The sketches of one layer, or of a slice of layers."""
-        units = None if self.units is None else self.units[layers]
-        return replace(self, numbers=self.numbers[layers], projections=self.projections[layers], units=units)
+        sums = None if self.sums is None else self.sums[layers]
+        return replace(self, numbers=self.numbers[layers], projections=self.projections[layers], sums=sums)
 
     @property
     def before(self) -> Sketch:
@@ -118,8 +118,8 @@ class Sketches:
 
     def _sketch(self, side: int) -> Sketch:
         mean, variance = (self.numbers[..., 2 * side + which, :] for which in (0, 1))
-        units = None if side else self.units
-        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs, self.null, units)
+        sums = None if side else self.sums
+        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs, self.null, sums)
 
     @property
     def inner(self) -> Tensor:
@@ -152,34 +152,39 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
-def sum_units(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, compiled: bool = False) -> Tensor:
-    """The sum by bucket (B, N) of x/‖x‖, or `centred` of Πx/‖Πx‖, and last their number: float64, (B, d + 1).
+def sum_components(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, compiled: bool = False) -> Tensor:
+    """The sums by bucket (B, N) of x/‖x‖, or `centred` of Πx/‖Πx‖, their number, and the sums of x²: (B, 2d + 1).
 
-    A vector without a finite direction is not among them; constants have none if centred, up to rounding.
+    A vector without a finite direction is not among them; constants have none if centred, up to rounding. All finite
+    ones that do not underflow are in the sums of squares, component by component. Float64.
     Fused into one loop if `compiled`, which reads x once and adds in float64.
     """
     dtype, d = kept.projections.dtype, kept.d
     square = kept.variance if centred else kept.mean_square
     unit = torch.finfo(dtype)
     least = ((d + 1) * unit.eps / 2 * kept.mean) ** 2 if centred else torch.zeros_like(square)
-    there = (kept.mean_square >= unit.tiny) & torch.isfinite(kept.norm) & (square > least)
+    finite = (kept.mean_square >= unit.tiny) & torch.isfinite(kept.norm)
+    there = finite & (square > least)
     weights = torch.where(there, (d * square) ** -0.5, 0.0) * buckets
+    members = (finite & buckets).to(weights.dtype)
     if compiled:
-        total = fused(_weighted_sum, free(x, 0), free(weights, 1), free(there, 0))
+        total, squares = fused(_weighted_sums, free(x, 0), free(weights, 1), free(members, 1), free(finite, 0))
     else:
-        whole = x.device.type == "cpu" and bool(there.all())  # a GPU would have to be waited for
-        total = weights.new_zeros(len(buckets), d)
+        whole = x.device.type == "cpu" and bool(finite.all())  # a GPU would have to be waited for
+        total, squares = weights.new_zeros(2, len(buckets), d)
         for part in _chunks(x.shape[0], x.shape[1], x.device):
-            rows = x[part] if whole else torch.where(there[part, None], x[part], 0.0)
-            total += weights[:, part].to(dtype) @ rows.to(dtype)
+            rows = (x[part] if whole else torch.where(finite[part, None], x[part], 0.0)).to(dtype)
+            total += weights[:, part].to(dtype) @ rows
+            squares += members[:, part].to(dtype) @ rows.square()
     if centred:
         total -= (weights * torch.where(there, kept.mean, 0.0)).sum(-1, keepdim=True)
-    return torch.cat([total, (there & buckets).sum(-1, keepdim=True)], -1)
+    return torch.cat([total, (there & buckets).sum(-1, keepdim=True), squares], -1)
 
 
-def _weighted_sum(x: Tensor, weights: Tensor, there: Tensor) -> Tensor:
-    """Sums (B, d) of the rows that are there, each by its weights (B, N)."""
-    return (torch.where(there[:, None], x, 0.0).to(weights.dtype) * weights[..., None]).sum(1)
+def _weighted_sums(x: Tensor, weights: Tensor, members: Tensor, finite: Tensor) -> tuple[Tensor, Tensor]:
+    """Sums (B, d) of the finite rows by their weights (B, N), and of the squares of the members (B, N)."""
+    rows = torch.where(finite[:, None], x, 0.0).to(weights.dtype)
+    return (rows * weights[..., None]).sum(1), (rows * rows * members[..., None]).sum(1)
 
 
 def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:

@@ -81,6 +81,7 @@ class SiteState:
         cos: float64, (S, 1 + 2K). Σcosθ over the null, for the uniform direction, the random ones and the sign vectors.
         units: float64, (B, d + 1) of inputs: the sum of their unit vectors, centred before a LayerNorm, and their
             number. (B, 0) of outputs.
+        squares: float64, (B, d) of inputs: Σx² of each component. (B, 0) of outputs.
     """
 
     tokens: Sum
@@ -103,6 +104,7 @@ class SiteState:
     sign_cos2: Sum
     cos: Sum
     units: Sum
+    squares: Sum
 
     @property
     def directions(self) -> int:

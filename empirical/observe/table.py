@@ -188,6 +188,18 @@ TABLE = (
         "*number* of random directions with less of it than 1",
     ),
     Column("directions", "", _number("directions"), "number of sign vectors, and as many random directions"),
+    *(
+        Column(f"top_{place}{end}", "", _number(f"top_{place}{end}"), doc)
+        for place, which in enumerate(("largest", "second largest", "third largest"), start=1)
+        for end, doc in (
+            ("", f"of inputs: index, from 0, of the component with the {which} mean square"),
+            ("_share", "its share of ‖x‖²: the sum of its squares over that of all components"),
+        )
+    ),
+    Column(
+        "components_99", "", _number("components_99"),
+        "of inputs: the least number of components that together have 99 % of ‖x‖²",
+    ),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order, for all code that writes, reads, shows, predicts or documents them."""
 
@@ -254,8 +266,24 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         *total, count = state.units[part].sum(0)
         pairs = count * (count - 1)
         numbers["mean_cosine"] = (float(np.dot(total, total)) - count) / pairs if pairs else math.nan
+        numbers |= _largest(state.squares[part].sum(0))
     for row, name in enumerate(FEATURES[side]):
         numbers |= {f"{name}_mean": mean[row], f"{name}_std": std[row], f"{name}_max": maximum[row]}
+    return numbers
+
+
+def _largest(squares: np.ndarray) -> dict[str, float]:
+    """The components with the largest sums of squares and their shares, and how many have 99 % of all."""
+    order = np.argsort(-squares, kind="stable")
+    total = squares.sum()
+    shares = squares[order] / total if 0 < total < math.inf else np.full(squares.shape, math.nan)
+    known = not np.isnan(shares).any()
+    numbers: dict[str, float] = {}
+    for place in range(3):
+        there = known and place < len(order)
+        numbers[f"top_{place + 1}"] = int(order[place]) if there else math.nan
+        numbers[f"top_{place + 1}_share"] = float(shares[place]) if there else math.nan
+    numbers["components_99"] = int((np.cumsum(shares) < 0.99).sum()) + 1 if known else math.nan
     return numbers
 
 

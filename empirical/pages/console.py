@@ -1,6 +1,7 @@
 """The tables and the summary of a run on the terminal."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rich import box
@@ -65,15 +66,46 @@ def with_interval(value: float, low: float | None, high: float | None) -> str:
     return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
+def ranked(ranks: Sequence[object], row: Row) -> str:
+    """Ranks among the directions of a run, and how many these are; tables of earlier runs do not say."""
+    many = f" of {row['directions']}" if row.get("directions") and any(isinstance(each, int) for each in ranks) else ""
+    return ", ".join(map(number, ranks)) + many
+
+
+def carriers(row: Row, most: int = 3) -> str:
+    """The components that carry the most of ‖x‖², each with its share; nothing where none is known."""
+    pairs = ((row.get(f"top_{place}"), row.get(f"top_{place}_share")) for place in range(1, most + 1))
+    return ", ".join(f"{index} ({100 * share:.3g} %)" for index, share in pairs if share is not None and share == share)
+
+
+def _carrying(before: Sequence[Row]) -> Iterable[str]:
+    """The components that are the largest before most norms, the largest share of each, and how many have 99 %."""
+    known = [row for row in before if carriers(row, 1)]
+    if not known:
+        return
+    often = Counter(row["top_1"] for row in known).most_common(3)
+    told = []
+    for index, count in often:
+        most = max((row for row in known if row["top_1"] == index), key=lambda row: row["top_1_share"])
+        told.append(f"{index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} % of ‖x‖²)")
+    fewest, largest = (pick(known, key=lambda row: row["components_99"] / row["d"]) for pick in (min, max))
+    ends = " to ".join(f"{row['components_99']} of {row['d']}" for row in (fewest, largest))
+    yield f"largest component: {', '.join(told)}; 99 % of ‖x‖² lies in {ends} components"
+
+
 def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
     """Headings and cells of one side of a norm layer: with intervals (2), without them (1), or the least (0)."""
     place = "in" if side == "input" else "out"
     if detail or side == "input":
         yield f"angle {place} (°)", f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
     yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", energy(row, interval=detail == 2)
-    yield "ranks", f"{number(row['rank_among_signs'])}, {number(row['rank_among_random'])}"
+    yield "ranks", ranked((row["rank_among_signs"], row["rank_among_random"]), row)
     if detail:
         yield f"norm {place}", f"{row['norm_mean']:.3g}"
+        if side == "input":
+            yield "median", f"{row['norm_median']:.3g}"
+            yield "max", f"{row['norm_max']:.3g}"
+            yield "largest", carriers(row, 1)
 
 
 def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
@@ -163,6 +195,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
                 f"{words} the norm: among {others} 1 ranks in the lowest quarter at {low} layers, in the highest at "
                 f"{high}; by chance at {len(measured) / 4:.3g} each"
             )
+    lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")

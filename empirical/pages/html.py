@@ -9,7 +9,7 @@ from markupsafe import Markup
 from lngeom.files import write_text
 
 from ..support import Row
-from .console import energy, number
+from .console import carriers, energy, number, ranked
 from .style import FAINT, INK
 
 
@@ -37,6 +37,7 @@ def write_page(path: Path, template: str, **entries: object) -> Path:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": _number, "energy": _energy, "counted": _counted}
+    environment.filters |= {"carriers": carriers, "ranked": ranked}
     write_text(path, environment.get_template(template).render(**entries))
     return path
 

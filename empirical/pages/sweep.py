@@ -99,7 +99,7 @@ def write_report(directory: Path) -> Path:
 
 def is_stored(column: observe.Column) -> bool:
     """Whether affine gauges change the column, as `gauge_dependent` finds with PyTorch."""
-    return re.search("angle|rotation|norm_|distance|d_cos2|tilt|rank|eps", column.name) is not None
+    return re.search("angle|rotation|norm_|distance|d_cos2|tilt|rank|eps|top_|components", column.name) is not None
 
 
 def _facts(manifest: Json, rows: Sequence[Row]) -> list[str]:

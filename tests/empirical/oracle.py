@@ -151,6 +151,22 @@ class Oracle:
         reach = np.linalg.norm(units.sum(0))
         return Value(float(cosines.sum() - np.trace(cosines)) / (n * (n - 1)), off * (2 * reach + off) / (n * (n - 1)))
 
+    def components(self, side: str, keep: slice) -> Row:
+        """The largest components; one as large as another, up to rounding, may stand in its place."""
+        names = [f"top_{place}{end}" for place in (1, 2, 3) for end in ("", "_share")]
+        if side == "output":
+            return dict.fromkeys([*names, "components_99"])
+        rows = self.x[:, keep].reshape(-1, self.d)
+        squares, off = (rows**2).sum(0), 4 * self.gamma * (1 + len(rows) / (self.d + 8))  # a sum of as many terms
+        shares = np.sort(squares / squares.sum())[::-1]
+        order, found = np.argsort(-squares), dict[str, Any]()
+        for place, share in enumerate(shares[:3]):
+            alike = np.flatnonzero(np.abs(squares / squares.sum() - share) <= off)
+            found[f"top_{place + 1}"] = Value(float(order[place]), float(np.abs(alike - order[place]).max()))
+            found[f"top_{place + 1}_share"] = Value(float(share), off)
+        fewest, most = (int((np.cumsum(shares) + sign * off < 0.99).sum()) + 1 for sign in (1, -1))
+        return {**found, "components_99": Value((fewest + most) / 2, (most - fewest) / 2)}
+
     def cosines(self, side: str) -> tuple[Values, list[Values], list[Values]]:
         """Cosines of the angle to 1, to the random directions and to the sign vectors."""
         v = self.x if side == "input" else self.z
@@ -178,7 +194,7 @@ class Oracle:
                 )
                 alike = self.mean_cosine(keep) if side == "input" else None
                 yield {
-                    **self.row(side, bucket, there), "mean_cosine": alike,
+                    **self.row(side, bucket, there), "mean_cosine": alike, **self.components(side, keep),
                     **{name: value for name, value in isotropic.items() if name != "centred_median"},
                     **{name: flat[of_random] for name, of_random in OF_SIGNS.items()},
                 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -117,7 +118,8 @@ def test_twenty_gauges_of_each_network_move_what_gauges_change(family: str) -> N
     expected = {(c.name, side) for c in TABLE for side in SIDES if gauge_dependent(c.name, norm.kind, side)}
     moved = moved_columns(norm.kind, x, norm.eps, gauges)
     assert sorted(moved - expected) == []
-    assert all("rank" in name for name, _ in expected - moved)  # a small integer, which may stay by chance
+    # A small integer may stay by chance.
+    assert all(re.match("rank|top|components", name) for name, _ in expected - moved)
 
 
 @pytest.mark.parametrize("fault", ["ε is kept", "Q does not fix 1", "a shift before RMSNorm"])
