@@ -105,7 +105,8 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
         if side == "input":
             yield "median", f"{row['norm_median']:.3g}"
             yield "max", f"{row['norm_max']:.3g}"
-            yield "largest", carriers(row, 1)
+    if side == "input":
+        yield "largest", carriers(row, 1)
 
 
 def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
