@@ -4,19 +4,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from torch import nn
-from transformers import TrainerCallback
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lngeom.errors import InputError
 
 from ..models import NormSite, sites_of
 from ..support import StepTable
 from .observer import Observer
-from .table import rows
+from .table import TABLE, rows
 
-_SCALARS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
-_COLUMNS = ("step", "site", "side", *_SCALARS)
+_STATISTICS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
+_CONSOLES = (PrinterCallback, ProgressCallback)
+"""What prints the logs of a Trainer: of the norms it would print one number for each layer, side and statistic."""
 
 
 class Monitor:
@@ -26,6 +28,7 @@ class Monitor:
         model: Any module, with or without its head.
         every: Steps between two measurements.
         sites: The norm layers; by default those that :func:`lngeom.empirical.models.norms` finds.
+        statistics: The columns of the table, those of :data:`lngeom.empirical.observe.TABLE` that are numbers.
         output: A directory; its ``norms.csv`` has a row for each step, layer and side.
         directions: Number of random directions to compare the uniform one with.
         batch_dim: As for :class:`lngeom.empirical.observe.Observer`.
@@ -50,27 +53,32 @@ class Monitor:
         *,
         every: int = 50,
         sites: Sequence[NormSite] | None = None,
+        statistics: Sequence[str] = _STATISTICS,
         output: str | Path | None = None,
         directions: int = 8,
         batch_dim: int | None = None,
     ) -> None:
         if every < 1:
             raise InputError(f"every {every}: it must be 1 (every step) or more")
-        self.every, self.scalars = every, dict[str, float]()
-        self._sites = sites_of(model) if sites is None else tuple(sites)
+        known = [column.name for column in TABLE if column.unit != "text"]
+        if unknown := [name for name in statistics if name not in known]:
+            raise InputError(f"statistics {unknown[0]}: is none; choose from {', '.join(known)}")
+        self.every, self.scalars, self.line = every, dict[str, float](), ""
+        self._sites, self._statistics = sites_of(model) if sites is None else tuple(sites), tuple(statistics)
         if not self._sites:
             msg = (
                 f"{type(model).__name__}: no norm layer was found; give sites, or look at lngeom.empirical.models.norms"
             )
             raise InputError(msg)
         self._model, self._directions, self._batch_dim = model, directions, batch_dim
-        self._table = None if output is None else StepTable(Path(output) / "norms.csv", _COLUMNS)
+        self._columns = ("step", "site", "side", *statistics)
+        self._table = None if output is None else StepTable(Path(output) / "norms.csv", self._columns)
         self._begun = False
 
     @contextmanager
     def __call__(self, step: int) -> Iterator[None]:
-        """Measure the passes inside, if it is their turn; ``scalars`` then has their numbers."""
-        self.scalars = {}
+        """Measure the passes inside, if it is their turn; ``scalars`` has their numbers, ``line`` their range."""
+        self.scalars, self.line = {}, ""
         if step % self.every:
             yield
             return
@@ -81,26 +89,42 @@ class Monitor:
         table = [row for row in rows(states, called) if row["bucket"] == "all"]
         for row in table:
             prefix = f"norms/{row['site']}/{row['side']}"
-            self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in _SCALARS}
+            self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in self._statistics if row[name] is not None}
+        self.line = (
+            f"step {step}: {len(called)} norms, {self._ranges([row for row in table if row['side'] == 'input'])}"
+        )
         if self._table is not None:
             if not self._begun:  # a training that goes on repeats the steps after its last state
                 self._table.path.parent.mkdir(parents=True, exist_ok=True)
                 self._table.keep_until(step - 1)
                 self._begun = True
-            self._table.append({"step": step, **{name: row[name] for name in _COLUMNS[1:]}} for row in table)
+            self._table.append({"step": step, **{name: row[name] for name in self._columns[1:]}} for row in table)
+
+    def _ranges(self, before: Sequence[dict[str, Any]]) -> str:
+        """The least and the largest of each statistic over the inputs, and where a layer is the largest."""
+        told = []
+        for name in self._statistics:
+            values = {row["site"]: row[name] for row in before if row[name] is not None and row[name] == row[name]}
+            if values:
+                most = max(values, key=lambda site: values[site])
+                told.append(f"{name} {min(values.values()):.4g} to {values[most]:.4g} ({most})")
+        return ", ".join(told)
 
 
 class NormCallback(TrainerCallback):
     """A :class:`Monitor` for the Trainer of transformers, whose loggers (TensorBoard, W&B) get the scalars.
 
+    The console gets one line a step: the range of each statistic over the inputs of the norms.
+
     Args:
         trainer: The trainer; the callback is added with ``trainer.add_callback``.
+        everything: Whether the console gets all scalars, as the loggers do.
         options: As for :class:`Monitor`; ``output`` is ``norms`` in the trainer's output directory by default.
     """
 
-    def __init__(self, trainer: Any, **options) -> None:
+    def __init__(self, trainer: Any, *, everything: bool = False, **options) -> None:
         options.setdefault("output", Path(trainer.args.output_dir, "norms"))
-        self._trainer, self._monitor = trainer, Monitor(trainer.model, **options)
+        self._trainer, self._monitor, self._everything = trainer, Monitor(trainer.model, **options), everything
         self._open = ExitStack()
 
     def on_step_begin(self, args, state, control, **_) -> None:
@@ -110,5 +134,14 @@ class NormCallback(TrainerCallback):
     def on_step_end(self, args, state, control, **_) -> None:
         """Remove the hooks, and log their measurements."""
         self._open.close()
-        if self._monitor.scalars and state.is_world_process_zero:
+        if not self._monitor.scalars or not state.is_world_process_zero:
+            return
+        callbacks = self._trainer.callback_handler.callbacks
+        consoles = [] if self._everything else [each for each in callbacks if isinstance(each, _CONSOLES)]
+        with ExitStack() as silenced:
+            for each in consoles:  # the handler calls what an instance has in place of its method
+                silenced.enter_context(mock.patch.object(each, "on_log", return_value=None))
             self._trainer.log(self._monitor.scalars)
+        for each in consoles[:1]:  # a line that is printed would cut a progress bar in two
+            bar = getattr(each, "training_bar", None)
+            (print if bar is None else bar.write)(self._monitor.line)

@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoModelForCausalLM, Trainer, TrainerCallback, TrainingArguments
 
+from lngeom.empirical.models import sites_of
 from lngeom.empirical.observe import Monitor, NormCallback
 from lngeom.empirical.support import read_table
 from lngeom.errors import InputError
@@ -83,17 +84,26 @@ class Kept(TrainerCallback):
         self.logs.append(dict(logs))
 
 
-def test_a_trainer_logs_the_scalars(tmp_path: Path) -> None:
+@pytest.mark.parametrize("progress", [True, False])
+def test_a_trainer_logs_the_scalars_and_prints_one_line(
+    progress: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = AutoModelForCausalLM.from_config(tiny_config("llama"))
     data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)} for _ in range(8)]
     arguments = TrainingArguments(
         str(tmp_path), max_steps=4, per_device_train_batch_size=2, report_to=[], use_cpu=True, save_strategy="no",
-        disable_tqdm=True,
+        disable_tqdm=not progress,
     )  # fmt: skip
     kept = Kept()
     trainer = Trainer(model, arguments, train_dataset=data, callbacks=[kept])  # pyright: ignore[reportArgumentType]
-    trainer.add_callback(NormCallback(trainer, every=2))
+    sites = [site for site in sites_of(model) if site.path == "model.norm"]
+    trainer.add_callback(NormCallback(trainer, every=2, sites=sites, statistics=("d_cos2", "top_1_share")))
     trainer.train()
-    measured = [log for log in kept.logs if "norms/model.norm/input/d_cos2" in log]
-    assert len(measured) == 2
+    measured = [{name for name in log if "norms/" in name} for log in kept.logs]
+    names = {f"norms/model.norm/{name}" for name in ("input/d_cos2", "input/top_1_share", "output/d_cos2")}
+    assert [each for each in measured if each] == [names, names]
+    printed = [line for line in capsys.readouterr().out.splitlines() if "d_cos2" in line]
+    assert [line.split(", ")[0] for line in printed] == ["step 0: 1 norms", "step 2: 1 norms"]
+    with pytest.raises(InputError, match="statistics loss: is none; choose from layer, tokens"):
+        NormCallback(trainer, statistics=["loss"])
     assert {row["step"] for row in read_table(tmp_path / "norms" / "norms.csv")} == {0, 2}
