@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -41,7 +42,7 @@ class Options:
 def plan(options: Options, text: str) -> Iterator[Recipe]:
     """All runs, those that answer the first question first."""
     size = SIZES[options.config]
-    groups = (("pre", "tied", size.rates), ("pre", "untied", size.rates), ("post", "tied", size.rates[1:2]))
+    groups: Any = (("pre", "tied", size.rates), ("pre", "untied", size.rates), ("post", "tied", size.rates[1:2]))
     for place, embeddings, rates in groups:
         for seed, rate, norm in product(range(options.seeds), rates, ("LayerNorm", "RMSNorm", "none")):
             if (place, norm) != ("post", "none"):

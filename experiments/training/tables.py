@@ -84,14 +84,16 @@ def comparisons(rows: Table) -> Table:
     runs, made = rows.drop_duplicates(KEY), []
     runs = pd.concat([at_best_rate(runs).assign(rate="best"), runs.assign(rate=runs["rate"].map("{:g}".format))])
     tests = runs.pivot_table(index=[*GROUP, "rate", "seed"], columns="norm", values="test_loss", sort=False)
-    for cell, each in tests.groupby([*GROUP, "rate"], sort=False):
+    cells: Any = tests.groupby([*GROUP, "rate"], sort=False)
+    for cell, each in cells:
         margin = math.nan
         for norm in ("none", "RMSNorm"):
             differences = (each[norm] - each["LayerNorm"]).dropna()
             if len(differences):
                 mean, low, high = interval(differences)
                 ends = [mean, low, high, *interval(differences, 0.9)[1:], margin, verdict(differences, margin)]
-                made.append([*cell, norm, len(differences), *ends, stats.ttest_1samp(differences, 0).pvalue])
+                test: Any = stats.ttest_1samp(differences, 0)
+                made.append([*cell, norm, len(differences), *ends, test.pvalue])
                 margin = abs(mean) / 10 if cell[-1] == "best" and not low <= 0 <= high else math.nan
     columns = [*GROUP, "rate", "norm", "seeds", *BOUNDS, "low90", "high90", "margin", "verdict", "p"]
     return pd.DataFrame(made, columns=columns).assign(bonferroni=lambda table: (table["p"] * len(table)).clip(upper=1))

@@ -83,9 +83,9 @@ def losses_of_flipped(norm: Any, signs: torch.Tensor) -> list[float]:
 def test_1_is_a_sign_direction_like_others_without_layer_norm() -> None:
     ones, signs = torch.ones(8).double(), torch.tensor([1.0, -1, 1, 1, -1, -1, 1, -1]).double()
     # Losses below 10 from some ten thousand roundings.
-    close = {"rel": 1e4 * 2.0**-53}
+    close = 1e4 * 2.0**-53
     for norm in ("RMSNorm", "none"):
-        assert losses_of_flipped(norm, ones) == pytest.approx(losses_of_flipped(norm, signs), **close)
+        assert losses_of_flipped(norm, ones) == pytest.approx(losses_of_flipped(norm, signs), rel=close)
     assert losses_of_flipped("LayerNorm", ones) != pytest.approx(losses_of_flipped("LayerNorm", signs), rel=1e-6)
 
 
@@ -169,11 +169,12 @@ def table_of(cells: dict[tuple[str, float], Sequence[float]]) -> Any:
 
 
 def test_norms_are_compared_at_their_own_best_rates_over_whole_seeds() -> None:
-    cells = {("LayerNorm", 0.1): [1.0, 1.1, 1.2], ("LayerNorm", 0.2): [0.5, 1.3, 9.0]}
+    cells: Any = {("LayerNorm", 0.1): [1.0, 1.1, 1.2], ("LayerNorm", 0.2): [0.5, 1.3, 9.0]}
     cells |= {("none", 0.1): [3.0, 3.0], ("none", 0.2): [2.0, 2.2]}
     cells |= {("RMSNorm", rate): cells["LayerNorm", rate] for rate in (0.1, 0.2)}
-    found = tables.comparisons(tables.whole(table_of(cells))).iloc[0]
+    found: Any = tables.comparisons(tables.whole(table_of(cells))).iloc[0]
     assert (found["rate"], found["norm"], found["seeds"]) == ("best", "none", 2)
     differences = [2.0 - 0.5, 2.2 - 1.3]
     assert found["mean"] == pytest.approx(np.mean(differences))
-    assert found["p"] == pytest.approx(float(scipy.stats.ttest_1samp(differences, 0).pvalue))
+    expected: Any = scipy.stats.ttest_1samp(differences, 0)
+    assert found["p"] == pytest.approx(expected.pvalue)

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -99,11 +99,11 @@ class Arr:
             return part.size(self.trace, number)
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
-    def _axis(self, axis: object) -> int:
-        whole = isinstance(axis, int | numpy.integer) and not isinstance(axis, Num)
-        if not whole or not -len(self.axes) <= axis < len(self.axes):
-            self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
-        return int(axis) % len(self.axes)
+    def _axis(self, axis: Any) -> int:
+        n, whole = len(self.axes), isinstance(axis, int | numpy.integer)
+        if whole and not isinstance(axis, Num) and -n <= axis < n:
+            return int(axis) % n
+        return self.trace.refuse(f"axis {axis!r} of an array of {n} axes")
 
     def places(self, axis: Axis) -> list[int]:
         """The indices of axes, all of them for None."""

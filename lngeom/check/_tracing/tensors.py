@@ -53,7 +53,7 @@ class Tensor(torch.Tensor):
     """A tensor without data, of one arbitrary row."""
 
     arr: Arr
-    __torch_function__ = classmethod(_handed)
+    __torch_function__ = classmethod(_handed)  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
         return self.arr.trace.refuse("a branch on data")
