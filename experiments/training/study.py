@@ -44,7 +44,8 @@ def plan(options: Options, text: str) -> Iterator[Recipe]:
     size = SIZES[options.config]
     groups: Any = (("pre", "tied", size.rates), ("pre", "untied", size.rates), ("post", "tied", size.rates[1:2]))
     for place, embeddings, rates in groups:
-        for seed, rate, norm in product(range(options.seeds), rates, ("LayerNorm", "RMSNorm", "none")):
+        cells: Any = product(range(options.seeds), rates, ("LayerNorm", "RMSNorm", "none"))
+        for seed, rate, norm in cells:
             if (place, norm) != ("post", "none"):
                 yield Recipe(options.config, norm, place, embeddings, rate, seed, options.steps or size.steps, text)
 
