@@ -40,7 +40,7 @@ def run(options: Options) -> int:
     rows = [_row(options, *case) for case in itertools.product(options.dtype, options.d, options.ratio)]
     if not json_alone(rows, options.json):
         print_rows(rows)
-        print(f"rests on {_theorem(options)}")
+        print(f"based on {_theorem(options)}")
     return 0
 
 
@@ -80,5 +80,7 @@ def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
     exact = norms[options.kind](x.astype(numpy.longdouble), eps=options.eps)
     # Not the half-width: where the error of the variance is large the interval is longer on one side.
     error = float(numpy.maximum(high - exact, exact - low).max())
-    finite = math.isfinite(error)
-    return {**told, "error": error if finite else None, "note": "" if finite else "no bound"}
+    if not math.isfinite(error):
+        return {**told, "error": None, "note": "no bound"}
+    vacuous = error > float(abs(exact).max())
+    return {**told, "error": error, "note": "larger than every output: no digit is certain" if vacuous else ""}
