@@ -24,8 +24,7 @@ def test_columns_that_claims_name_exist(column: str) -> None:
     files = {
         "sites.csv": set(COLUMNS),
         "predictions.csv": set(judge.COLUMNS),
-        "study.csv": head("training/study.csv"),
-        "controls.csv": head("training/controls.csv"),
+        "runs.csv": head("training/runs.csv"),
         "kernels.csv": head("cost/kernels.csv"),
         "ablation.csv": head("whisper/ablation.csv"),
     }
@@ -37,5 +36,5 @@ def test_claims_that_name_verdicts_name_theorems_that_get_one() -> None:
     answered = [
         claim for claim in claims() if "predictions.csv" in {column.partition(":")[0] for column in claim.columns}
     ]
-    assert [claim.id for claim in answered] == ["1-43"]
+    assert [claim.id for claim in answered] == ["gupta.43"]
     assert {claim.prediction for claim in answered} <= set(judge.THEOREM_IDS)
