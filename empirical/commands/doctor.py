@@ -1,10 +1,11 @@
 """Is this port the same model? Compare two forms of one model; one verdict, with the first layer that differs.
 
-SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these or an ONNX file. The verdict is "same
-function" (in float64 both give the same outputs, within the bound of rounding), "same up to the stored format" (they do
-once the source's weights are rounded to that format), "different" (with the first layer whose output differs given the
-same input, and the name of the change), or "not shown to be the same". It is the first line, after PASS or FAIL; the
-last line says what was not tested. The exit code is 0 if the verdict begins with "same", else 1.
+SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these, an ONNX file, or weights by themselves
+(safetensors, .pt, .npz) under the names of vLLM, Meta, MLX or nanoGPT, which get the architecture of the source. The
+verdict is "same function" (in float64 both give the same outputs, within the bound of rounding), "same up to the stored
+format" (they do once the source's weights are rounded to that format), "different" (with the first layer whose output
+differs given the same input, and the name of the change), or "not shown to be the same". It is the first line, after
+PASS or FAIL; the last line says what was not tested. The exit code is 0 if the verdict begins with "same", else 1.
 
 Example: lngeom doctor models/llama models/llama.gguf
 """
@@ -21,7 +22,7 @@ class Options:
     """The two forms, and the tokens."""
 
     source: str = argument("SOURCE", "model directory or .gguf file: the reference")
-    port: str = argument("PORT", "directory, .gguf or .onnx file that should be the same model")
+    port: str = argument("PORT", "directory or file of weights that should be the same model")
     tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
     seed: int = option(0, "seed of the token ids", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
@@ -31,13 +32,20 @@ class Options:
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..models import find_model, load_network, longest_sequence, reads_text_alone, refuse_nan_weights
-    from ..porting import Drawn, examine, examine_onnx, gguf_types
+    from ..porting import Drawn, examine, examine_onnx, gguf_types, renamed
     from ..support import ModelError
 
     onnx = Path(options.port).suffix == ".onnx"
-    names = [options.source, *([] if onnx else [options.port])]
-    networks = {each: load_network(find_model(each), allow_pickle=options.allow_pickle) for each in names}
-    refuse_nan_weights(source := networks[options.source])
+    source, notes = load_network(find_model(options.source), allow_pickle=options.allow_pickle), ()
+    networks = {options.source: source}
+    if not onnx:
+        try:
+            networks[options.port] = load_network(find_model(options.port), allow_pickle=options.allow_pickle)
+        except ModelError:
+            if (port := renamed(source, Path(options.port))) is None:
+                raise
+            networks[options.port], notes = port
+    refuse_nan_weights(source)
     for network in networks.values():
         if not reads_text_alone(network):
             msg = f"{type(network).__name__} reads more than a text; lngeom check examines its norms by themselves"
@@ -51,8 +59,10 @@ def run(options: Options) -> int:
         files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
         examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
     told = {each: getattr(examined, each) for each in ("verdict", "reason", "evidence")}
-    if not json_alone(told | {"not_examined": examined.left}, options.json):
+    told["evidence"] = (*(f"read from {options.port}: {each}" for each in notes), *examined.evidence)
+    left = (*(["the configuration of the port: the source's was used"] if notes else []), *examined.left)
+    if not json_alone(told | {"not_examined": left}, options.json):
         mark = "PASS" if examined.same else "FAIL"
-        print(printable("\n".join((f"{mark} {examined.verdict}: {examined.reason}", *examined.evidence))))
-        print(f"not tested: {'; '.join(examined.left)}")
+        print(printable("\n".join((f"{mark} {examined.verdict}: {examined.reason}", *told["evidence"]))))
+        print(f"not tested: {'; '.join(left)}")
     return 0 if examined.same else 1

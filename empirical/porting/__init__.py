@@ -6,6 +6,7 @@ from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
     from .comparison import Diagnosis, compare_models
+    from .names import Renamed, renamed
     from .port import Drawn, Examined, examine, examine_onnx
     from .weights import compare_weights, gguf_types
 else:

@@ -27,6 +27,8 @@ def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Te
     def near(that: Tensor, least: float = 0.0) -> bool:
         return bool(((new - that).abs() <= 2 * unit * torch.maximum(new.abs(), that.abs()).clamp(min=least)).all())
 
+    if known := _rounded_to(old, new, unit):
+        return f"rounded to {known}"
     if near(-old):
         return "negated"
     if old.ndim == 1 and (near(old + 1, 1.0) or near(old - 1, 1.0)):  # of which the 1 leaves a rounding
@@ -36,6 +38,22 @@ def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Te
     if other := next((name for name, that in others if that.shape == new.shape and near(that.double())), None):
         return f"that of {other}"
     return _pattern(old, new, unit)
+
+
+def _rounded_to(old: Tensor, new: Tensor, unit: float) -> str:
+    """The format that the numbers were rounded to, whatever they are stored in; of int8 each row has a scale."""
+    for kind in (torch.float16, torch.bfloat16):
+        if torch.equal(old.to(kind).double(), new):
+            return str(kind).removeprefix("torch.")
+    slack = 4 * 127 * unit
+    if old.ndim != 2 or 4 * slack > 1:  # too coarse to tell 255 levels apart
+        return ""
+    for scale in (new.abs().amax(dims, keepdim=True) / 127 for dims in ((1,), (0,), (0, 1))):
+        levels = new / scale.clamp(min=torch.finfo(new.dtype).tiny)
+        whole = ((levels - levels.round()).abs() <= slack).all()
+        if whole and ((old - new).abs() <= scale * (0.5 + slack)).all():
+            return "int8"
+    return ""
 
 
 def _pattern(old: Tensor, new: Tensor, unit: float) -> str:

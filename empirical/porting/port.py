@@ -2,8 +2,9 @@
 
 import copy
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lngeom.errors import InputError
 
 from ..models import text_config
 from .comparison import Differences, compare_models
+from .folds import name_folds
 from .logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
 from .weights import Weight, adopt, compare_weights, stored
 
@@ -90,7 +92,7 @@ def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping
     source, port, left = _alike(source, port)
     if other := _other_architecture(source, port):
         return Examined("different", other, (), (*left, "everything but the names and shapes of the weights"))
-    weights = compare_weights(source, port, quantized)
+    weights, folds = name_folds(source, port, compare_weights(source, port, quantized))
     known = [text_config(model.config).to_dict() for model in (source, port) if hasattr(model, "config")]
     entries = dict(_entries(*known)) if len(known) == 2 else {}
     # Those that are one number as float32, the format of numbers in a GGUF file.
@@ -108,7 +110,7 @@ def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping
         sequences = _sequences(both, drawn)
         _run(both, sequences, torch.finfo(formats[1]).eps)
         layer = None if both.alike else first_layer(both.source, both.port, both.worst)
-    norms = _norms(copy.deepcopy(both.source).float(), copy.deepcopy(both.port).float(), both.worst)
+    norms = _norms(copy.deepcopy(both.source).float(), copy.deepcopy(both.port).float(), both.worst, folds)
     lengths = sorted({ids.shape[1] for ids in sequences})
     return _judged(both, norms, layer, lengths, str(formats[1]).removeprefix("torch."))
 
@@ -187,7 +189,9 @@ def _judged(
     kind: str,
 ) -> Examined:
     """The verdict that follows."""
-    changed = [f"  {each.name}: {each.text}" for each in both.weights if each.state == "changed"]
+    texts = [(each.name, each.text) for each in both.weights if each.state == "changed"]
+    changed = [f"  {name}: {text}" for name, text in texts]
+    often = [f"{count} weights {text}" for text, count in Counter(t for _, t in texts if "rounded" in t).items()]
     formats = " and ".join(sorted({each.text for each in both.weights if each.state == "rounded"}))
     rounded = f", rounded to {formats}" if formats else ""
     evidence = [f"all {len(both.weights)} weights are the same{rounded}"]
@@ -195,6 +199,7 @@ def _judged(
         rest = f"; the others are the same{rounded}" if len(changed) < len(both.weights) else ""
         evidence = [f"{len(changed)} of {len(both.weights)} weights differ{rest}:"]
         evidence += changed[:10] + [f"  and {len(changed) - 10} more"] * (len(changed) > 10)
+        evidence += ["; ".join(often)] * bool(often)
     entries = [f"{key} is {theirs}, expected {mine}" for key, (mine, theirs) in both.config.items()]
     evidence += [*(f"config.json: {entry}" for entry in entries), *norms[1]]
     more = ", and the rounding of the weights explains the rest" if both.alike and both.rounded else ""
@@ -213,10 +218,17 @@ def _judged(
     return Examined(verdict, reason, tuple(evidence), left)
 
 
-def _norms(source: nn.Module, port: nn.Module | Path, ids: Tensor) -> tuple[Differences | None, list[str]]:
-    """The norms that compute something else when run alone, None if none can be run, and notes on all."""
+def _norms(
+    source: nn.Module, port: nn.Module | Path, ids: Tensor, folds: Mapping[str, str] | None = None
+) -> tuple[Differences | None, list[str]]:
+    """The norms that compute something else when run alone, None if none can be run, and notes on all.
+
+    What a fold explains is no bug.
+    """
     try:
         found = compare_models(source, onnx_norms(port) if isinstance(port, Path) else port, ids)
+        known = ((site, (folds or {}).get(site, cause)) for site, cause in found.differences)
+        found = replace(found, differences=tuple(known))
     except InputError as error:
         return None, [f"norms by themselves: not compared: {error}"]
     if found.first is None:
@@ -233,7 +245,7 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
     path, off = layer
     own = [each for each in both.weights if each.state == "changed" and each.name.startswith(f"{path}.")]
     causes = [f"{each.name[len(path) + 1 :]} {each.text}" for each in own[:3]]
-    causes += [cause for site, cause in norms if site == path]
+    causes += [cause for site, cause in norms if site == path and not any(cause in each for each in causes)]
     modules = (dict(model.named_modules()).get(path) for model in (both.source, both.port))
     mine, theirs = modules
     if mine is None or theirs is None:

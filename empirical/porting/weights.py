@@ -73,6 +73,8 @@ def _rounded(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype],
         return ""
     if kind in _LEVELS:
         return kind if old.ndim == 2 and _quantized(old.T if columns else old, new.T if columns else new, kind) else ""
+    if old.ndim == 1 and torch.equal((old.float() + 1) - 1, new.float()):
+        return "1 + w in float32"
     alike, to = near(old, new, (_GGUF[kind], _GGUF[kind]) if kind in _GGUF else formats)
     return str(to).removeprefix("torch.") if alike.all() else ""
 

@@ -1,0 +1,181 @@
+"""Ports as people have them: other names, fused and transposed weights, plain state dictionaries; gains that moved."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from lngeom.cli import main
+
+from .test_port import built, on
+
+State = dict[str, Tensor]
+LAYERS = range(2)
+LINEAR = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+OF_META = {
+    "self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk", "self_attn.v_proj": "attention.wv",
+    "self_attn.o_proj": "attention.wo", "mlp.gate_proj": "feed_forward.w1", "mlp.down_proj": "feed_forward.w2",
+    "mlp.up_proj": "feed_forward.w3", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
+    "model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output", "model.layers": "layers",
+}  # fmt: skip
+
+
+def fused(state: State) -> State:
+    parts = {"self_attn.qkv": "self_attn.q self_attn.k self_attn.v", "mlp.gate_up": "mlp.gate mlp.up"}
+    for layer in LAYERS:
+        for whole, names in parts.items():
+            taken = [state.pop(f"model.layers.{layer}.{name}_proj.weight") for name in names.split()]
+            state[f"model.layers.{layer}.{whole}_proj.weight"] = torch.cat(taken)
+    return state
+
+
+def of_meta(state: State) -> State:
+    """Two heads of 16: the rows of a pair, i and i + 8, side by side."""
+    order = torch.tensor([16 * head + 8 * half + i for head in (0, 1) for i in range(8) for half in (0, 1)])
+    found = {}
+    for name, weight in state.items():
+        their = re.sub("|".join(map(re.escape, OF_META)), lambda match: OF_META[match[0]], name)
+        found[their] = weight[order] if re.search(r"\.w[qk]\.", their) else weight
+    return found
+
+
+def linear(state: State) -> State:
+    return {name: weight.T if name.endswith(LINEAR) else weight for name, weight in state.items()}
+
+
+def in_folder(state: State, path: Path) -> Path:
+    save_file({name: weight.clone().contiguous() for name, weight in state.items()}, path / "model.safetensors")
+    return path
+
+
+def pickled(wrap: Callable[[State], Any]) -> Callable[[State, Path], Path]:
+    def write(state: State, path: Path) -> Path:
+        torch.save(wrap(state), path / "port.pt")
+        return path / "port.pt"
+
+    return write
+
+
+def arrays(state: State, path: Path) -> Path:
+    np.savez(path / "weights.npz", **{name: weight.numpy() for name, weight in state.items()})
+    return path
+
+
+def compiled(state: State) -> Any:
+    return {"model": {f"_orig_mod.{name}": weight for name, weight in linear(state).items()}, "iter_num": 1}
+
+
+def wrapped(state: State) -> Any:
+    return {"state_dict": {f"module.{name}": weight for name, weight in state.items()}, "epoch": 1}
+
+
+def flipped(state: State) -> State:
+    for layer in LAYERS:
+        one, two = (f"model.layers.{layer}.mlp.{name}_proj.weight" for name in ("gate", "up"))
+        state[one], state[two] = state[two], state[one]
+    return fused(state)
+
+
+def lacking(state: State) -> State:
+    return {name: weight for name, weight in state.items() if name != "model.norm.weight"}
+
+
+def unknown(state: State) -> State:
+    return {name.replace("o_proj", "dense"): weight for name, weight in state.items()}
+
+
+def integers(state: State) -> State:
+    name = "model.layers.0.mlp.up_proj"
+    return {f"{name}.qweight" if n == f"{name}.weight" else n: w.int() if name in n else w for n, w in state.items()}
+
+
+PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Path], str]] = {
+    "vLLM": ("llama", fused, in_folder, r"PASS same function.*the fused gate_up_proj and qkv_proj split"),
+    "Meta": ("llama", of_meta, pickled(dict), "PASS same function.*named as by Meta, with the rotary pairs"),
+    "MLX": ("llama", of_meta, arrays, "PASS same function.*named as by Meta"),
+    "wrapped": ("llama", dict, pickled(wrapped), "PASS same"),
+    "nanoGPT": ("gpt2", dict, pickled(compiled), "PASS same function.*the 8 weights of Conv1D are transposed"),
+    "Linear": ("gpt2", linear, in_folder, "PASS same function.*the 8 weights of Conv1D are transposed"),
+    "halves": ("llama", flipped, in_folder, "FAIL different: first at .*gate_proj, .*exchanged with .*up_proj"),
+    "no norm": ("llama", lacking, in_folder, "the norm model.norm.weight is missing; the other 20 weights are there"),
+    "dense": ("llama", unknown, in_folder, "your file has `model.layers.N.self_attn.dense.weight`, which is no name"),
+    "integers": ("llama", integers, in_folder, r"is stored quantized \(model.layers.0.mlp.up_proj.qweight\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_a_port_is_read_or_the_cause_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kind, change, write, said = PORTS[name]
+    source, folder = built(kind), tmp_path / "port"
+    folder.mkdir()
+    source.save_pretrained(tmp_path / "source")
+    if kind == "llama" and name not in ("MLX", "Meta"):
+        (folder / "config.json").write_text((tmp_path / "source" / "config.json").read_text())
+    state = {n: weight.clone() for n, weight in source.state_dict().items()}
+    port = write(change(state), folder)
+    capsys.readouterr()
+    try:
+        main(["doctor", str(tmp_path / "source"), str(port)])
+    except SystemExit:
+        assert not said.startswith(("PASS", "FAIL"))
+    told = capsys.readouterr()
+    assert re.search(said, told.out + told.err, re.DOTALL), told
+    assert "download" not in told.err
+
+
+def moved_gain(ones: bool, forget: str = "") -> Callable[[Any], None]:
+    """What the gains of the first norm of each block lose, its readers get."""
+
+    def change(network: Any) -> None:
+        for layer in LAYERS:
+            norm = network.get_parameter(f"model.layers.{layer}.input_layernorm.weight")
+            factor = norm.data.clone() if ones else torch.linspace(0.5, 1.5, len(norm))
+            norm.data /= factor
+            for reader in "qkv":
+                if f"{layer}.{reader}" != forget:
+                    on(f"model.layers.{layer}.self_attn.{reader}_proj.weight", lambda w, s=factor: w * s)(network)
+
+    return change
+
+
+MOVED: dict[str, tuple[Callable[[Any], None], bool, str]] = {
+    "ones": (moved_gain(ones=True), True, "all ones, its gain multiplied into self_attn.q_proj, self_attn.k_proj, "),
+    "s": (moved_gain(ones=False), True, "divided by s, and the columns times s of self_attn.q_proj, self_attn.k_proj"),
+    "forgotten": (moved_gain(ones=True, forget="0.q"), False, "v_proj, but not into self_attn.q_proj"),
+    "bfloat16": (on(r".*norm.weight", lambda w: w.bfloat16().float()), False, "5 weights rounded to bfloat16"),
+    "int8": (on(r".*up_proj.weight", lambda w: (w / (s := w.abs().amax(1, True) / 127)).round() * s), False,
+             "2 weights rounded to int8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_was_done_to_a_weight_is_said_and_a_fold_is_no_bug(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change, same, said = MOVED[name]
+    source, port = built("llama"), built("llama")
+    change(port)
+    for network, place in ((source, "source"), (port, "port")):
+        network.save_pretrained(tmp_path / place)
+    capsys.readouterr()
+    assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port"), "--json", "-"]) == (not same)
+    found = json.loads(capsys.readouterr().out)
+    assert said in "\n".join([found["reason"], *found["evidence"]])
+    assert not same or "bug" not in "\n".join(found["evidence"])
+
+
+def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, port = built("gemma"), built("gemma")
+    on(r".*norm.weight", lambda w: (w + 1) - 1)(port)
+    for network, place in ((source, "source"), (port, "port")):
+        network.save_pretrained(tmp_path / place)
+    capsys.readouterr()
+    assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port")]) == 0
+    assert "same up to the stored format (1 + w in float32)" in capsys.readouterr().out
