@@ -20,7 +20,7 @@ from .options import CheckOptions
 _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
 _NAMED = re.compile("(bias|beta)|weight|gamma|gain|scale")
 
-Manner = Literal["usual", "odd gains", "plain", "training"]
+Manner = Literal["usual", "odd gains", "gains of one", "biases of zero", "plain", "training"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Setting:
 
     Attributes:
         framework, asked: Of its arrays, and the options.
-        manner: Variant of the test: usual gains, odd ones (zero and large), plain ones (gain 1, bias 0), or usual gains
-            in training mode.
+        manner: Variant of the test: usual gains, odd ones (zero and large), plain ones (gain 1, bias 0) or one of the
+            two plain, or usual gains in training mode.
         purposes: Which parameters are gain and bias, as far as a proof has told.
     """
 
@@ -68,13 +68,13 @@ class Setting:
 
     def gain(self, drawn: np.ndarray) -> np.ndarray:
         """The gain of this manner; by default the one `drawn`."""
-        if self.manner == "plain":
+        if self.manner in ("plain", "gains of one"):
             return np.ones(len(drawn))
         return np.resize(_ODD_GAINS, len(drawn)) if self.manner == "odd gains" else drawn
 
     def bias(self, drawn: np.ndarray) -> np.ndarray:
         """The bias of this manner; by default the one `drawn`."""
-        return np.zeros(len(drawn)) if self.manner == "plain" else drawn
+        return np.zeros(len(drawn)) if self.manner in ("plain", "biases of zero") else drawn
 
     def draw(self, purpose: str, d: int, rng: np.random.Generator) -> np.ndarray:
         """Numbers for a gain or bias that every dtype holds exactly."""

@@ -15,6 +15,10 @@ Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""
 
 
+CALLED = "second backward", "another forward", "input changed", "output changed", "accumulated"
+"""Ways in which PyTorch's users call a backward pass: what it keeps may be used again, and changed in between."""
+
+
 class MissingGradient(Exception):
     """A parameter gets no gradient."""
 
@@ -29,12 +33,13 @@ def derivatives(
     cotangent: np.ndarray,
     lead: tuple[int, ...] = (-1,),
     *,
-    transposed: bool = False,
-    only: str | None = None,
+    way: str = "",
+    only: tuple[str, ...] = (),
 ) -> dict[str, np.ndarray]:
-    """The derivatives by x and by gain and bias, or `only` one, in batches with the leading axes `lead`.
+    """The derivatives by x and by gain and bias, or `only` some, in batches with the leading axes `lead`.
 
-    Without axes the cotangent is one number, expanded to all components.
+    Without axes the cotangent is one number, expanded to all components. The `way` is that of the call, see
+    :data:`CALLED`.
     """
     pull = _PULLBACKS.get(kernel.framework.name)
     if pull is None:
@@ -44,29 +49,45 @@ def derivatives(
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
     leaves: Leaves = {"x": kernel.array(x.reshape(shape)), **parameters}
     seed = kernel.array(cotangent.reshape(shape) if lead else np.ones(()))
-    gradients = pull(kernel, leaves, seed, transposed=transposed, only=only)
+    gradients = pull(kernel, leaves, seed, way=way, only=only)
     return {name: kernel.framework.read(gradient) for name, gradient in gradients.items()}
 
 
-def _of_files(kernel: Kernel, leaves: Leaves, seed: Any, *, transposed: bool, only: str | None) -> Leaves:
+def _of_files(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What a program wrote, which is asked for all derivatives at once."""
     x, given = leaves["x"], {name: values for name, values in leaves.items() if name != "x"}
-    return {} if only else kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape))
+    return {} if only or way in CALLED else kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape))
 
 
-def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, transposed: bool, only: str | None) -> Leaves:
+def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What autograd computes from a cotangent, which it must leave as it is."""
     torch = importlib.import_module("torch")
-    asked = leaves if only is None else {only: leaves[only]}
+    asked = {name: leaves[name] for name in only or leaves}
     x, *values = (leaf.requires_grad_(name in asked) for name, leaf in leaves.items())
-    output: Any = kernel.call(x, dict(zip([*leaves][1:], values, strict=True)))
+    given = dict(zip([*leaves][1:], values, strict=True))
+    output: Any = kernel.call(x, given)
     if not output.requires_grad and len(asked) == len(leaves):
         raise NoGradient
     seed = seed.to(output.dtype).expand(output.shape)
-    seed = seed.T.contiguous().T if transposed else seed
+    seed = seed.T.contiguous().T if way == "cotangent transposed" else seed
     before = seed.clone()
+    if way == "another forward":
+        kernel.call((x.detach() * 2 + 1).requires_grad_(), given)
+    with torch.no_grad():
+        if way == "input changed":
+            x.mul_(2).add_(1)
+        if way == "output changed":
+            output.detach().mul_(2).add_(1)
     with limited("the backward pass", kernel.asked.seconds):
-        gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
+        if way == "second backward":
+            torch.autograd.grad(output, list(asked.values()), seed, retain_graph=True, allow_unused=True)
+        if way == "accumulated":
+            output.backward(seed)
+            gradients = [leaf.grad for leaf in asked.values()]
+            for leaf in asked.values():
+                leaf.grad = None
+        else:
+            gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
     if not torch.equal(seed, before):
         raise ValueError("the cotangent is overwritten in place")
     # The forward pass is within rounding of one that reads all of them.
@@ -75,9 +96,9 @@ def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, transposed: bool, on
     return dict(zip(asked, gradients, strict=True))
 
 
-def _by_jax(kernel: Kernel, leaves: Leaves, seed: Any, *, transposed: bool, only: str | None) -> Leaves:
+def _by_jax(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What jax.vjp computes, all derivatives in one pass; its arrays have no strides."""
-    if only is not None:
+    if only or way in CALLED:
         return {}
     jax, names = importlib.import_module("jax"), [*leaves][1:]
     forward = lambda x, *values: kernel.call(x, dict(zip(names, values, strict=True)))  # noqa: E731

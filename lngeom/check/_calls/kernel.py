@@ -96,10 +96,14 @@ class Kernel:
         return self.at(self.form.size).eps if self.asked.eps is None else self.asked.eps
 
     def like(
-        self, manner: Manner = "usual", eps: float | None = None, purposes: Mapping[str, str] | None = None
+        self,
+        manner: Manner = "usual",
+        eps: float | None = None,
+        purposes: Mapping[str, str] | None = None,
+        dtype: str = "",
     ) -> "Kernel":
-        """The same kernel in another manner, with another ε, or with the purposes of its parameters."""
-        asked = replace(self.asked, eps=eps or self.asked.eps)
+        """The same kernel in another manner or dtype, with another ε, or with the purposes of its parameters."""
+        asked = replace(self.asked, eps=eps or self.asked.eps, dtype=dtype or self.dtype)
         return Kernel(self.form, asked, manner, self._setting.purposes if purposes is None else purposes)
 
     @property

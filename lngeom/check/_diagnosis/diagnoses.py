@@ -23,7 +23,7 @@ from .._trials.claim import Claim
 from .._trials.layouts import OTHER
 from .._trials.state import UNSTEADY, steady
 from .._trials.trial import Trial
-from .._trials.trials import MANNERS, Tried
+from .._trials.trials import ASKED, MANNERS, Tried
 from .._trials.unexamined import WITHOUT
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned
 from .symptoms import bad_dimensions, dimensions, groups, symptom, told
@@ -209,11 +209,13 @@ def optional_parameter(evidence: Evidence) -> Answer | None:
 
 
 def manner(evidence: Evidence) -> Answer | None:
-    """It fails only with odd gains, in training mode or with more axes: the usual formula is right."""
+    """It fails only with odd gains, in other modes or with other axes: the usual formula is right."""
     if not (evidence.kinds <= MANNERS or evidence.kinds <= _MORE_AXES):
         return None
     axes = of_other_axes(evidence.failing, _CUBES)
-    return "bug", axes or several(symptom(evidence.failing, evidence.trials), groups(evidence.trials))
+    verdict, cause = evidence.diagnosed(evidence.failing) if evidence.kinds <= ASKED else ("", None)
+    cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
+    return "bug", axes or several(cause or symptom(evidence.failing, evidence.trials), groups(evidence.trials))
 
 
 def formula(evidence: Evidence) -> Answer | None:

@@ -1,6 +1,7 @@
 """Derivatives of a norm kernel against the exact transposed Jacobian."""
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from lngeom.errors import LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 from lngeom.sentences import Cause, Statement, Way, several
 
-from .._calls.derivatives import MissingGradient, NoGradient, derivatives
+from .._calls.derivatives import CALLED, MissingGradient, NoGradient, derivatives
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
 from .._trials.claim import Claim
@@ -232,7 +233,7 @@ def _closed_form(doubt: Doubt) -> Statement | None:
 def _where(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
     """The ways or the rows in which alone derivatives are wrong."""
     ways = frozenset(trial.label for trial in wrong)
-    if len(ways) == 1:
+    if len(ways) == 1 or all(way.kind == "alone" for way in ways):
         return Statement("in ways", ways)
     return Statement("cotangent strides", ways) if ways <= _STRIDED else _by_position(claim, wrong)
 
@@ -308,14 +309,16 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
 _STRIDED = {_TRANSPOSED, _EXPANDED}
+_SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
+"""What may be asked for where not all derivatives are."""
 
 
 def _gradient_at(
-    claim: Claim, x: np.ndarray, label: Way, lead: tuple[int, ...] = (-1,), only: str | None = None
+    claim: Claim, x: np.ndarray, label: Way, lead: tuple[int, ...] = (-1,), only: tuple[str, ...] = ()
 ) -> list[GradientTrial]:
     """The derivatives at the rows `x`, with cotangents of order 1, of batches with the leading axes `lead`.
 
-    Without axes the cotangent is one number, expanded. `only` one of them is asked for if it is named.
+    Without axes the cotangent is one number, expanded. `only` some of them are asked for if they are named.
     """
     x = claim.stored(x)
     random = claim.stored(np.random.default_rng(7).normal(size=x.shape))
@@ -325,7 +328,7 @@ def _gradient_at(
         cotangent = abs(random) * signs
     base = claim.base(x.shape[-1])
     passed = Gradients.of(x, base, claim.arithmetic)
-    computed = derivatives(claim.kernel, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only)
+    computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
     return [
         GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent, passed)
         for name, got in computed.items()
@@ -342,7 +345,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     ordinary = groups[_ORDINARY]
     yield from _gradient_at(claim, ordinary, _EXPANDED, ())
     others = [(Way("three axes"), ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
-    others += [(Way("batch of one"), ordinary[:1], (-1,))]
+    others += [(Way("batch of one"), ordinary[:1], (-1,)), *((Way(way), ordinary, (-1,)) for way in CALLED)]
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
@@ -352,11 +355,20 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
-    for name in ("x", "gain", "bias"):
+    for names in _SOME:
         with contextlib.suppress(KeyError):
-            yield from _gradient_at(claim, ordinary, Way("alone", name), only=name)
+            yield from _gradient_at(claim, ordinary, Way("alone", " and ".join(names)), only=names)
     others += [(label, rows, (-1,)) for _, few in elsewhere for label, rows in few[:2]]
     for label, rows, lead in others:
-        # A kernel may refuse a shape in any way its framework has; the forward pass has noted which.
-        with contextlib.suppress(Exception):
+        try:
             yield from _gradient_at(claim, rows, label, lead)
+        except Exception:  # a kernel may refuse a shape, and has to refuse what was changed
+            if label.kind not in CALLED[:-1] and _is_taken(claim, rows, lead):
+                raise
+
+
+def _is_taken(claim: Claim, rows: np.ndarray, lead: tuple[int, ...]) -> bool:
+    """Whether the forward pass takes rows of this shape; it has noted which it refuses."""
+    with contextlib.suppress(Exception):
+        return claim.kernel.run(claim.stored(rows).reshape(*lead, rows.shape[-1])) is not None
+    return False

@@ -75,6 +75,7 @@ class Survey:
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
             "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
+            "own_paths": self._other_formats,
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
         }
 
@@ -102,10 +103,12 @@ class Survey:
 
     def _formats(self) -> Iterator[str]:
         """Formats in which it is another function."""
-        formats = self.program.front.formats
-        other = [dtype for dtype in formats if self._difference(self.axes, dtype)]
-        if other:
-            yield f"{' and '.join(other)}, where it takes another path"
+        if self._other_formats:
+            yield f"{' and '.join(self._other_formats)}, where it takes another path"
+
+    @cached_property
+    def _other_formats(self) -> tuple[str, ...]:
+        return tuple(dtype for dtype in self.program.front.formats if self._difference(self.axes, dtype))
 
     @cached_property
     def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:

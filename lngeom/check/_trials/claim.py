@@ -81,9 +81,9 @@ class Claim:
         x = self.stored(x)
         return self.judged(label, x, self.kernel.run(x))
 
-    def like(self, manner: Manner) -> "Claim":
-        """The claim about the same kernel in another manner."""
-        return replace(self, kernel=self.kernel.like(manner))
+    def like(self, manner: Manner = "usual", dtype: str = "") -> "Claim":
+        """The claim about the same kernel in another manner or dtype."""
+        return replace(self, kernel=self.kernel.like(manner, dtype=dtype))
 
 
 def claimed(kernel: Kernel) -> Claim:

@@ -79,7 +79,7 @@ class Inputs(NamedTuple):
     def awkward(self) -> Array:
         """A few rows of the main dimension, for the examination of shapes and batches."""
         groups = dict(self.groups[self.claim.kernel.d])
-        return np.concatenate([groups[label][:2] for label in (Way("ordinary"), Way("massive"))])
+        return np.concatenate([groups[label][:2] for label in (Way("ordinary"), Way("massive"), SMALL)])
 
     def layout(self, label: Way) -> str:
         """The part of a label about shape and memory: empty if it is the label of a group."""

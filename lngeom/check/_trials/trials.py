@@ -1,8 +1,10 @@
 """The trials of a kernel: rows of many sizes, dimensions, shapes and layouts, and repeated calls."""
 
+import importlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -19,8 +21,10 @@ from .trial import Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined, without
 
 ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
-MANNERS = {"odd gains", "training"}
-"""Kinds of ways: the same kernel with other gains, and in another mode."""
+_MODES = {"no gradients": "no_grad", "inference": "inference_mode"}
+ASKED = {"gains of one", "biases of zero", "compiled", "autocast", "of dtype", "vectors", *_MODES}
+MANNERS = {"odd gains", "training", *ASKED}
+"""Kinds of ways: the same kernel with other gains, in another mode, and, in `ASKED`, what programs ask about."""
 _ORDINARY = Way("ordinary")
 _BATCH = "a batch that it took"
 _ERRORS = "refused", "beyond end"
@@ -100,7 +104,7 @@ def tried(inputs: Inputs) -> Tried:
     if (
         log.add(_BATCH, shaped(claim, inputs.awkward()), *_ERRORS)
         and not any(trial.wrong.any() for trial in log.trials)
-        and log.add(_BATCH, _in_other_manners(claim, ordinary), *_ERRORS)
+        and log.add(_BATCH, _in_other_manners(claim, np.concatenate([ordinary, dict(main[1])[SMALL]])), *_ERRORS)
     ):
         log.add(TOKENS, tokens(claim, [rows for _, rows in main[1]]))
         log.add("gain or bias that is None", () if form.filed else without(claim, ordinary))
@@ -160,11 +164,43 @@ def _refused(claim: Claim, label: Way, x: np.ndarray) -> Note | None:
 
 
 def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
-    """Gains that are zero or large, and the training mode of a module."""
-    if claim.base(x.shape[-1]).gain is not None:
+    """Gains that are zero or large, gains or biases alone that are plain, and modes, of a module or of PyTorch."""
+    kernel, base = claim.kernel, claim.base(x.shape[-1])
+    if base.gain is not None:
         yield claim.like("odd gains").trial(ODD_GAINS, x)
-    if claim.kernel.at(x.shape[-1]).leaves:
+    if base.gain is not None and base.bias is not None:
+        yield claim.like("gains of one").trial(Way("gains of one"), x)
+        yield claim.like("biases of zero").trial(Way("biases of zero"), x)
+    if kernel.at(x.shape[-1]).leaves:
         yield claim.like("training").trial(TRAINING, x)
+    if kernel.framework.name == "torch":
+        yield from _in_modes(claim, x)
+
+
+def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
+    """Modes of PyTorch, and what the program asks about."""
+    torch, asked = importlib.import_module("torch"), " ".join(claim.proof.unexamined)
+    modes = {kind: getattr(torch, name)() for kind, name in _MODES.items()}
+    if "compiled" in asked:
+        modes["compiled"] = mock.patch.object(torch.compiler, "is_compiling", return_value=True)
+    for kind, mode in modes.items():
+        with mode:
+            trial = claim.trial(Way(kind), x)
+        yield trial
+    for dtype in claim.proof.own_paths:
+        other = claim.like(dtype=dtype)
+        yield _either_cast(other, Way("of dtype", dtype), x, other.kernel.run(other.stored(x)))
+    if "in autocast" in asked:
+        narrow = claim.like(dtype="bfloat16")
+        with torch.autocast((claim.kernel.asked.device or "cpu").partition(":")[0], torch.bfloat16):
+            got = claim.kernel.run(narrow.stored(x))
+        yield _either_cast(narrow, Way("autocast"), x, got)
+
+
+def _either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Trial:
+    """Outputs in another format, where the normalized value may be cast before the gain."""
+    cast = replace(claim, variant=Cause("cast gain", claim.kernel.dtype))
+    return min((one.judged(label, one.stored(x), got) for one in (claim, cast)), key=lambda trial: trial.largest)
 
 
 def _ignored_eps(claim: Claim, x: np.ndarray) -> Cause | None:
