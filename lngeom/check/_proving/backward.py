@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,7 +59,7 @@ def derivatives(path: Path) -> list[Derivative]:
     except Exception as error:  # a backward pass may fail in any way
         return [Derivative(name, "not traced", reason(error)) for name in path.leaves]
     _, undefined = path.obligations(trace)
-    why = f"it is not proved that {undefined[0]}" if undefined else wrong
+    why = f"it is not proved that {undefined[0]}" if undefined else wrong or _by_some(path, gradients)
     rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)
     verdicts = list[Derivative]()
     for name, gradient in gradients.items():
@@ -72,23 +73,37 @@ def derivatives(path: Path) -> list[Derivative]:
             wrong = f"it has the axes {gradient.axes}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
-    if not path.trace.kernels.launched:  # what autograd derives itself has no run and no gaps of its own
-        return verdicts
-    _, run, left, limits = path.written
-    return [
-        replace(verdict, run=run, unexamined=tuple(left), text=verdict.text or limits * (verdict.status == "proved"))
-        for verdict in verdicts
-    ]
+    kernels = path.trace.kernels
+    _, run, left, limits = path.written if kernels.launched else (None, None, [], "")
+    if kernels.exposed:  # PyTorch sees a change of what save_for_backward keeps
+        limits = f"unless what {' and '.join(kernels.exposed)} keeps is changed in place before the backward pass"
+    more = {"run": run, "unexamined": (*left, *kernels.rules)}
+    return [replace(one, **more, text=one.text or limits * (one.status == "proved")) for one in verdicts]
 
 
-def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
-    """The derivatives on a carrier, by variable."""
+def _by_some(path: Path, gradients: dict[str, Arr | None]) -> str:
+    """Where derivatives are others if the rest is not asked for; nothing if nowhere."""
+    if path.trace.kernels.launched or not path.trace.kernels.functions:
+        return ""
+    for some in (names for n in range(1, len(gradients)) for names in itertools.combinations(gradients, n)):
+        found = _gradients(path, Ground(), *some)[1]
+        if any(_value(found[name]) != _value(gradients[name]) for name in some):
+            return f"another one where {' and '.join(some)} alone need a gradient (ctx.needs_input_grad)"
+    return ""
+
+
+def _value(gradient: Arr | None) -> object:
+    return gradient and (gradient.value, gradient.summed)
+
+
+def _gradients(path: Path, ground: Ground, *some: str) -> tuple[Trace, dict[str, Arr | None]]:
+    """The derivatives on a carrier, by variable: all of them, or of autograd those that are asked for."""
     if path.trace.kernels.launched:  # autograd cannot look into kernels: the user-written pass is traced
         passes, known, *_ = path.written
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)
-    gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype))
+    gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype), *some)
     if trace.refusals:
         raise trace.refusals[0]
     return trace, gradients

@@ -37,6 +37,7 @@ class Memory:
         labels: Its elements in order.
         name: The input that it holds.
         undefined, zero: Whether nothing was written into it, or nothing but zeros.
+        saved: Whether a backward pass reads it, which may run again.
     """
 
     shared: bool = False
@@ -45,10 +46,16 @@ class Memory:
     undefined: bool = False
     zero: bool = False
     parted: bool = False
+    saved: bool = False
     arrays: list[Arr] = field(default_factory=list)
+
+    def check_unsaved(self, trace: Trace) -> None:
+        """Refuse a change that a second backward pass would read."""
+        trace.never(self.saved, "the backward pass writes to a tensor that a second one reads: saved, or the cotangent")
 
     def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
         """Hold a kernel's result, in all views."""
+        self.check_unsaved(self.arrays[0].trace)
         if self.parted:  # the part would change as well
             self.arrays[0].trace.refuse("memory is written of which a part was taken")
         self.undefined = self.zero = False
@@ -353,6 +360,7 @@ class Arr:
 
     def become(self, new: Arr) -> None:
         """Change in place, allowed where nothing else sees the memory."""
+        self.memory.check_unsaved(self.trace)
         if self.memory.shared:  # a view would show the change, which values here do not
             self.trace.refuse("an input, or memory that something else sees, is changed in place")
         if new.axes != self.axes:

@@ -15,19 +15,20 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
-from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.fx.node import Node, map_arg
 
 from .arrays import Arr, given
 from .programs import Backward
 from .questions import asked
 from .sizes import FEATURE
-from .tensors import dispatched, raised
+from .tensors import Tensor as Traced, dispatched, raised
 from .torch_front import safe, uninitialised
-from .trace import Trace
+from .trace import Trace, program_line
 
 _SIZES = (11, 5, 7, 13, 17)
 """Those that the graph is made at, d first: all different, so that none is taken for another one."""
+_CREATE = torch.fx.Graph.create_node
 _FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
 _ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__", "__repr__", "__format__")
 _OWN: dict[tuple[type, str], Any] = {
@@ -41,11 +42,16 @@ class Autograd(Backward):
 
     numbers: tuple[str, ...]
     questions: list[str] = field(default_factory=list)
+    graphs: dict[tuple[str, ...], torch.fx.GraphModule] = field(default_factory=dict)
+    forward: set[str] = field(default_factory=set)
 
-    def _run(self, settings: Mapping[str, SupportsFloat], v: Tensor, *tensors: Tensor) -> tuple[Tensor | None, ...]:
-        """The derivatives along a cotangent, None by what does not enter."""
-        taken = [tensor.detach().requires_grad_() for tensor in tensors]
-        named = dict(zip([*self.leaves, *self.numbers], taken, strict=True))
+    def _run(
+        self, settings: Mapping[str, SupportsFloat], asked: Sequence[str], v: Tensor, *tensors: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        """The derivatives along a cotangent by what is asked for, None by what does not enter."""
+        names = [*self.leaves, *self.numbers]
+        taken = [t.detach().requires_grad_(name in (asked or names)) for name, t in zip(names, tensors, strict=True)]
+        named = dict(zip(names, taken, strict=True))
         d = named["x"].shape[self.axes.index((FEATURE,))]
         with torch.enable_grad(), uninitialised():
             function, arguments = self.program.called(named, d, settings)
@@ -59,11 +65,16 @@ class Autograd(Backward):
             else:
                 output = function(*arguments)
             output = output[0] if isinstance(output, tuple | list) else output
-            return torch.autograd.grad(output, taken[: len(self.leaves)], v, allow_unused=True)
+            if mode := get_proxy_mode():
+                self.forward = {node.name for node in mode.tracer.graph.nodes}
+            moving = {name: one for name in self.leaves if (one := named[name]).requires_grad}
+            found = torch.autograd.grad(output, [*moving.values()], v, allow_unused=True)
+            return tuple(map(dict(zip(moving, found, strict=True)).get, self.leaves))
 
-    @functools.cached_property
-    def graph(self) -> torch.fx.GraphModule:
+    def graph(self, *asked: str) -> torch.fx.GraphModule:
         """The operations for sizes without values, of the forward and of the backward pass; fused layers in parts."""
+        if asked in self.graphs:
+            return self.graphs[asked]
         labels = dict.fromkeys(label for dim in self.axes for label in dim if label != FEATURE)
         sizes = {FEATURE: _SIZES[0], **dict(zip(labels, _SIZES[1:], strict=False))}
         rows = [math.prod(sizes[label] for label in dim) for dim in self.axes]
@@ -71,9 +82,11 @@ class Autograd(Backward):
         shapes = [rows, *leaves, *([] for _ in self.numbers)]
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
-        run = functools.partial(self._run, self._settings())
-        with self._asking(), mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
-            return make_fx(run, parts, "symbolic")(*tensors)
+        run = functools.partial(self._run, self._settings(), asked)
+        placing = mock.patch.object(torch.fx.Graph, "create_node", _placed)
+        with self._asking(), placing, mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
+            self.graphs[asked] = make_fx(run, parts, "symbolic")(*tensors)
+        return self.graphs[asked]
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -99,13 +112,13 @@ class Autograd(Backward):
                 literals.names |= {numbers[name]: name, float(np.float32(numbers[name])): name}
         return numbers
 
-    def traced(self, trace: Trace, v: Arr) -> dict[str, Arr | None]:
-        """The derivatives on traced arrays.
+    def traced(self, trace: Trace, v: Arr, *asked: str) -> dict[str, Arr | None]:
+        """The derivatives on traced arrays, all of them or those that are `asked` for.
 
         Raises:
             Refusal: The graph holds for some sizes alone, or does what is not traced.
         """
-        graph = self.graph
+        graph = self.graph(*asked)
         guards = graph.shape_env.guards  # type: ignore[union-attr]
         alone = [*self.questions, *(guard.expr for guard in guards)]
         if alone:
@@ -115,6 +128,7 @@ class Autograd(Backward):
         made += [given(trace, name, (), v.dtype) for name in self.numbers]
         inputs = map(raised, (v, *made))
         known: dict[Node, Any] = {}
+        frozen = False
         for node in graph.graph.nodes:
             taken = map_arg((node.args, node.kwargs), known.__getitem__)
             if node.op == "output":
@@ -122,6 +136,12 @@ class Autograd(Backward):
                 return {name: None if tensor is None else tensor.arr for name, tensor in by_name}
             if node.op == "get_attr":
                 trace.refuse(f"autograd's pass holds the tensor {node.target}")
+            if node.op == "call_function" and node.name not in self.forward and not frozen:
+                frozen = True  # a second backward pass reads what the forward pass made
+                for value in known.values():
+                    if isinstance(value, Traced):
+                        value.arr.memory.saved = True
+            trace.read(node.meta.get("line", ""))
             known[node] = next(inputs) if node.op == "placeholder" else _result(node, *taken)
         raise AssertionError("a graph ends with its output")
 
@@ -135,12 +155,19 @@ class Autograd(Backward):
             return torch.tensor(array).to(getattr(torch, self.dtype))
 
         tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
-        derivatives = self._run(values, *tensors, *(laid(name, False) for name in self.numbers))
+        derivatives = self._run(values, (), *tensors, *(laid(name, False) for name in self.numbers))
         return {
             name: np.moveaxis(derivative.double().numpy(), place if by_row else 0, -1).reshape(-1, d)
             for (name, by_row), derivative in zip(self.leaves.items(), derivatives, strict=True)
             if derivative is not None
         }
+
+
+def _placed(graph: torch.fx.Graph, *args: Any, **options: Any) -> Node:
+    """A new node, which keeps its line of the program."""
+    node = _CREATE(graph, *args, **options)
+    node.meta["line"] = program_line()
+    return node
 
 
 def _result(node: Node, args: Sequence[object], options: Mapping[str, object]) -> object:

@@ -172,6 +172,7 @@ class Context:
     def __init__(self, trace: Trace, count: int) -> None:
         self.saved_tensors: tuple[object, ...] = ()
         self.needs_input_grad = Needs(trace, count)
+        self.trace = trace
 
     def save_for_backward(self, *tensors: object) -> None:
         """Keep tensors."""
@@ -180,7 +181,12 @@ class Context:
     def mark_non_differentiable(self, *tensors: object) -> None:
         """Nothing: no derivative of theirs is asked for."""
 
-    mark_dirty = set_materialize_grads = mark_non_differentiable
+    mark_dirty = mark_non_differentiable
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether a cotangent that there is not is zero, and not None."""
+        if not value:
+            self.trace.kernels.rules.append("cotangents that are None (set_materialize_grads)")
 
 
 def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
@@ -195,7 +201,18 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     outputs = output if isinstance(output, tuple) else (output,)
     left = [(one, one.arr.value) for one in outputs if isinstance(one, Tensor)]  # as the function leaves them
     trace.kernels.functions.append((cls, context, arguments, left))
+    visible = [one.arr.memory for one in (*arguments, *outputs) if isinstance(one, Tensor)]
+    for name, value in vars(context).items():
+        kept = value if isinstance(value, tuple | list) else [value]
+        if name != "saved_tensors" and any(isinstance(one, Tensor) and one.arr.memory in visible for one in kept):
+            trace.kernels.exposed.append(f"ctx.{name}")
+    own = (rule for rule in _RULES if getattr(cls, rule) is not getattr(torch.autograd.Function, rule))
+    trace.kernels.rules += [f"{_RULES[rule]} ({cls.__name__}.{rule})" for rule in own]
     return output
+
+
+_RULES = {"jvp": "forward-mode derivatives", "vmap": "torch.vmap", "generate_vmap_rule": "torch.vmap"}
+"""What a function of autograd may define beside its two passes, and what that is for."""
 
 
 @contextlib.contextmanager

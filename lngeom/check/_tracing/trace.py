@@ -180,6 +180,7 @@ class Kernels:
         permuted: Whether axes lie in another order than in memory.
         asks_memory: The first question of memory, which only programs that launch kernels may ask.
         functions: Those of autograd that ran, each with what it keeps and takes, and the arrays and values it gives.
+        exposed, rules: What they keep that others may change, and what else they define, in words.
     """
 
     allowed: bool = False
@@ -187,6 +188,8 @@ class Kernels:
     permuted: bool = False
     asks_memory: str = ""
     functions: list[tuple[Any, Any, tuple[Any, ...], list[tuple[Any, Any]]]] = field(default_factory=list)
+    exposed: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
 
     def permute(self, permuted: bool) -> None:
         """Note whether a view lies in another order than its memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,8 @@ class UserBackward(Backward):
             trace.refuse("derivatives of what is computed beside a function of autograd")
         v = given(trace, self.cotangent, self.axes, self.dtype).view(first.arr.axes)
         context.needs_input_grad = (True,) * len(inputs)
+        for kept in (v, *(one.arr for one in _tensors(vars(context).values()))):
+            kept.memory.saved = True  # a second pass reads it as well
         if others:
             trace.report.leave("derivatives through further outputs")
         zeros = [raised(one.arr.filled(0)) for one, _ in others]
@@ -83,3 +85,12 @@ class UserBackward(Backward):
         taken.trace.never(arr.memory.undefined, f"the derivative by {name} is memory that nothing was written into")
         axes = self.axes if self.leaves[name] else [taken.labels]
         return Arr(taken.trace, arr.value, axes, arr.dtype, summed=arr.summed)
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The traced arrays among values, and in lists of them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, tuple | list):
+            yield from _tensors(value)
