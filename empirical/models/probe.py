@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import lngeom
-from lngeom.check import behaviour, probes
+from lngeom.behaviours import behaviour, probes
 
 from .sites import Kind
 

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lngeom.check import OnnxNorm, behaviour, probes
+from lngeom.behaviours import behaviour, probes
+from lngeom.check import OnnxNorm
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
 

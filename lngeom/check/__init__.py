@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from ._proving.proof import NEVER as NEVER, Proof, write_certificates as write_certificates
     from ._proving.verdict import prove, prove_target
     from ._tracing.frameworks import likely_frameworks as likely_frameworks
-    from ._trials.behaviours import Behaviour, behaviour, probes
     from ._trials.contracts import Contract
     from ._verdict.finding import CheckFailed, Finding, Point
-    from ._verdict.report import Outcome, annotations, expectations, table, versions, write_junit
     from .checks import check, check_outputs, check_spec, write_inputs
     from .child import dead, in_child
 else:

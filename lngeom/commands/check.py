@@ -18,7 +18,8 @@ from lngeom.errors import InputError, LngeomError
 from lngeom.options import argument, json_alone, json_option, option, printable, written
 
 if TYPE_CHECKING:
-    from ..check import Finding, Outcome
+    from ..check import Finding
+    from .reports import Outcome
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "se
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
     """The findings of a program's outputs, or else of what is named, and the versions behind them."""
-    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child, versions
+    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child
+    from .reports import versions
 
     if options.outputs is not None:
         return {target: check_outputs(options.outputs, options.refuse)}, versions()
@@ -92,7 +94,7 @@ def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[s
 
 def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"], dict[str, str], list[LngeomError]]:
     """What came of each kernel, the versions behind it, and the errors of what could not be checked."""
-    from ..check import Outcome, expectations
+    from .reports import Outcome, expectations
 
     expected = expectations(options.expected)
     targets = [str(options.outputs)] if options.outputs is not None else list(dict.fromkeys(options.targets))
@@ -117,7 +119,8 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
 
 def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
     """Write scripts, proofs and reports, where they are asked for; returns why some could not be written."""
-    from ..check import write_certificates, write_junit
+    from ..check import write_certificates
+    from .reports import write_junit
 
     missing = list[InputError]()
     findings = [one.finding for one in outcomes if one.finding]
@@ -148,7 +151,8 @@ def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..check import annotations, table, write_inputs
+    from ..check import write_inputs
+    from .reports import annotations, table
 
     given = {name: getattr(options, name) for name in _ASKED}
     if (folder := options.write_inputs) is not None:

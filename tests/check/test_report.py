@@ -11,6 +11,7 @@ import pytest
 
 from lngeom import check as checking
 from lngeom.cli import main
+from lngeom.commands import reports
 
 KERNELS = """
 import numpy as np
@@ -79,9 +80,9 @@ def test_kernels_are_judged_together(run: Any, capsys: pytest.CaptureFixture[str
 
 
 def test_names_command_neither_a_terminal_nor_a_workflow_and_are_xml(tmp_path: Path) -> None:
-    outcomes = [checking.Outcome("a\x1b]0;\x07,b::.py:f", None, "no\x1b\ufffe\n%", False)]
+    outcomes = [reports.Outcome("a\x1b]0;\x07,b::.py:f", None, "no\x1b\ufffe\n%", False)]
     assert (
-        checking.annotations(outcomes) == "::error title=lngeom check a?]0;?%2Cb%3A%3A.py%3Af::not checked: no??%0A%25"
+        reports.annotations(outcomes) == "::error title=lngeom check a?]0;?%2Cb%3A%3A.py%3Af::not checked: no??%0A%25"
     )
-    checking.write_junit(outcomes, tmp_path / "j.xml")
+    reports.write_junit(outcomes, tmp_path / "j.xml")
     assert ElementTree.parse(tmp_path / "j.xml").getroot()[0].attrib["name"] == "a?]0;?,b::.py:f"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.check import behaviour, probes
+from lngeom.behaviours import behaviour, probes
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
 from tests.kernels.correct import MOMENTS, outputs
 

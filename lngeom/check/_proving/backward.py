@@ -43,9 +43,6 @@ class Derivative:
     run: Trace | None = None
     unexamined: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        return f"d/d{self.name} {self.status}" + (f", {self.text}" if self.text else "")
-
 
 def derivatives(path: Path) -> list[Derivative]:
     """The derivatives that the backward pass of a program gives, each against that of its forward pass.

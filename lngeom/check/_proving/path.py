@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from lngeom import prover
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
 
+from .._tracing.allowed import kind_of
 from .._tracing.arrays import Arr
 from .._tracing.decisions import ROWS
 from .._tracing.grounds import Ground
@@ -226,7 +228,14 @@ class Path:
 
 def reason(error: Exception) -> str:
     """Why a trace ended."""
-    return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    if isinstance(error, Refusal):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame for frame in frames if kind_of(frame.filename) == "program"]
+    where = f" ({lines[-1].filename.rpartition('/')[2]}:{lines[-1].lineno}: {lines[-1].line})"[:160] if lines else ""
+    if lines and lines[-1] is not frames[-1]:  # what a library says of it is not about the program
+        return f"what this line does cannot be traced{where}"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}{where}"
 
 
 def _values(passes: tuple[Arr, Gradients]) -> list[object]:

@@ -26,6 +26,7 @@ NEVER = (
     "code made to recognise the tracer",
 )
 """What no verdict covers."""
+_ROW = 200
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,15 @@ class Proof:
         """Whether all derivatives are proved, for every size."""
         return all(derivative.status == "proved" and not derivative.text for derivative in self.derivatives)
 
+    @property
+    def gradients(self) -> str:
+        """What is known of the derivatives, those of which the same is known together."""
+        known = dict[str, list[str]]()
+        for one in self.derivatives:
+            status = "not proved:" if one.status == "not traced" else f"{one.status},"
+            known.setdefault(f"{status} {one.text}".strip(", "), []).append(f"d/d{one.name}")
+        return "; ".join(f"{' and '.join(names)} {told}" for told, names in known.items())
+
     def told(self, *, verbose: bool = True) -> list[str]:
         """What is proved and for what, in indented lines; how, and what is never covered, only if `verbose`."""
         lines = list[str]()
@@ -140,7 +150,7 @@ class Proof:
         else:
             lines.append(f"  {'refuted    ' if self.status == 'refuted' else 'not proved '} {self.text}")
         lines += [f"  except      {'; '.join(self.unexamined)}"] * bool(self.unexamined)
-        lines += [f"  backward    {'; '.join(map(str, self.derivatives))}"] * bool(self.derivatives)
+        lines += [f"  backward    {self.gradients}"] * bool(self.derivatives)
         if self.counterexample:
             lines.append(f"  example     {_shown(self.counterexample)}")
         if not verbose:
@@ -166,6 +176,11 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
+def shorten(row: str) -> str:
+    """A row as it is printed: long ones are whole in the JSON form alone."""
+    return row if len(row) <= _ROW else f"{row[: _ROW - 40]} ... ({len(row)} characters, whole with --json)"
+
+
 def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) -> None:
     """Write certificates of proofs, which ``lngeom verify FILE`` replays in Coq.
 
@@ -179,6 +194,6 @@ def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) ->
 
 
 def _shown(point: Json) -> str:
-    values = ", ".join(f"{name} = {value}" for name, value in point["values"].items())
-    at = f"d = {point['d']}, {values}"
-    return f"at {at} the code returns {point['code']}; {point['definition']} is {point['expected']}"
+    values = ", ".join(f"{name} = {shorten(str(value))}" for name, value in point["values"].items())
+    code, expected = (shorten(str(point[name])) for name in ("code", "expected"))
+    return f"at d = {point['d']}, {values} the code returns {code}; {point['definition']} is {expected}"

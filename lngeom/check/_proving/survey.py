@@ -16,7 +16,7 @@ from .._tracing.grounds import Ground
 from .._tracing.programs import LAYOUTS, Program
 from .._tracing.sizes import FEATURE, Dim
 from .._tracing.trace import Refusal, Trace, runs
-from .path import SMALL, Path, is_taken
+from .path import SMALL, Path, is_taken, reason
 
 
 class Survey:
@@ -98,8 +98,7 @@ class Survey:
         """Where a program that launches kernels gives up."""
         for trace, error in self.raised:
             where = " and ".join(self.paths[0].branches(trace))
-            kind = "" if isinstance(error, Refusal) else f"{type(error).__name__}: "
-            yield f"where {where} ({kind}{str(error)[:160]})"
+            yield f"where {where} ({reason(error)[:160]})"
 
     def _formats(self) -> Iterator[str]:
         """Formats in which it is another function."""
@@ -169,14 +168,12 @@ def _compatible(a: Trace, b: Trace) -> bool:
 
 
 def _why(output: Arr | Exception) -> str:
-    if isinstance(output, Arr):
-        return "it computes something else"
-    return str(output) if isinstance(output, Refusal) else f"{type(output).__name__}: {output}"[:120]
+    return "it computes something else" if isinstance(output, Arr) else reason(output)
 
 
 def shape(axes: tuple[Dim, ...]) -> str:
     """Axes in words."""
-    return f"({', '.join('·'.join(dim).replace('num_key_value_heads', 'H') or '1' for dim in axes)})"
+    return f"({', '.join('·'.join(dim).replace('heads', 'H') or '1' for dim in axes)})"
 
 
 def hashed(code: CodeType) -> str:

@@ -72,7 +72,7 @@ def _house(module: str) -> bool:
 
 
 @functools.cache
-def _kind(file: str) -> str:
+def kind_of(file: str) -> str:
     """Whose code a file has: it is ``ours``, a ``framework``'s, the ``standard`` library's, or the ``program``'s."""
     if file.startswith(OURS):
         return "ours"
@@ -88,7 +88,7 @@ def kind(frame: FrameType) -> str:
     """Whose code a frame runs."""
     file = frame.f_code.co_filename
     if file != "<string>":
-        return _kind(file)
+        return kind_of(file)
     module = frame.f_globals.get("__name__", "")
     root = module.partition(".")[0]
     if root == "lngeom":  # a dataclass of this library, whose methods are compiled from strings

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
@@ -122,7 +123,10 @@ class Autograd(Backward):
         guards = graph.shape_env.guards  # type: ignore[union-attr]
         alone = [*self.questions, *(guard.expr for guard in guards)]
         if alone:
-            trace.refuse(f"autograd's pass is that of some sizes alone: {alone[0]}")
+            text, shape = str(alone[0]), next(iter(graph.graph.nodes)).meta["val"].shape
+            for size, dim in zip(shape, self.axes, strict=True):
+                text = re.sub(rf"\b{size}\b", "·".join(dim), text)
+            trace.refuse(f"the backward pass depends on the size of an axis: {text.replace('*', '·')}")
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
         made += [given(trace, name, (), v.dtype) for name in self.numbers]

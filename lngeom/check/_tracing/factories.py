@@ -37,7 +37,7 @@ class _Config:
         if "eps" in name:
             return self._setting(name, 1e-6)
         if re.search(r"(rank|num_key_value_heads)$", name):
-            return type(self._d)(self._d.trace, None, (name,)) if isinstance(self._d, Num) else 1
+            return type(self._d)(self._d.trace, None, (name.rpartition("_")[2],)) if isinstance(self._d, Num) else 1
         if is_size(name) or re.search(r"(hidden|embed|dim|d_model|width|channels|n_embd)", name):
             return self._d
         raise AttributeError(name)

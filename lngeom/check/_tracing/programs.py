@@ -29,7 +29,7 @@ LAYOUTS: dict[str, tuple[Dim, ...]] = {
     "vectors": (("B",), (FEATURE,)),
     "images": (("B",), (FEATURE,), ("H",), ("W",)),
     "sequences": (("B",), (FEATURE,), ("L",)),
-    "heads": (("B",), ("L",), ("num_key_value_heads",), (FEATURE,)),
+    "heads": (("B",), ("L",), ("heads",), (FEATURE,)),
 }
 """The axes on which a norm is tried."""
 

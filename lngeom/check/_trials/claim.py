@@ -7,6 +7,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from lngeom.behaviours import behaviour, probes
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, candidates, rounded
 from lngeom.sentences import Cause, Way
@@ -16,7 +17,6 @@ from .._calls.kernel import Kernel
 from .._calls.limits import Endless, limited
 from .._proving.proof import Proof
 from .._proving.verdict import prove_target
-from .behaviours import behaviour, probes
 from .contracts import Contract, Stated, contract
 from .trial import Trial
 

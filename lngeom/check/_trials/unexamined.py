@@ -19,7 +19,7 @@ ALWAYS = (
     "more than four axes",
     "rows, sizes, eps, parameters and buffers other than those tried",
     "inputs that were computed or changed before",
-    "other modes of Python and its libraries, such as no_grad, autocast, threads, the environment and -O",
+    "other modes of Python and its libraries, such as autocast, threads, the environment and -O",
     "what loading, copying, converting or freezing a module changes",
 )
 """Conditions that no trial in floats has."""

@@ -1,1 +1,1 @@
-"""The result of a check, and its forms: text, JSON, JUnit, annotations."""
+"""The result of a check, as text and as JSON."""

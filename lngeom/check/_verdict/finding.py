@@ -8,12 +8,12 @@ from lngeom.errors import LngeomError
 from lngeom.files import Json
 from lngeom.sentences import Cause, Statement
 
-from .._proving.proof import Proof
+from .._proving.proof import Proof, shorten
 from .._trials.unexamined import ALL, Untested
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
-_WITHIN = "; backward pass within rounding, not proved everywhere"
+_FIRST = "forward and backward (first derivatives)"
 _LARGEST = 1e300  # JSON has no infinity
 _NOTES = 3  # that are printed without --verbose
 
@@ -169,7 +169,7 @@ class Finding:
             lines.append(
                 f"  got         {self.wrong:.9g}, expected {self.right:.9g} (± {self.bound:.2g} allowed{exact})"
             )
-            lines.append(f"  at          x = {_short(self.input)}{self._beside()}")
+            lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
@@ -195,25 +195,21 @@ class Finding:
         if self._contradicted:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
         if self.proof is None or status == "not traced":
-            return f"within rounding{', forward and backward,' if backward else ''} but not proved{alone}"
-        reach = "; forward and backward" if self.proof.proves_backward else _WITHIN
+            return f"within rounding{f', {_FIRST},' if backward else ''} but not proved{alone}"
+        limited = f"backward pass within rounding, {shorten(self.proof.gradients)}"
+        reach = f"; {_FIRST if self.proof.proves_backward else limited}"
         what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
         return f"{what} for {self.proof.dimensions}{reach if backward else alone}"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""
         parts = [
-            f"{name} = {plain:g}" if set(values) == {plain} else f"{name} = {_short(values)}"
+            f"{name} = {plain:g}" if set(values) == {plain} else f"{name} = {shorten(str(values))}"
             for name, values, plain in (("gain", self.point.gain, 1.0), ("bias", self.point.bias, 0.0))
             if values is not None
         ]
         if self.point.cotangent is not None:
-            parts.append(f"cotangent = {_short(self.point.cotangent)}")
+            parts.append(f"cotangent = {shorten(str(self.point.cotangent))}")
         parts.append(f"component {self.point.component}")
         layout = f" ({self.point.layout})" if self.point.layout else ""
         return "".join(f", {part}" for part in parts) + layout
-
-
-def _short(values: object) -> str:
-    text = str(values)
-    return text if len(text) <= 300 else f"{text[:280]} ... ({len(text)} characters, whole with --json)"

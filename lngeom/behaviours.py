@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lngeom import moments, project
-from lngeom.norms import scale
+from .norms import scale
+from .projection import moments, project
 
 _LARGEST = {"float16": 0.5, "bfloat16": 1.0}  # decades: float16 has no squares of 1000
 _SMALLEST = {"float16": -3.5}
@@ -18,7 +18,7 @@ class Behaviour(NamedTuple):
     units of the largest component of its row before the bias.
 
     >>> import lngeom as lg
-    >>> from lngeom.check._trials.behaviours import behaviour, probes
+    >>> from lngeom.behaviours import behaviour, probes
     >>> x = probes(16, "float64")
     >>> shown = behaviour(x, lg.rms_norm(x, eps=1e-6), 2.0**-53)
     >>> shown.kind, shown.placement, f"{shown.eps:.3g}"

@@ -1,10 +1,13 @@
 """Verdicts on several kernels, as continuous integration reads them: a table, annotations, JUnit."""
 
+from __future__ import annotations
+
 import platform
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import lngeom
@@ -12,7 +15,8 @@ from lngeom.errors import InputError
 from lngeom.files import Json
 from lngeom.options import printable
 
-from .finding import Finding
+if TYPE_CHECKING:
+    from ..check import Finding
 
 _PACKAGES = ("numpy", "torch", "jax", "onnx", "onnxruntime", "keras", "triton")
 

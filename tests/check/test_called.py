@@ -1,0 +1,25 @@
+"""Backward passes and norms are tried in the ways and modes in which they are called."""
+
+import pytest
+
+from lngeom.check._proving.verdict import prove_target
+from tests.kernels.called import LEFT, RIGHT, WRONG
+from tests.kernels.rows import expected
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_norm_that_is_wrong_as_it_may_be_called_fails(name: str) -> None:
+    assert not expected(WRONG, name, d=16).passes()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_backward_pass_is_proved_for_all_of_these_ways(name: str) -> None:
+    assert prove_target(RIGHT[name], name, "torch", backward=True).passes()
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_proof_names_the_calls_that_it_does_not_cover(name: str) -> None:
+    kernel, words = LEFT[name]
+    proof = prove_target(kernel, name, "torch", backward=True)
+    assert words in "\n".join(proof.told(verbose=False))
+    assert proof.passes() == (name == "rules")
