@@ -64,6 +64,8 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
     own = {norm.path: norm for norm in norms(source.eval(), tokens).found if norm.calls and norm.axis == -1}
     here = _recorded(source, tokens, own)
     there = port if isinstance(port, list) else _counterparts(port.eval(), tokens, own)
+    if len(here) > len(there) > 0 and (missing := _missing(own, source, here, there)):
+        return Diagnosis(len(here), tuple((path, "is missing in the port") for path in missing))
     if len(here) != len(there) or not here:
         raise InputError(f"the source runs {len(here)} norms and the port {len(there)}: compare two forms of one model")
     causes = (
@@ -71,6 +73,19 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
         for (path, x), other in zip(here, there, strict=True)
     )
     return Diagnosis(len(here), tuple((path, cause) for path, cause in causes if cause is not None))
+
+
+def _missing(
+    own: dict[str, FoundNorm], source: nn.Module, here: list[tuple[str, Tensor]], there: Sequence[nn.Module | OnnxNorm]
+) -> list[str]:
+    """The norms that a port leaves out, if those that it has are the others in their order; else none."""
+    missing, left = list[str](), list(there)
+    for path, x in here:
+        if left and _difference(own[path], source.get_submodule(path), left[0], x) is None:
+            left.pop(0)
+        else:
+            missing.append(path)
+    return [] if left else missing
 
 
 def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[tuple[str, Tensor]]:

@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lngeom.cli import main
+from lngeom.empirical.porting import compare_models
 
 from .test_port import built, on
 
@@ -179,3 +180,11 @@ def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path: Path, capsys
     capsys.readouterr()
     assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port")]) == 0
     assert "same up to the stored format (1 + w in float32)" in capsys.readouterr().out
+
+
+def test_a_norm_that_a_port_leaves_out_is_named() -> None:
+    source, port = built("llama"), built("llama")
+    names = [f"layers.{n}.{which}_layernorm" for n in LAYERS for which in ("input", "post_attention")]
+    kept = [port.model.get_submodule(name) for name in (*names, "norm") if name != "layers.1.input_layernorm"]
+    found = compare_models(source, kept, [[1, 2, 3]])  # pyright: ignore[reportArgumentType] - as the norms of a file
+    assert found.differences == (("model.layers.1.input_layernorm", "is missing in the port"),)
