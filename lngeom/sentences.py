@@ -155,7 +155,7 @@ SENTENCES = {
     "padding variance sums": "padding to {} counted in sum and divisor of the variance",
     "padding mean": "padding to {} counted in the mean", "padding divisor": "variance divided by d padded to {}",
     # Algorithms, and what is measured of the scale.
-    "one-pass": "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits",
+    "one-pass": "one-pass variance mean(x^2) - mean(x)^2, whose relative error grows as kappa^2",
     "one-pass in": "one-pass variance in {}", "toward zero": "output rounded toward zero in {}, not to nearest",
     "kept half": "intermediate results kept in {} (half-precision accumulation)",
     "kept low": "intermediate results kept in {} (lower precision)",

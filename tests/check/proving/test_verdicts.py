@@ -147,7 +147,7 @@ def test_the_command_says_both_and_writes_certificates(
     assert main(["check", "proved_kernels:one_pass", "--d", "8"]) == 1
     printed = capsys.readouterr().out
     assert printed.startswith(
-        "FAIL one_pass: one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits (unstable)"
+        "FAIL one_pass: one-pass variance mean(x^2) - mean(x)^2, whose relative error grows as kappa^2 (unstable)"
     )
     assert "\n  proved      one_pass computes weight∘LayerNorm" in printed
     assert main(["check", "proved_kernels:wrong", "--d", "8", "--kind", "rmsnorm"]) == 1
