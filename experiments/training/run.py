@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from lngeom.empirical.observe import sign_directions
 from lngeom.empirical.support import Rows
 
 from .network import SIZES, Decoder, Recipe
@@ -40,8 +41,8 @@ def measure(model: Decoder, pieces: Tensor, seed: int) -> Rows:
     for name, found in seen.items():
         states = found.flatten(0, 1).cpu().double()
         width = states.shape[1]
-        signs = 2.0 * np.random.Generator(np.random.PCG64([seed, width, 1])).integers(0, 2, (DIRECTIONS, width)) - 1
-        axes = torch.from_numpy(np.concatenate([np.ones((1, width)), signs]) / width**0.5)
+        axes = torch.ones(1 + DIRECTIONS, width).double() / width**0.5
+        axes[1:] = torch.from_numpy(sign_directions(width, DIRECTIONS, seed))
         row: dict[str, Any] = {"site": name, "norm_mean": float(states.norm(dim=1).mean())}
         for prefix, each in (("", states), ("centred_", states - states.mean(0))):
             cosines = nn.functional.normalize(each) @ axes.T

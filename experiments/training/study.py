@@ -25,7 +25,7 @@ from lngeom.options import add_options, option, read_options
 
 from .network import SIZES, Recipe
 from .run import train
-from .tables import KEY, Table, read_rows, write_results
+from .tables import KEY, finished, write_results
 from .text import Text, read_text
 
 
@@ -50,11 +50,6 @@ def plan(options: Options, text: str) -> Iterator[Recipe]:
                 yield Recipe(options.config, norm, place, embeddings, rate, seed, options.steps or size.steps, text)
 
 
-def finished(output: Path) -> Table:
-    """Rows of the finished runs: of those in the directory, and of those that its table has."""
-    return read_rows([*output.glob("runs.csv"), *sorted(output.glob("*/rows.csv"))])
-
-
 def go_on(recipes: Iterable[Recipe], text: Text, output: Path) -> None:
     """Train what is missing and in no other process's hands, then write the tables of what is finished."""
     there = set(finished(output)[KEY].itertuples(index=False, name=None))
@@ -74,7 +69,7 @@ def go_on(recipes: Iterable[Recipe], text: Text, output: Path) -> None:
             print(f"{state}: {folder.name}: {rows[0]['test_loss']:.4f} nats per byte", flush=True)
         hold.release()
     hold = lock(output)
-    write_results(finished(output), output)
+    write_results(output)
     hold.release()
 
 

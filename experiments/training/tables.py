@@ -24,11 +24,11 @@ KEY = [field.name for field in fields(Recipe)]
 GROUP, BOUNDS = ["place", "embeddings"], ["mean", "low", "high"]
 
 
-def read_rows(paths: list[Path]) -> Table:
-    """Rows of finished runs, each run once."""
-    none = pd.DataFrame(columns=KEY).astype({"text": str})
-    parts = [pd.read_csv(path, dtype={"text": str}) for path in paths]
-    return pd.concat(parts or [none], ignore_index=True).drop_duplicates([*KEY, "step", "site"] if parts else None)
+def finished(output: Path) -> Table:
+    """Rows of the finished runs, each run once: of those in a directory, and of those that its table has."""
+    paths = [*output.glob("runs.csv"), *sorted(output.glob("*/rows.csv"))]
+    parts = [pd.read_csv(path, dtype={"text": str}) for path in paths] or [pd.DataFrame(columns=[*KEY, "step", "site"])]
+    return pd.concat(parts, ignore_index=True).drop_duplicates([*KEY, "step", "site"])
 
 
 def whole(rows: Table) -> Table:
@@ -130,8 +130,9 @@ def energy_figure(rows: Table) -> Any:
     return panels(contents, draw, Layout((4, 2.8), 3, "d·E[cos²θ] of 1", sharex=True, legend="beside"))
 
 
-def write_results(rows: Table, output: Path) -> None:
-    """Write the rows of all runs, and the tables and the figure of the seeds that are whole."""
+def write_results(output: Path) -> None:
+    """Write the rows of all finished runs, and the tables and the figure of the seeds that are whole."""
+    rows = finished(output)
     rows.to_csv(output / "runs.csv", index=False, float_format="%.7g")
     for table in (losses, comparisons, ranks):
         table(whole(rows)).to_csv(output / f"{table.__name__}.csv", index=False, float_format="%.5g")
