@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import secrets
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -46,9 +47,10 @@ def apart(run: Callable[[], T]) -> T:
                 return run()
         except SystemExit as error:
             raise Ended(f"by {error!r}") from None
+    key = secrets.token_bytes(16)  # what the code writes into every open file is no answer
     with os.fdopen(os.memfd_create("answer"), "w+b") as answer:
         if not (child := os.fork()):
-            _answer(answer, run)
+            _answer(answer, run, key)
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         except KeyboardInterrupt:
@@ -60,9 +62,9 @@ def apart(run: Callable[[], T]) -> T:
     if status < 0:
         names = {each.value: each.name for each in signal.Signals}
         raise Ended(f"by signal {-status} ({names.get(-status, 'real-time')})", status)
-    if not sent:
-        raise Ended(f"with exit code {status}", status)
-    done, value = pickle.loads(sent)
+    if not sent.startswith(key):
+        raise Ended(f"with exit code {status}{' and writes into open files' if sent else ''}", status)
+    done, value = pickle.loads(sent.removeprefix(key))
     if not done:
         raise value
     return value
@@ -85,7 +87,7 @@ def _staying() -> Iterator[None]:
         os._exit = leave
 
 
-def _answer(answer: IO[bytes], run: Callable[[], object]) -> NoReturn:
+def _answer(answer: IO[bytes], run: Callable[[], object], key: bytes) -> NoReturn:
     """In the child: result or error, and the end of the process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a KeyboardInterrupt is now one that the code raises
@@ -98,7 +100,9 @@ def _answer(answer: IO[bytes], run: Callable[[], object]) -> NoReturn:
             kind = OSError if isinstance(error, OSError) else RuntimeError
             told = kind(f"{type(error).__name__}: {error}") if foreign else error
             sent = pickle.dumps((False, told if isinstance(error, Exception) else Ended(f"by {error!r}")))
-        answer.write(sent)
+        answer.seek(0)
+        answer.truncate()
+        answer.write(key + sent)
         answer.flush()
     finally:
         for stream in (sys.stdout, sys.stderr):

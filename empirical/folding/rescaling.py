@@ -53,8 +53,9 @@ def scale(model: Any, factor: float) -> Fold:
     Raises:
         ModelError: If anything but norms of one kind and ε reads the stream; the message says what.
     """
-    if not 0 < factor < float("inf"):
-        raise ModelError(f"--scale {factor:g}: the stream is multiplied by a positive number; give one, such as 4")
+    if not 0 < factor < 1e150 or factor**2 == 0:
+        msg = f"--scale {factor:g}: the stream is multiplied by a positive number; give one whose square is in range"
+        raise ModelError(msg)
     found = find_norms(model, sample_inputs(model)).values()
     norms = [norm for norm in found if norm.d == model.config.hidden_size]
     refused = f"{type(model).__name__} has no gauge of scale: "

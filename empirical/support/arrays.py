@@ -63,5 +63,13 @@ def sha256_of_tensors(named: Iterable[tuple[str, Tensor]]) -> str:
         head = (name, str(value.dtype), str(tuple(value.shape)))
         digest.update("".join(f"{part}\0" for part in head if part).encode())
         if not value.is_meta:
-            digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+            digest.update(
+                value.detach()
+                .cpu()
+                .reshape(-1)
+                .clone(memory_format=torch.contiguous_format)
+                .view(torch.uint8)
+                .numpy()
+                .data
+            )
     return digest.hexdigest()

@@ -70,6 +70,7 @@ class Options:
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
+_WRITTEN = ("certificate", "reproducer", "junit", "json")
 _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds", "undetectable")
 
 
@@ -161,6 +162,14 @@ def run(options: Options) -> int:
         return 0
     if not options.targets and options.outputs is None:
         raise InputError("no kernel is named: give KERNEL, as module:name, or --outputs DIR")
+    written = [path for name in _WRITTEN if (path := getattr(options, name)) not in (None, "-")]
+    code = [target.partition(":")[0] for target in options.targets]
+    named = (each if Path(each).suffix else f"{each.replace('.', '/')}.py" for each in code)
+    files = [Path(path).resolve() for path in (*written, *named)]
+    if again := [path for k, path in enumerate(written) if files.count(files[k]) > 1]:
+        raise InputError(
+            f"{again[0]} would be written over: it is the kernel's file, or named twice; give another name"
+        )
     outcomes, loaded, errors = _outcomes(options, given)
     passed = all(one.passed for one in outcomes)
     record = {"schema": 1, "passed": passed, "versions": loaded}

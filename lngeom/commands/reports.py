@@ -1,7 +1,5 @@
 """Verdicts on several kernels, as continuous integration reads them: a table, annotations, JUnit."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class Outcome:
     """
 
     name: str
-    finding: Finding | None
+    finding: "Finding | None"
     error: str
     passed: bool
     expected: str = ""

@@ -68,7 +68,8 @@ class Tolerance:
 
     def __repr__(self) -> str:
         widths = self.box[1] - self.box[0]
-        return f"Tolerance(shape {widths.shape}, intervals of width {widths.min():.3g} to {widths.max():.3g})"
+        spread = f", intervals of width {widths.min():.3g} to {widths.max():.3g}" if widths.size else ""
+        return f"Tolerance(shape {widths.shape}{spread})"
 
     @door
     def accepts(self, y: Array) -> Acceptance:

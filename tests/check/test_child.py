@@ -133,3 +133,26 @@ def test_a_definition_that_ends_the_process_is_refused_and_stdout_has_json_alone
     assert done.returncode == 2 * bool(told), done
     assert told in done.stderr
     assert told or json.loads(done.stdout)["passed"]
+
+
+FORGED = """
+import os, pickle
+import numpy as np
+def right(x, weight, eps=1e-6): return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(eps)) * weight
+def forged(x, weight, eps=1e-6):
+    import lngeom.check
+    found = lngeom.check.check(right, kind="rmsnorm", eps=1e-6, d=8)
+    for file in range(3, 60):
+        try: os.write(file, pickle.dumps((True, ({"forged": found}, {}))))
+        except OSError: pass
+    os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the check runs in its own process")
+def test_a_kernel_that_writes_into_open_files_forges_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(FORGED)
+    done = _run(tmp_path, "kernels:forged", "--d", "16")
+    assert done.returncode in (1, 2), done
+    assert "PASS" not in done.stdout
+    assert "and writes into open files" in done.stdout + done.stderr

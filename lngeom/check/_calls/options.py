@@ -48,6 +48,8 @@ class CheckOptions:
             raise InputError(f"d is {self.d}: rows have at least one component")
         if self.axis is not None and not -4 <= self.axis < 4:
             raise InputError(f"axis is {self.axis}: arrays of four, three and two axes are tried; give one of -4 to 3")
+        if self.eps is not None and not 0 <= self.eps < math.inf:
+            raise InputError(f"eps is {self.eps}: ε is a finite number that is not negative")
         if not 0 < self.seconds < math.inf:
             raise InputError(f"seconds is {self.seconds}: the processor time of one call must be above 0")
         if self.kind not in (None, "layernorm", "rmsnorm"):

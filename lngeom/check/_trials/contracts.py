@@ -1,6 +1,7 @@
 """Definitions that families of models differ in: a :class:`Contract`; :class:`Stated` is a definition of one's own."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,18 @@ class Contract:
     cast: bool = False
     sum: Literal["rounded", "unrounded"] | None = "rounded"
     stated: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        eps, offset = 0.0 if self.eps is None else self.eps, self.offset
+        right = {
+            "kind": self.stated is not None or self.kind in (None, "layernorm", "rmsnorm"),
+            "eps": type(eps) in (int, float) and 0 <= eps < math.inf,
+            "placement": self.placement in ("inside", "outside"),
+            "offset": type(offset) in (int, float) and abs(offset) < math.inf,
+            "cast": type(self.cast) is bool, "sum": self.sum in (None, "rounded", "unrounded"),
+        }  # fmt: skip
+        if wrong := [name for name, fits in right.items() if not fits]:
+            raise ValueError(f"{wrong[0]} is {getattr(self, wrong[0])!r}, which no definition has")
 
     def default_eps(self, kind: str, dtype: str) -> float:
         """ε of a kernel that states none."""

@@ -65,7 +65,8 @@ def pickled(wrap: Callable[[State], Any]) -> Callable[[State, Path], Path]:
 
 
 def arrays(state: State, path: Path) -> Path:
-    np.savez(path / "weights.npz", **{name: weight.numpy() for name, weight in state.items()})
+    plain: Any = {name: weight.numpy() for name, weight in state.items()}
+    np.savez(path / "weights.npz", **plain)
     return path
 
 
