@@ -199,13 +199,26 @@ class Plan:
 
 
 def _on_sphere(row: Row, square: Term, known: Values, d: int) -> Row | None:
-    """The row if it has this square, or the first axis reflected by the row; None where the length is irrational."""
-    (radius,) = set(evaluate(sqrt(square), known, d))
+    """The row if it has this square, else the first axis or 1, as long as this, reflected by it; None if irrational."""
+    wanted, *_ = evaluate(square, known, d)
     total = sum(value * value for value in row)
-    if isinstance(radius, Interval) or total == radius * radius:
-        return None if isinstance(radius, Interval) else row
-    along = 2 * row[0] / total if total else 0
-    return tuple(radius * ((k == 0) - along * value) for k, value in enumerate(row))
+    if not isinstance(wanted, Fraction) or total == wanted:
+        return row if isinstance(wanted, Fraction) else None
+    axes = ((_rational_root(wanted), 1), (_rational_root(wanted / d), d))
+    found = next(((length, size) for length, size in axes if length is not None), None)
+    if found is None:
+        return None
+    base = [found[0] * (k < found[1]) for k in range(d)]
+    along = 2 * sum(a * b for a, b in zip(base, row, strict=True)) / total if total else 0
+    return tuple(a - along * b for a, b in zip(base, row, strict=True))
+
+
+def _rational_root(number: Fraction) -> Fraction | None:
+    """The root of a number that is the square of a fraction, else None."""
+    if number < 0:
+        return None
+    root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
+    return root if root * root == number else None
 
 
 @functools.lru_cache(1024)
