@@ -22,7 +22,7 @@ FORBIDDEN = {
     "lngeom.proofs": {"torch", "transformers", "matplotlib", "lngeom.empirical", "lngeom.check"},
     "lngeom.empirical": {"lngeom.proofs"},
 }
-DOORS = {"lngeom.cli", "lngeom.commands.check", "lngeom.pytest_plugin"}
+DOORS = {"lngeom.cli", "lngeom.commands.check", "lngeom.commands.reports", "lngeom.pytest_plugin"}
 """What a user starts: each loads what is asked for, from all packages."""
 FRONTS = {"aten", "tensors", "torch_front", "torch_operations", "triton.blocks", "triton.launch", "triton.stand_in"}
 """The files of ``lngeom.check._tracing`` that import PyTorch."""

@@ -108,7 +108,10 @@ class LedgerTable(SphinxDirective):
         pages = ledger_pages(self.env.app)
         rows = []
         for claim in load(self.env.app, "claims.json"):
-            link, verdict = f"{pages[claim['document']]}.html#claim-{claim['id']}", worded(claim["verdict"])
+            link, verdict = (
+                f"{pages[claim['document']]}.html#claim-{claim['id'].replace('.', '-')}",
+                worded(claim["verdict"]),
+            )
             theorems = ", ".join(f'<a href="../{address(id)}">{id}</a>' for id in settled(claim, "theorem"))
             rows.append(
                 f'<tr data-verdict="{verdict}" data-text="{html.escape(claim["document"])}">'

@@ -12,8 +12,8 @@
         assert norm(lg.standardize(x, eps=0)) == root(dim(x))
         wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
 
-A parameter is a :class:`Vector`, a :class:`Scalar`, an :class:`Epsilon`, whose examples are never below 0, a
-:class:`Basis` vector or a :class:`Mask`; what these words mean need not be assumed. The body runs on terms of the
+A parameter is a :data:`Vector`, a :data:`Scalar`, an :data:`Epsilon`, whose examples are never below 0, a
+:data:`Basis` vector or a :data:`Mask`; what these words mean need not be assumed. The body runs on terms of the
 prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch, and on a carrier that records
 what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for its truth asks the run: on
 terms the answer is True only with a proof from what was assumed before, and there is no other answer. So whatever

@@ -91,7 +91,7 @@ FILES = {
     "own": ("class Own(BaseException): ...\nraise Own", "", f"{OUTSIDE} by Own();"),
     "isfinite": ("np.isfinite = np.ones_like", "", "{} replaces numpy.isfinite, which judges outputs"),
     "any": ("", "import builtins; builtins.any = all", "{} replaces builtins.any, which judges outputs"),
-    "call": ("", "os._exit(0)", "bug: a call with x of shape (3, 8) ends the process with exit code 0"),
+    "call": ("", "os._exit(0)", "a call with x of shape (3, 8) ends the process with exit code 0 (bug)"),
     "interrupted": ("", "raise KeyboardInterrupt", "a call with x of shape (3, 8) ends the process by Keyboard"),
 }
 

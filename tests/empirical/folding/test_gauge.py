@@ -189,8 +189,8 @@ def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
     words = ["gauge", str(tmp_path / "model"), how, "--sequence-length", "16", "--output", str(written)]
     assert main([*words, "--corpus", str(corpus)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "norms where they were fitted: " in lines[0]
-    assert "norms held out: " in lines[1]
+    assert "norm inputs, texts used for fitting: " in lines[0]
+    assert "norm inputs, held-out texts: " in lines[1]
     certificate = json.loads((written / "certificate.json").read_text())
     source, cut = find_model(str(tmp_path / "model")), {"tokens": 64, "length": 16, "per_document": 1}
     given = passages_for(original, source, open_corpus(str(corpus)), **cut)
