@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results" / "found.md").read_text(encoding="utf-8")
-SCRIPTS = dict(reversed(re.findall(r"^## (\w+) .*?```text\n(.*?)```", PAGE, re.S | re.M)))  # the first of a name
+SCRIPTS = dict(
+    reversed(re.findall(r"^## (\w+) (?:(?!^## ).)*?```text\n(.*?)```", PAGE, re.S | re.M))
+)  # the first of a name
 
 
 @pytest.mark.parametrize(
