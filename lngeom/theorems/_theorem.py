@@ -136,7 +136,7 @@ class Theorem:
 
     @property
     def implied(self) -> list[Formula]:
-        """What the annotations say: for example ε > 0 (ε >= 0 where the body assumes another sign) and e∘e = e."""
+        """The hypotheses of the annotations, as ε > 0 (ε >= 0 where the body assumes another sign) and e∘e = e."""
         names = [prover.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
         said = [condition.formula.term for condition in self.hypotheses.values()]
         return [*(Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names), *self.defining]
