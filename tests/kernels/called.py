@@ -179,6 +179,7 @@ WRONG = {
     "autocast": Row(where(lambda x: torch.is_autocast_enabled("cpu")), _missing("calls under torch.autocast")),
     "compiled": Row(where(lambda x: torch.compiler.is_compiling()), _missing("calls where torch.compiler")),
     "one axis": Row(where(lambda x: x.dim() == 1), _missing("single vectors")),
+    "one axis, a small eps": Row(where(lambda x: x.dim() == 1), _missing("single vectors"), {"eps": 1e-7}),
     "wide": Row(where(lambda x: x.dtype == torch.float64), _missing("rows of float64")),
     "half": Row(where(lambda x: x.dtype == torch.bfloat16), named("only for rows of bfloat16")),
     "gains of one": Row(lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], None, None if bool((weight == 1).all())

@@ -166,7 +166,7 @@ STAND_INS: dict[str, Row] = {
         "microsoft/onnxruntime/pull/31973"),
     "squares of float32 summed in half precision": Row(
         lambda x, weight: x * root((x.half() * x.half()).sum(-1, keepdim=True).float() / x.shape[-1]) * weight,
-        named("the sum of the squares is kept in float16"), threads="nntrainer/nntrainer/issues/3935"),
+        named("sum of squares rounded to float16", "unstable"), threads="nntrainer/nntrainer/issues/3935"),
     "the variance stored in half precision": Row(half_variance, named("kept in float16", "unstable"),
         {"dtype": "float16"}, "microsoft/onnxruntime/issues/17692"),
     "eps scaled with the row": Row(

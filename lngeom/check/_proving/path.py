@@ -231,10 +231,11 @@ def reason(error: Exception) -> str:
     if isinstance(error, Refusal):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame for frame in frames if kind_of(frame.filename) == "program"]
+    lines = [f for f in frames if kind_of(f.filename) == "program" and f.line]  # generated code has no line to show
     where = f" ({lines[-1].filename.rpartition('/')[2]}:{lines[-1].lineno}: {lines[-1].line})"[:160] if lines else ""
-    if lines and lines[-1] is not frames[-1]:  # what a library says of it is not about the program
-        return f"what this line does cannot be traced{where}"
+    # What a library says of it is not about the program.
+    if (lines and lines[-1] is not frames[-1]) or (frames and kind_of(frames[-1].filename) == "framework"):
+        return f"what {'this line' if lines else 'it'} does cannot be traced{where}"
     return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}{where}"
 
 

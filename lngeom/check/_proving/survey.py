@@ -68,19 +68,25 @@ class Survey:
         sources = {name: code for trace in traces for name, code in trace.report.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.report.unexamined})
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
-        cases = (f"{case} ({why})" for case, why in self._circumstances())
-        unexamined = [*cases, *self._too_large(), *self._formats(), *unseen]
+        cases = list(self._circumstances())
+        unexamined = [
+            *(f"{' '.join(map(str, case))} ({why})" for case, why in cases),
+            *self._too_large(),
+            *self._formats(),
+            *unseen,
+        ]
         return {
             "shape": self._shape,
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
             "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
             "own_paths": self._other_formats,
+            "circumstances": frozenset(each.text for case, _ in cases for each in case),
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
         }
 
-    def _circumstances(self) -> Iterator[tuple[str, str]]:
-        """Circumstances in which it is another function; where several are, the fewest."""
+    def _circumstances(self) -> Iterator[tuple[tuple[Circumstance, ...], str]]:
+        """Circumstances in which it is another function, and why; where several are, the fewest."""
         told: list[set[Circumstance]] = []
         for trace, output in sorted(self.asked, key=lambda pair: len(pair[0].decisions.circumstances)):
             words = set(trace.decisions.circumstances)
@@ -92,7 +98,7 @@ class Survey:
             usual = [path for path in self.paths if _compatible(path.trace, trace)]
             if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):
                 told.append(words)
-                yield " ".join(map(str, trace.decisions.circumstances)), _why(output)
+                yield trace.decisions.circumstances, _why(output)
 
     def _too_large(self) -> Iterator[str]:
         """Where a program that launches kernels gives up."""

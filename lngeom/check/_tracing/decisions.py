@@ -13,6 +13,8 @@ from .grounds import Ground
 GRADIENTS, ROWS = "gradients", "rows"
 _PATHS = 8
 _NEGATED = {"=": "!=", "!=": "=", ">": "<=", ">=": "<"}
+AUTOCAST, COMPILED = "in autocast", "compiled"
+"""Modes of PyTorch that trials know too."""
 
 
 @dataclass(frozen=True, order=True)

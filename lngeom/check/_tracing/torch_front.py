@@ -18,7 +18,7 @@ import torch
 
 from .allowed import kind
 from .arrays import Arr, filled, given
-from .decisions import GRADIENTS
+from .decisions import AUTOCAST, COMPILED, GRADIENTS
 from .factories import Function, Setting, made
 from .front import Build, Front
 from .grounds import LINEAR, Opaque
@@ -34,11 +34,11 @@ _RECORDED = "with gradients"
 _QUESTIONS = {
     "torch.is_grad_enabled": _RECORDED,
     "torch.is_inference_mode_enabled": "in inference mode",
-    "torch.is_autocast_enabled": "in autocast",
-    "torch.is_autocast_cpu_enabled": "in autocast",
+    "torch.is_autocast_enabled": AUTOCAST,
+    "torch.is_autocast_cpu_enabled": AUTOCAST,
     "torch.jit.is_scripting": "in a script",
     "torch.jit.is_tracing": "in a script",
-    "torch.compiler.is_compiling": "compiled",
+    "torch.compiler.is_compiling": COMPILED,
     "torch.cuda.is_available": "where there is CUDA",
 } | dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype", "torch.get_autocast_cpu_dtype"), "")
 """Query → the circumstance that holds if the answer is yes; empty where the answer is a setting."""

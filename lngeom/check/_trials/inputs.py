@@ -76,10 +76,10 @@ class Inputs(NamedTuple):
     claim: Claim
     groups: dict[int, list[tuple[Way, Array]]]
 
-    def awkward(self) -> Array:
-        """A few rows of the main dimension, for the examination of shapes and batches."""
+    def few(self, *ways: Way) -> Array:
+        """Two rows of each of these groups at the main dimension."""
         groups = dict(self.groups[self.claim.kernel.d])
-        return np.concatenate([groups[label][:2] for label in (Way("ordinary"), Way("massive"), SMALL)])
+        return np.concatenate([groups[way][:2] for way in ways])
 
     def layout(self, label: Way) -> str:
         """The part of a label about shape and memory: empty if it is the label of a group."""

@@ -25,10 +25,11 @@ Given = tuple[Way, np.ndarray, Callable[[], np.ndarray]]
 """A way, the rows of shape (n, d), and a call that should give their outputs."""
 
 
-def shaped(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
-    """The rows `x` in every shape and layout, and large batches."""
-    x, many = claim.stored(x), _many(claim, x.shape[-1])
-    for label, rows, run in _ways(claim, x, many):
+def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome]:
+    """The rows `x` in every shape and layout, large batches, and `vectors` each by itself, of one axis."""
+    x, many, vectors = claim.stored(x), _many(claim, x.shape[-1]), claim.stored(vectors)
+    by_itself = (Way("vectors"), vectors, lambda: np.stack([claim.kernel.run(row) for row in vectors]))
+    for label, rows, run in (by_itself, *_ways(claim, x, many)):
         got = attempt(label, run)
         if isinstance(got, Note):
             yield got
@@ -70,7 +71,6 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
         return np.concatenate([kernel.run(row) for row in x[:count, None]])
 
     return (
-        (Way("vectors"), x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
         (Way("single"), x[:3], lambda: alone(3)),
         (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
         (TOKENS, x[:3], lambda: kernel.run(x[:3, None])),

@@ -13,6 +13,7 @@ from lngeom.rounding import FORMATS, Sample, rounded
 from lngeom.sentences import Cause, Way
 
 from .._calls.fused import Fused
+from .._tracing.decisions import AUTOCAST, COMPILED
 from .claim import Claim
 from .inputs import HUGE, SMALL, Inputs
 from .layouts import TOKENS, shaped, tokens
@@ -102,7 +103,7 @@ def tried(inputs: Inputs) -> Tried:
         return Tried(inputs, log.trials, log.notes, log.faults, left)
     # Other gains and modes only where nothing is wrong yet: a mistake is named by the usual ones.
     if (
-        log.add(_BATCH, shaped(claim, inputs.awkward()), *_ERRORS)
+        log.add(_BATCH, shaped(claim, inputs.few(_ORDINARY, Way("massive")), inputs.few(_ORDINARY, SMALL)), *_ERRORS)
         and not any(trial.wrong.any() for trial in log.trials)
         and log.add(_BATCH, _in_other_manners(claim, np.concatenate([ordinary, dict(main[1])[SMALL]])), *_ERRORS)
     ):
@@ -179,9 +180,9 @@ def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
 
 def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     """Modes of PyTorch, and what the program asks about."""
-    torch, asked = importlib.import_module("torch"), " ".join(claim.proof.unexamined)
+    torch, asked = importlib.import_module("torch"), claim.proof.circumstances
     modes = {kind: getattr(torch, name)() for kind, name in _MODES.items()}
-    if "compiled" in asked:
+    if COMPILED in asked:
         modes["compiled"] = mock.patch.object(torch.compiler, "is_compiling", return_value=True)
     for kind, mode in modes.items():
         with mode:
@@ -191,7 +192,7 @@ def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
     for dtype in claim.proof.own_paths if claim.kernel.takes_eps or claim.kernel.asked.eps is not None else ():
         other = claim.like(dtype=dtype)
         yield _either_cast(other, Way("of dtype", dtype), x, other.kernel.run(other.stored(x)))
-    if "in autocast" in asked:
+    if AUTOCAST in asked:
         narrow = claim.like(dtype="bfloat16")
         with torch.autocast((claim.kernel.asked.device or "cpu").partition(":")[0], torch.bfloat16):
             got = claim.kernel.run(narrow.stored(x))
