@@ -4,8 +4,19 @@ from ._axes import axes
 from ._derivative import jacobian
 from ._fibers import fibers
 from ._outputs import eps_sweep, keys, outputs
-from ._relatives import mirror
+from ._relatives import adamw, mirror
 from ._rms import layer_norm_rms_norm
 from ._steps import steps
 
-__all__ = ["axes", "eps_sweep", "fibers", "jacobian", "keys", "layer_norm_rms_norm", "mirror", "outputs", "steps"]
+__all__ = [
+    "adamw",
+    "axes",
+    "eps_sweep",
+    "fibers",
+    "jacobian",
+    "keys",
+    "layer_norm_rms_norm",
+    "mirror",
+    "outputs",
+    "steps",
+]

@@ -82,9 +82,7 @@ def test_every_chapter_has_its_evidence_and_a_picture_and_says_what_it_means_and
         page = (DOCS / "derivations" / f"{chapter}.md").read_text(encoding="utf-8")
         labels = re.findall(r"^:label: (\S+)$", page, flags=re.MULTILINE)
         assert re.findall(r"^```\{evidence\} (\S+)$", page, flags=re.MULTILINE) == labels
-        # The figure of this chapter is the study's.
-        planned = chapter == "training" and not (DOCS / "results/training/steps.svg").exists()
-        assert planned or re.search(r"^```\{(drawn|figure)\} \S+$", page, flags=re.MULTILINE), chapter
+        assert re.search(r"^```\{(drawn|figure)\} \S+$", page, flags=re.MULTILINE), chapter
         assert "\n## What it means for a network\n" in page, chapter
         assert "\n## Where the texts are imprecise\n" in page, chapter
         assert f"\n```{{imprecise}} {chapter}\n" in page, chapter
