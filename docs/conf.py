@@ -137,7 +137,7 @@ def _end_of_code(_app, _docname, source: list[str]) -> None:
 
 
 def _skip_alias(_app, _what, _name, member, skip: bool, _options) -> bool | None:
-    """Leave out the fields of named tuples, of which Python says only that they have numbers."""
+    """Leave out the fields of named tuples: Python documents them by their numbers alone."""
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else None
 
 

@@ -99,7 +99,7 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
         planned[entry.parameter].data_ptr(): entry.parameter for entry in folded.maps if entry.parameter in after
     }
     neutral = {m.parameter for m in folded.onto.maps if m.change == "neutral"} if folded.onto else set[str]()
-    gone = neutral - planned.keys() - after.keys()  # a gain of 1, of which another class has no parameter
+    gone = neutral - planned.keys() - after.keys()  # gains of 1: another class has no parameter for them
     for name in {*before, *after} - {entry.parameter for entry in folded.maps} - gone:
         # A tied alias that no call uses goes with the parameter that it names.
         alias = changed.get(planned[name].data_ptr())

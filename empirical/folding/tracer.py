@@ -55,7 +55,7 @@ class Trace:
     """A recorded forward pass.
 
     A slot is one tensor at one time. A parameter has a slot for each name under which it is used, so that tied ones
-    can be told apart. ``boundaries`` are tensors that were handed to a module: path, argument and slot.
+    can be distinguished. ``boundaries`` are tensors that were handed to a module: path, argument and slot.
     """
 
     calls: list[Call] = field(default_factory=list)

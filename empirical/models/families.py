@@ -1,6 +1,4 @@
-"""The norm layers of a model, and what is known of its architecture: what each norm is for, and how it sits in the
-residual stream.
-"""
+"""The norm layers of a model and the table of architectures: the role of each norm, and its place in the stream."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -19,7 +19,7 @@ _LEVELS = itertools.count(1)
 class Dual(Operators):
     """Value and tangent: a function and its directional derivative at one point.
 
-    Each derivative has an infinitesimal τ of its own, told apart by its level: inside a derivative of a derivative
+    Each derivative has an infinitesimal τ of its own, distinguished by its level: inside a derivative of a derivative
     the outer x + v·τ is a constant of the inner one.
     """
 

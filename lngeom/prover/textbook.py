@@ -234,7 +234,7 @@ def _bounded(known: Proved, signs: Sequence[Proved]) -> Iterator[Proved]:
 
 
 def _bounds(atom: tuple, signs: Sequence[Proved]) -> Iterator[Proved]:
-    """B − S(x²y²) >= 0: for S(x²)S(y²) as B, and by what is known of a part of the product in every component."""
+    """B − S(x²y²) >= 0: with B = S(x²)S(y²), and with a bound on a factor that holds in every component."""
     if len(atom[1]) == 2:
         x, y = (Term({((a, k // 2),): Fraction(1)}) for a, k in atom[1])
         yield rules.total(rules.multiply(rules.square(x), rules.others(y, 0)))

@@ -346,7 +346,7 @@ class Explanation:
             return f"{self.verdict}: {outside}, {numbers}; {f'it agrees with: {self.cause}' if self.cause else unknown}"
         missing = "" if numpy.isfinite(self.bound).all() else "; where squares may over- or underflow no bound exists"
         more = f" and {len(also) - 3} more" if len(also) > 3 else ""
-        hint = f"; at this precision it cannot be told apart from: {', '.join(also[:3])}{more}" if also else ""
+        hint = f"; at this precision it cannot be distinguished from: {', '.join(also[:3])}{more}" if also else ""
         note = " of an implementation that merges partial variances or multiplies before it subtracts the mean"
         return f"rounding{note if self.method == 'merged' else ''}: {numbers}{missing}{hint}"
 

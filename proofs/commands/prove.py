@@ -165,7 +165,7 @@ def _table(gathered: list[Evidence]) -> Table:
 
 
 def _faults(gathered: list[Evidence], *, verbose: bool) -> list[str]:
-    """What failed, which stands first."""
+    """The failures, which are printed first."""
     lines = list[str]()
     for evidence in gathered:
         lines += [f"FAULT: {fault}" for fault in evidence.faults]
