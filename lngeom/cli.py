@@ -1,12 +1,13 @@
 """The command line: ``lngeom COMMAND ...``, one shell that looks outward to the packages beside the core.
 
-Each command is a module of its own: its docstring is the help and ends with an example, ``Options`` is a dataclass of
+Each command is a module of its own: its docstring is the help and ends with examples, ``Options`` is a dataclass of
 :mod:`lngeom.options`, and ``run(options)`` returns the exit code. Modules are imported when their command is asked
 for, so that ``lngeom --help`` and the light commands never load PyTorch.
 """
 
 import argparse
 import contextlib
+import difflib
 import errno
 import importlib
 import os
@@ -69,7 +70,11 @@ class _Parser(argparse.ArgumentParser):
     silent = False
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        wrong = re.search(r"(?:unrecognized arguments: |invalid choice: ')([^\s'=]+)", message)
+        choices = [str(each) for action in self._actions for each in action.choices or ()]
+        close = difflib.get_close_matches(wrong[1], [*choices, *self._option_string_actions], 1) if wrong else []
+        meant = f"; did you mean {close[0]}?" if close else ";"
+        self.exit(2, f"{self.prog}: {message}{meant} see {self.prog} --help\n")
 
 
 class _Version(argparse.Action):
@@ -94,10 +99,8 @@ class _Completion(argparse.Action):
     """Print a script for a shell that completes commands and their options."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> None:
-        try:
-            import shtab
-        except ModuleNotFoundError:
-            parser.error("--completion needs the package 'shtab'; run: pip install shtab")
+        import shtab  # as slow as the rest of the start
+
         whole = argparse.ArgumentParser(prog="lngeom")
         commands = whole.add_subparsers()
         for name, command in COMMANDS.items():
@@ -115,7 +118,7 @@ def _main_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="lngeom",
         description="The geometry of LayerNorm and RMSNorm: proved for every dimension, measured on real models.",
-        epilog=f"{outline}\n\n`lngeom COMMAND --help` shows the options of a command, and an example.",
+        epilog=f"{outline}\n\n`lngeom COMMAND --help` shows the options of a command, and examples.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")

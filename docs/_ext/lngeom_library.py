@@ -3,6 +3,7 @@
 import argparse
 import logging
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,12 @@ class CommandHelp(SphinxDirective):
         block = nodes.literal_block(text=parser.format_help())
         block["language"] = "text"
         # As code, or typography would make one dash of two.
-        words = re.sub(r"^Example: (.+)$|(?<![`\w-])(--[\w-]+)", _as_code, module.__doc__ or "", flags=re.MULTILINE)
+        words = re.sub(r"(?m)^Examples:\n((?:    .+\n)+)|(?<![`\w-])(--[\w-]+)", _as_code, module.__doc__ or "")
         return [*self.parse_text_to_nodes(words), block]
 
 
 def _as_code(found: re.Match[str]) -> str:
-    return f"Example: `{found[1]}`" if found[1] else f"`{found[2]}`"
+    return f"Examples:\n\n```shell\n{textwrap.dedent(found[1])}```\n" if found[1] else f"`{found[2]}`"
 
 
 def draw(name: str, folder: Path) -> Path:

@@ -4,7 +4,9 @@ LayerNorm models: the network folded (exact), every LayerNorm replaced by RMSNor
 direction removed instead of the mean. RMSNorm models: the mean subtracted at every norm, in the embeddings, or in all
 writers. MODEL may be any network of transformers with a head. Repeat the command to continue a run that was stopped.
 
-Example: lngeom ablate gpt2 --tokens 1e5 --no-sites
+Examples:
+    lngeom ablate
+    lngeom ablate gpt2 --tokens 1e5 --no-sites
 """
 
 from dataclasses import dataclass, replace

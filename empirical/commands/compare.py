@@ -3,7 +3,9 @@
 The table has, for each norm layer that all runs have, angle, energy along the uniform direction, norms, and how they
 change.
 
-Example: lngeom compare runs/before runs/after --csv change.csv
+Examples:
+    lngeom compare runs/before runs/after
+    lngeom compare runs/before runs/after --csv change.csv
 """
 
 from dataclasses import dataclass

@@ -7,7 +7,9 @@ format" (they do once the source's weights are rounded to that format), "differe
 differs given the same input, and the name of the change), or "not shown to be the same". It is the first line, after
 PASS or FAIL; the last line says what was not tested. The exit code is 0 if the verdict begins with "same", else 1.
 
-Example: lngeom doctor models/llama models/llama.gguf
+Examples:
+    lngeom doctor models/llama models/llama.gguf
+    lngeom doctor gpt2 gpt2.onnx --json port.json
 """
 
 from collections import ChainMap

@@ -6,7 +6,10 @@ certificate.json. It proves each changed map equal up to one rounding per entry,
 outputs, as stored and in float64. MODEL may be any network of transformers; one that cannot be folded is refused, with
 the reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
 
-Example: lngeom fold gpt2 --gains --out runs/gpt2-folded
+Examples:
+    lngeom fold gpt2 --gains --out runs/gpt2-folded
+    lngeom fold models/llama --to layernorm --out runs/llama-twin
+    lngeom fold gpt2 --verify runs/gpt2-folded
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,10 @@ reported for these documents and for the rest. A network without such a gauge is
 change that moves more than twice as many top-1 tokens as rounding every weight once does. With --verify, a written
 checkpoint is checked again; the exit code is 1 if something in it is wrong.
 
-Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
+Examples:
+    lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
+    lngeom gauge models/llama --rotate 7 --out runs/llama-rotated
+    lngeom gauge gpt2 --verify runs/gpt2-45
 """
 
 import math

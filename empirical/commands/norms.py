@@ -1,7 +1,10 @@
 """Find the norm layers of a model by what they compute: kind, ε, gain or 1 + gain, bias, and what was refused and why.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
-Example: lngeom norms gpt2 --csv norms.csv
+
+Examples:
+    lngeom norms gpt2
+    lngeom norms models/llama --csv norms.csv
 """
 
 from collections.abc import Sequence

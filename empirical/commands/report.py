@@ -2,7 +2,9 @@
 
 In the directory of `lngeom sweep all`, the comparison page and the joined tables are regenerated as well.
 
-Example: lngeom report runs/SmolLM2-135M
+Examples:
+    lngeom report runs/SmolLM2-135M
+    lngeom report runs/SmolLM2-135M runs/book
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,10 @@ The results go to a directory with tables, figures and a report. Repeat the comm
 MODEL may also be one of seven known models (gpt2-xl, gpt-neo-1.3b, pythia-1.4b, gpt-j-6b, pythia-6.9b, llama-2-7b,
 llama-3-8b), or all: these one after another, with a page that compares the measured with the published angles.
 
-Example: lngeom sweep gpt2-xl --corpus book.txt --tokens 1e6 --out runs/book
+Examples:
+    lngeom sweep
+    lngeom sweep gpt2-xl --corpus book.txt --tokens 1e6 --out runs/book
+    lngeom sweep mymodels:make --tokens 1e5
 """
 
 import sys

@@ -5,7 +5,9 @@ RATIO, rounded to the dtype, without gain. On this row, no component of a correc
 declared algorithm) is farther from the exact value. A kernel within the bound may still be wrong. Other rows of the
 same width may allow more; lngeom.tolerance(x) gives the bound for a row x.
 
-Example: lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --json tolerance.json
+Examples:
+    lngeom tolerance
+    lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --json tolerance.json
 """
 
 import itertools

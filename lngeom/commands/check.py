@@ -6,7 +6,10 @@ class, or a factory ``f(d)``. There are two verdicts. The first is in exact arit
 PROVED VARIANT, REFUTED, or NOT TRACED with the reason); the second is in floats. The exit code is 0 for ``rounding``
 and allowed variants, 1 for everything else.
 
-Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
+Examples:
+    lngeom check mykernels:RMSNorm --backward --json verdict.json
+    lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight' --dtype bfloat16
+    lngeom check model.onnx
 """
 
 import sys

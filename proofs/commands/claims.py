@@ -4,7 +4,10 @@ Without arguments, list every claim with its verdict and correction; with the nu
 With ids, explain single claims: what is said, why it fails, the counterexample worked through with exact numbers, what
 is true instead, and what proves or measures it.
 
-Example: lngeom claims --verdict false --document gupta
+Examples:
+    lngeom claims
+    lngeom claims gupta.42
+    lngeom claims --verdict false --document gupta
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,10 @@ variants, and whether the proof was replayed in Coq. With the id of a theorem, p
 counterexamples. The name of a chapter selects its theorems, and a Python file those that it states. The exit code is 0
 only if every check of every chosen theorem holds.
 
-Example: lngeom prove projection epsilon.interior --json evidence.json
+Examples:
+    lngeom prove
+    lngeom prove projection epsilon.interior --json evidence.json
+    lngeom prove lemmas.py
 """
 
 from __future__ import annotations

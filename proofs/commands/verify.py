@@ -8,7 +8,9 @@ Given Python files, the command replays the theorems that they state; given cert
 has accepted them, and prints what they state and the words in them. Neither is recorded. Where Flocq is installed, the
 theorems about rounding are compiled and checked too; these rest on the axioms of Coq's real numbers.
 
-Example: lngeom verify --keep coq-files
+Examples:
+    lngeom verify
+    lngeom verify --keep coq-files
 """
 
 import json

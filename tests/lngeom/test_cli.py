@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -56,11 +57,19 @@ def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_example_of_a_help_can_be_typed(command: str) -> None:
-    doc = load(command).__doc__ or ""
-    (example,) = re.findall(r"^Example: lngeom (.+)$", doc, re.MULTILINE)
-    assert example.split()[0] == command
-    read(*example.split())
+def test_the_examples_of_a_help_can_be_typed(command: str) -> None:
+    examples = re.findall(r"^    lngeom (.+)$", load(command).__doc__ or "", re.MULTILINE)
+    assert len(examples) in (2, 3)
+    for name, *words in map(shlex.split, examples):
+        assert name == command
+        read(name, *words)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("swep", "sweep"), ("check --backwards x:y", "--backward")])
+def test_a_word_that_is_nearly_known_is_suggested(typed: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(typed.split())
+    assert f"; did you mean {meant}? see lngeom" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["sweep", "fold", "ablate"])
@@ -106,7 +115,6 @@ def test_a_quiet_command_needs_no_letters_of_the_locale() -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
 def test_a_shell_completes_commands_and_options() -> None:
-    pytest.importorskip("shtab", reason="the package shtab is not installed")
     script = subprocess.run([sys.executable, "-m", "lngeom", "--completion", "bash"], capture_output=True, text=True)
     for words in ("lngeom gau", "lngeom gauge --rot"):
         asked = f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _shtab_lngeom; echo ${{COMPREPLY[@]}}"
