@@ -36,7 +36,7 @@ extensions = [
     "lngeom_links",
 ]
 
-exclude_patterns = ["_build", "README.md"]
+exclude_patterns = ["_build", "ci", "README.md"]
 suppress_warnings = ["config.cache"]  # the evidence is a live object and is gathered anew for each build
 
 html_theme = "furo"
