@@ -10,7 +10,7 @@ __all__ = ["CLAIM_VERDICTS", "MEANINGS", "PREDICTION_VERDICTS", "Meaning", "Verd
 
 Verdict = Literal[
     "true", "true_under", "false", "false_by_source", "non_sequitur", "empirical", "convention", "unverified",
-    "isotropic", "not isotropic", "holds", "undecided", "violated",
+    "not distinguished", "not isotropic", "holds", "undecided", "violated",
 ]  # fmt: skip
 
 
@@ -43,9 +43,7 @@ MEANINGS: dict[Verdict, Meaning] = {
         "a definition, a choice, or a statement about history and practice that a dated source bears out", "○", "open"
     ),
     "unverified": Meaning("what decides it is neither proved, refuted nor measured here", "?", "open"),
-    "isotropic": Meaning(
-        "the 95 % interval of one energy contains that of the null law, and no more is said", "○", "open"
-    ),
+    "not distinguished": Meaning("the 95 % interval of one energy contains that of isotropic vectors", "○", "open"),
     "not isotropic": Meaning(
         "the interval excludes it, which a network may do: no theorem is contradicted", "●", "open"
     ),

@@ -43,7 +43,7 @@ _SIDES = {"input": "d·E[cos²θ] = 1 of the input", "output": "d·E[cos²θ] = 
 def isotropy(rows: Sequence[Row]) -> Iterator[Prediction]:
     """The verdict on each layer in the table of a run, over all tokens.
 
-    ``isotropic`` where the 95 % interval contains 1, ``not isotropic`` where it excludes it; with one sequence there is
+    ``not distinguished`` where the 95 % interval contains 1, ``not isotropic`` where it excludes it; one sequence has
     no interval. A vector that enters two layers is judged at the first. The theorem is about isotropic vectors and
     holds whatever a network does: components of a trained one are correlated. The ranks say how 1 compares. Each
     verdict is that of one interval: of many, :func:`lngeom.empirical.observe.false_alarms` exclude 1 by chance.
@@ -53,7 +53,7 @@ def isotropy(rows: Sequence[Row]) -> Iterator[Prediction]:
     ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40, "rank_among_signs": 30}
     >>> far = {**row, "site": "h.0.ln_1", "d_cos2": 4.0, "d_cos2_low": 3.5, "d_cos2_high": 4.5}
     >>> [(each.site, each.measured, each.verdict) for each in isotropy([row, far])]
-    [('ln_f', 1.1, 'isotropic'), ('h.0.ln_1', 4.0, 'not isotropic')]
+    [('ln_f', 1.1, 'not distinguished'), ('h.0.ln_1', 4.0, 'not isotropic')]
     """
     for row in rows:
         if row["bucket"] != "all" or (row["side"] == "input" and row["same_input_as"]):
@@ -62,6 +62,6 @@ def isotropy(rows: Sequence[Row]) -> Iterator[Prediction]:
         if row["sequences"] < 2 or not all(map(math.isfinite, (mean, low, high))):
             yield undecided(row["site"], name, ISOTROPY, "an interval takes two sequences of finite vectors")
             continue
-        verdict = "isotropic" if low <= 1 <= high else "not isotropic"
+        verdict = "not distinguished" if low <= 1 <= high else "not isotropic"
         ranks = {"rank": row["rank_among_random"], "rank_among_signs": row["rank_among_signs"]}
         yield Prediction(row["site"], name, ISOTROPY, mean, 1.0, row["tokens"], verdict, low, high, **ranks)

@@ -30,7 +30,7 @@ class Prediction:
         bound: The largest value allowed; for a mean, its expected value. None where no bound is known.
         vectors: Vectors that were judged.
         verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
-            ``isotropic`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
+            ``not distinguished`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
         low, high: 95 % interval of a mean.
         rank: Number of random isotropic directions with a smaller mean than the uniform direction.
         reason: Why nothing is decided.

@@ -55,6 +55,15 @@ def ratio_interval(sums: np.ndarray, tokens: np.ndarray, *, floor: float = 0.0) 
     return mean, max(mean - reach, floor), mean + reach
 
 
+def centred_interval(squares: np.ndarray, sums: np.ndarray, tokens: np.ndarray) -> tuple[float, float, float]:
+    """The mean square around the mean over all tokens, from the sums of squares and of values by document.
+
+    The interval is that of a ratio for the squares of x − m, with the mean m as if it were known (delta method).
+    """
+    mean = sums.sum() / max(tokens.sum(), 1)
+    return ratio_interval(squares - 2 * mean * sums + mean**2 * tokens, tokens)
+
+
 def _reach(deviations: np.ndarray, total: float) -> float:
     """Half the length of the interval of a ratio, from the deviation s_j − R n_j of each document."""
     count = len(deviations)

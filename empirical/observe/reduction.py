@@ -260,11 +260,11 @@ def _energies(vectors: Sketch, tokens: _Tokens, null: Tensor | None) -> dict[str
         cos, inverse = cos * null, inverse[..., vectors.null]
     squares, sums = _along_directions(vectors.projections, inverse, whole=tokens.whole)
     random, signs = squares.tensor_split([squares.shape[-1] - vectors.signs], -1)
-    uniform = torch.cat([null_cos2.sum(-1, keepdim=True), random], -1)
-    sums = torch.cat([cos.sum(-1, keepdim=True), sums], -1)
+    uniform, sums = (torch.cat([own.sum(-1, keepdim=True), of], -1) for own, of in ((null_cos2, random), (cos, sums)))
     both = {"cos2": uniform, "sign_cos2": signs, "cos": sums}
     both = {name: torch.cat([sums, sums.sum(-2, keepdim=True)], -2) for name, sums in both.items()}
-    return {**both, "document_cos2": all_cos2, "document_null_cos2": null_cos2}
+    of_documents = {"document_null_cos2": null_cos2, "document_null_cos": tokens.by_sequence(cos)}
+    return {**both, "document_cos2": all_cos2, **of_documents}
 
 
 def _moments(values: Tensor, weights: Tensor, counts: Tensor, null: Tensor | None) -> dict[str, Tensor]:

@@ -77,6 +77,7 @@ class SiteState:
         document_tokens: int64, (B, C). Tokens of each.
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
         document_null_tokens, document_null_cos2: The same of the null.
+        document_null_cos: float64, (B, C). Σcosθ of the uniform direction over the null.
         sign_cos2: float64, (S, K). The same for the random sign vectors.
         cos: float64, (S, 1 + 2K). Σcosθ over the null, for the uniform direction, the random ones and the sign vectors.
         units: float64, (B, d + 1) of inputs: the sum of their unit vectors, centred before a LayerNorm, and their
@@ -101,6 +102,7 @@ class SiteState:
     document_cos2: Columns
     document_null_tokens: Columns
     document_null_cos2: Columns
+    document_null_cos: Columns
     sign_cos2: Sum
     cos: Sum
     units: Sum

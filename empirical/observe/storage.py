@@ -13,7 +13,7 @@ from lngeom.errors import RunError
 
 from .state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
 
-_FORMAT = "lngeom-state-9"
+_FORMAT = "lngeom-state-10"
 _ENTRY = "lngeom"
 _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 

@@ -1,5 +1,6 @@
 """The table of a run: one row per site, side and position bucket, and each column of it stated once."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..models import NormSite
 from ..support import Rows, read_table
-from .inference import ratio_interval
+from .inference import centred_interval, ratio_interval
 from .state import (
     BINS_PER_DEGREE,
     BINS_PER_OCTAVE,
@@ -200,6 +201,13 @@ TABLE = (
         "components_99", "", _number("components_99"),
         "of inputs: the least number of components that together have 99 % of ‖x‖²",
     ),
+    Column("centred_d_cos2_low", "", _times_d("centred_cos2_low"), "95 % interval of ``centred_d_cos2``"),
+    Column("centred_d_cos2_high", "", _times_d("centred_cos2_high"), "the upper end"),
+    *(
+        Column(f"centred_{null}rank_{end}", "", _number(f"centred_{null}rank_{end}"), f"rank of {doc} of it, {among}")
+        for null, among in (("sign_", "among the sign vectors"), ("", "among the random directions"))
+        for end, doc in (("low", "the lower end"), ("high", "the upper end"))
+    ),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order, for all code that writes, reads, shows, predicts or documents them."""
 
@@ -226,11 +234,13 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
     quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
     in_null = state.document_null_tokens[part].sum(0)
-    own, own_low, own_high = ratio_interval(state.document_null_cos2[part].sum(0), in_null)
+    squares, sums = (each[part].sum(0) for each in (state.document_null_cos2, state.document_null_cos))
     projected = int(in_null.sum())
     both = np.stack([np.concatenate([state.cos2[index], state.sign_cos2[index]]), state.cos[index]])
     cos2, cos = both / projected if projected else np.full_like(both, math.nan)
     centred = np.maximum(cos2 - cos * cos, 0.0)
+    own = ratio_interval(squares, in_null)
+    around = centred_interval(squares, sums, in_null)
     isotropic, signs = slice(1, 1 + state.directions), slice(1 + state.directions, None)
     numbers: dict[str, float] = {
         "tokens": tokens,
@@ -245,22 +255,24 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "null_tokens": projected,
         "directions": state.directions,
         "centred_cos2": centred[0],
-        "centred_sign_cos2_median": _summary(centred[signs], 0.5),
+        "centred_cos2_low": around[1],
+        "centred_cos2_high": around[2],
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],
         "norm_median": _median_norm(norms, state.least[part].min(), maximum[FEATURES[side].index("norm")]),
     }
-    for null, among, before, which in (("random", "random", "", isotropic), ("sign", "signs", "sign_", signs)):
-        energies = cos2[which]
+    ends = ("", cos2, own), ("centred_", centred, (centred[0], *around[1:]))
+    nulls = ("random", "random", "", isotropic), ("sign", "signs", "sign_", signs)
+    for (kind, all_energies, (value, least, most)), (null, among, before, which) in itertools.product(ends, nulls):
+        energies = all_energies[which]
         numbers |= {
-            f"{null}_cos2_median": _summary(energies, 0.5),
-            f"{null}_cos2_low": _summary(energies, 0.05),
-            f"{null}_cos2_high": _summary(energies, 0.95),
-            f"rank_among_{among}": _rank(energies, own),
-            f"{before}rank_low": _rank(energies, own_low),
-            f"{before}rank_high": _rank(energies, own_high),
-            f"centred_rank_among_{among}": _rank(centred[which], centred[0]),
+            f"{kind}{null}_cos2_median": _summary(energies, 0.5),
+            f"{kind}{null}_cos2_low": _summary(energies, 0.05),
+            f"{kind}{null}_cos2_high": _summary(energies, 0.95),
+            f"{kind}rank_among_{among}": _rank(energies, value),
+            f"{kind}{before}rank_low": _rank(energies, least),
+            f"{kind}{before}rank_high": _rank(energies, most),
         }
     if side == "input":
         *total, count = state.units[part].sum(0)

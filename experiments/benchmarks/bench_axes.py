@@ -5,13 +5,15 @@
 
 Gains are 1 + 0.3 N(0, 1), like those of a trained layer. "axes" is lengths and all directions, "lengths" no
 directions; eigh and eigvalsh act on GΠG, svd on GΠ, "dlasd4" is LAPACK's own secular solver called root by root.
-Every method runs in a process of its own: time is the best of several calls, memory the peak of the first call above
-the start, the error that of the worst squared length. Other work on the machine distorts times, multithreaded LAPACK
-worst of all; then compare CPU seconds of one thread, ``--cpu`` with OPENBLAS_NUM_THREADS=1.
+Every method runs in a process of its own: time is the median of three to five calls, with the shortest and the
+longest, memory the peak of the first call above the start, the error that of the worst squared length. A ratio is that
+of the medians, its ends those of the shortest and longest calls. Other work on the machine distorts times,
+multithreaded LAPACK worst of all; then compare CPU seconds of one thread, ``--cpu`` with OPENBLAS_NUM_THREADS=1.
 """
 
 import math
 import multiprocessing
+import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -60,20 +62,18 @@ METHODS: dict[str, Method] = {
 }
 
 
-def measured(method: str, d: int, cpu: bool) -> tuple[float, float, float]:
-    """Time, megabytes and largest relative error of one method in this process: up to five calls, or two seconds."""
+def measured(method: str, d: int, cpu: bool) -> tuple[list[float], float, float]:
+    """Times of three calls, five if they are short, megabytes and largest relative error of one method in this process."""
     function, clock = METHODS[method], time.process_time if cpu else time.perf_counter
     function(1 + np.random.default_rng(16).random(16))  # load every library first
     gain = 1 + 0.3 * np.random.default_rng(d).standard_normal(d)
     before, memory, taken, roots = peak(), 0.0, list[float](), None
-    while len(taken) < 5 and sum(taken) < 2.0:
+    while len(taken) < 3 or (len(taken) < 5 and sum(taken) < 2.0):
         start = clock()
         roots = function(gain)
         taken.append(clock() - start)
         memory = memory or peak() - before
-    if roots is None:
-        return min(taken), memory, math.nan
-    return min(taken), memory, float(np.max(np.abs(roots / refined(gain) - 1)))
+    return taken, memory, math.nan if roots is None else float(np.max(np.abs(roots / refined(gain) - 1)))
 
 
 def refined(gain: np.ndarray) -> np.ndarray:
@@ -90,18 +90,28 @@ def refined(gain: np.ndarray) -> np.ndarray:
 def main() -> None:
     made = parser(__doc__, cpu=False, sizes=[512, 1024, 2048, 4096, 8192], methods=[*METHODS])
     options = made.parse_args()
-    found: dict[tuple[str, int], tuple[float, float, float]] = {}
+    found: dict[tuple[str, int], tuple[list[float], float, float]] = {}
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
         for d in options.sizes:
             for method in options.methods:
                 found[method, d] = pool.submit(measured, method, d, options.cpu).result()
-    rows = ([method, d, *(f"{number:.2g}" for number in each)] for (method, d), each in found.items())
-    print(table(["method", "d", "CPU seconds" if options.cpu else "seconds", "MB", "error"], rows))
+    rows = (
+        [method, d, *(f"{number:.2g}" for number in (statistics.median(times), min(times), max(times), *rest))]
+        for (method, d), (times, *rest) in found.items()
+    )
+    print(table(["method", "d", "CPU seconds" if options.cpu else "seconds", "least", "most", "MB", "error"], rows))
     results = [
-        {"work": f"{ours}, d = {d}", "peer": peer, "ratio": found[ours, d][0] / found[peer, d][0]}
+        {
+            "work": f"{ours}, d = {d}",
+            "peer": peer,
+            "ratio": statistics.median(mine) / statistics.median(theirs),
+            "low": min(mine) / max(theirs),
+            "high": max(mine) / min(theirs),
+        }
         for d in options.sizes
         for ours, peer in PAIRS
         if {(ours, d), (peer, d)} <= found.keys()
+        for mine, theirs in [(found[ours, d][0], found[peer, d][0])]
     ]
     finish(options.json, results)
 

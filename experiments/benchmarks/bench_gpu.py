@@ -66,12 +66,17 @@ def waits(work: Callable[[], object], device: torch.device) -> int:
     return sum("synchronizing" in str(each.message) for each in caught)
 
 
-def floors(loaded: LoadedModel, tokens: int, directions: int) -> dict[str, float]:
-    """Milliseconds that a norm takes at least: one read of either side, and the products of either."""
+def floors(loaded: LoadedModel, tokens: int, directions: int) -> dict[str, list[float]]:
+    """Milliseconds, least, median and most of 20 rounds: one read of either side, and the products of either."""
     d, kind = loaded.config.hidden_size, {"device": loaded.device, "dtype": getattr(torch, loaded.dtype)}
     x, z, columns = (torch.randn(*shape, **kind) for shape in ((tokens, d), (tokens, d), (d, directions)))
     works = {"read": lambda: (x.sum(), z.sum()), "products": lambda: (x @ columns, z @ columns)}
-    return {name: 1e3 * min(seconds(loaded, work) for _ in range(20)) for name, work in works.items()}
+    return {name: spread([seconds(loaded, work) for _ in range(20)]) for name, work in works.items()}
+
+
+def spread(times: list[float]) -> list[float]:
+    """Least, median and most, in milliseconds."""
+    return [1e3 * end(times) for end in (min, statistics.median, max)]
 
 
 def stored(loaded: LoadedModel, ids: torch.Tensor, columns: torch.Tensor) -> list[torch.Tensor]:
@@ -112,8 +117,8 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
             for which, work in works.items():
                 times[which].append(seconds(loaded, work))
         least = floors(loaded, ids.numel(), options.directions)
-    bare, seen = (statistics.median(times[which]) for which in ("bare", "observed"))
-    kept = ratio(times["output_hidden_states"], times["bare"])
+    seen = statistics.median(times["observed"])
+    added = [one - other for one, other in zip(times["observed"], times["bare"], strict=True)]
     record = {
         "model": name,
         "d": d,
@@ -122,18 +127,26 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "directions": options.directions,
         "rounds": len(times["bare"]),
         **ratio(times["observed"], times["bare"]),
-        "output_hidden_states": kept["ratio"],
-        "milliseconds_a_norm": 1e3 * (seen - bare) / len(loaded.sites),
+        "output_hidden_states": ratio(times["output_hidden_states"], times["bare"]),
+        "milliseconds_a_norm": [each / len(loaded.sites) for each in spread(added)],
         "read_milliseconds": least["read"],
         "products_milliseconds": least["products"],
         "waits": extra,
         "tokens_per_second": ids.numel() / seen,
-        "seconds_a_million": MILLION * seen / ids.numel(),
+        "seconds_a_million": [MILLION * each / ids.numel() / 1e3 for each in spread(times["observed"])],
     }
     if loaded.device.type == "cuda":
         record["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
         torch.cuda.reset_peak_memory_stats()
     return record
+
+
+def told(value: Any) -> str:
+    """A number, or the least, the median and the most of some."""
+    several = [value[name] for name in ("low", "ratio", "high")] if isinstance(value, dict) else value
+    if isinstance(several, list):
+        return "{1:.4g} ({0:.4g} to {2:.4g})".format(*several)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def main() -> int:
@@ -161,9 +174,8 @@ def main() -> int:
     header = ("model", "time / bare", "low", "high", "output_hidden_states", "ms a norm", "read", "products", "waits")
     names = ("model", "ratio", "low", "high", "output_hidden_states", "milliseconds_a_norm", "read_milliseconds",
              "products_milliseconds", "waits")  # fmt: skip
-    cells = ([f"{v:.4g}" if isinstance(v, float) else v for v in map(row.get, names)] for row in records)
-    print(table(header, cells))
-    total = sum(row["seconds_a_million"] for row in records)
+    print(table(header, ([told(row[name]) for name in names] for row in records)))
+    total = sum(row["seconds_a_million"][1] for row in records)
     print(f"{len(records)} × 1 M tokens: {total / 60:.1f} minutes" + (f"; left out: {left_out}" if left_out else ""))
     if options.json:
         found = {"error_over_bound": errors, "results": records}

@@ -3,9 +3,9 @@
     python experiments/benchmarks/bench_norms.py                      # (8192, 4096) float32
     python experiments/benchmarks/bench_norms.py --shape 2048 1024 --threads 1 --dtype bfloat16
 
-Each round times every variant once, in turn, so that other work on the machine meets all of them; the ratio is that
-of the best times. PyTorch's layer_norm is one fused kernel that reads and writes the tensor once; the definition here
-is a dozen array operations, each of which reads and writes it, and that is what the ratio shows.
+Each round times every variant once, in turn, so that other work on the machine meets all of them; the ratio is the
+median of those of the rounds. PyTorch's layer_norm is one fused kernel that reads and writes the tensor once; the
+definition here is a dozen array operations, each of which reads and writes it, and that is what the ratio shows.
 "closed-form gradient" is jacobian_transpose_product, which needs no forward pass, against PyTorch's two passes.
 """
 

@@ -256,6 +256,8 @@ OF_SIGNS = {
     "sign_rank_high": "rank_high",
     "centred_sign_d_cos2_median": "centred_median",
     "centred_rank_among_signs": "centred_rank_among_random",
+    "centred_sign_rank_low": "centred_rank_low",
+    "centred_sign_rank_high": "centred_rank_high",
 }
 """What the columns of the sign vectors are called where they are about the random directions."""
 
@@ -274,18 +276,11 @@ def centred(d: int, cosine: Values) -> Value:
 def energies(d: int, uniform: Values, random: list[Values]) -> Row:
     """d·E[cos²θ] for 1, its interval, and the same for the random directions; and without the token mean."""
     own, others = centred(d, uniform), [centred(d, pair) for pair in random]
+    middle, by = (float(np.mean(part)) for part in uniform)
+    around = squared(Values(uniform.value - middle, uniform.bound + by))
     uniform, random = squared(uniform), [squared(pair) for pair in random]
-    value, bound = d * uniform.value, d * uniform.bound
-    mean, off = float(np.mean(value)), float(np.mean(bound))
-    m = len(value)
-    per_sequence, reach = np.mean(value, axis=1), np.mean(bound, axis=1)
-    t = float(scipy.stats.t.ppf(0.975, m - 1))
-    low, high = (mean + sign * t * scipy.stats.sem(per_sequence) for sign in (-1, 1))
-    # The standard error is a seminorm of the means by sequence. The sums of squares it is taken from on the other
-    # path cancel: 8 roundings of float64 relative to Σs², under a root.
-    spread = math.sqrt(np.sum(reach**2) / (m * (m - 1)))
-    cancelled = math.sqrt(8 * 2.0**-53 * np.sum(per_sequence**2) / (m * (m - 1)))
-    slack = off + t * (spread + cancelled)
+    mean, off, low, high, slack = interval(d, uniform)
+    _, _, least, largest, room = interval(d, around)
     averages = np.array([d * np.mean(pair.value) for pair in random])
     most = max(float(d * np.mean(pair.bound)) for pair in random)
 
@@ -298,20 +293,39 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
 
     return {
         "d_cos2": Value(mean, off),
-        "d_cos2_low": Value(max(low, 0.0), slack),
+        "d_cos2_low": Value(low, slack),
         "d_cos2_high": Value(high, slack),
         "random_d_cos2_median": Value(float(np.median(averages)), most),
         "random_d_cos2_low": Value(float(np.quantile(averages, 0.05)), most),
         "random_d_cos2_high": Value(float(np.quantile(averages, 0.95)), most),
         "rank_among_random": rank(mean, off),
-        "rank_low": rank(max(low, 0.0), slack),
+        "rank_low": rank(low, slack),
         "rank_high": rank(high, slack),
-        "null_tokens": value.size,
+        "null_tokens": uniform.value.size,
         "directions": len(random),
         "centred_d_cos2": own,
+        "centred_d_cos2_low": Value(least, room),
+        "centred_d_cos2_high": Value(largest, room),
         "centred_median": Value(float(np.median(spreads)), apart),
         "centred_rank_among_random": rank(*own, spreads, apart),
+        "centred_rank_low": rank(least, room, spreads, apart),
+        "centred_rank_high": rank(largest, room, spreads, apart),
     }
+
+
+def interval(d: int, uniform: Values) -> tuple[float, float, float, float, float]:
+    """d times a mean over sequences and its error; the ends of its interval, and their error."""
+    value, bound = d * uniform.value, d * uniform.bound
+    mean, off = float(np.mean(value)), float(np.mean(bound))
+    m = len(value)
+    per_sequence, reach = np.mean(value, axis=1), np.mean(bound, axis=1)
+    t = float(scipy.stats.t.ppf(0.975, m - 1))
+    low, high = (mean + sign * t * scipy.stats.sem(per_sequence) for sign in (-1, 1))
+    # The standard error is a seminorm of the means by sequence. The sums of squares it is taken from on the other
+    # path cancel: 8 roundings of float64 relative to Σs², under a root.
+    spread = math.sqrt(np.sum(reach**2) / (m * (m - 1)))
+    cancelled = math.sqrt(8 * 2.0**-53 * np.sum(per_sequence**2) / (m * (m - 1)))
+    return mean, off, max(low, 0.0), high, off + t * (spread + cancelled)
 
 
 Pair = tuple[torch.Tensor, torch.Tensor]

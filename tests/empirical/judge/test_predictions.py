@@ -203,7 +203,9 @@ def row(**entries: Any) -> dict[str, Any]:
 
 def test_isotropy_is_judged_by_its_interval() -> None:
     [held] = judge.isotropy([row()])
-    expected = Prediction("norm", held.prediction, judge.ISOTROPY, 1.2, 1.0, 10, "isotropic", 0.9, 1.5, 3, "", 2)
+    expected = Prediction(
+        "norm", held.prediction, judge.ISOTROPY, 1.2, 1.0, 10, "not distinguished", 0.9, 1.5, 3, "", 2
+    )
     assert held == expected
     [low] = judge.isotropy([row(d_cos2=0.5, d_cos2_low=0.4, d_cos2_high=0.6)])
     [high] = judge.isotropy([row(d_cos2=9.0, d_cos2_low=8.0, d_cos2_high=10.0)])

@@ -7,11 +7,18 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from lngeom.empirical.observe import false_alarms, paired_reach, random_directions, ratio_interval, sign_directions
+from lngeom.empirical.observe import (
+    centred_interval,
+    false_alarms,
+    paired_reach,
+    random_directions,
+    ratio_interval,
+    sign_directions,
+)
 
 D, COUNT = 576, 64
-COVERAGE = {2: 0.894, 5: 0.842, 25: 0.902, 86: 0.918}
-"""Share of intervals that contain the mean, by the number of documents; docs/guides/sweep.md cites it."""
+COVERAGE = {2: (0.894, 0.758), 5: (0.842, 0.633), 25: (0.902, 0.789), 86: (0.918, 0.876)}
+"""Share of intervals that contain the mean, and the variance, by documents; docs/guides/sweep.md cites it."""
 
 
 def test_where_one_coordinate_carries_a_state_flat_directions_are_all_alike_and_isotropic_ones_are_not() -> None:
@@ -44,7 +51,14 @@ def test_coverage_with_documents_of_unequal_length(documents: int) -> None:
     tokens = 1 + rng.lognormal(6, 1, (repetitions, documents)).astype(np.int64)
     sums = rng.gamma(4, 1 / 4, tokens.shape) * rng.chisquare(tokens)  # a level of each document, mean 1; χ²₁ a token
     ends = [ratio_interval(*each)[1:] for each in zip(sums, tokens, strict=True)]
-    assert round(np.mean([low <= 1 <= high for low, high in ends]), 3) == COVERAGE[documents]
+    assert round(np.mean([low <= 1 <= high for low, high in ends]), 3) == COVERAGE[documents][0]
+    rng = np.random.default_rng(documents)
+    tokens = 1 + rng.lognormal(6, 1, (repetitions, documents)).astype(np.int64)
+    level = 1 + rng.standard_normal(tokens.shape) / 2  # of each document; around it, variance 1 a token
+    noise = np.sqrt(tokens) * rng.standard_normal(tokens.shape)
+    squares = (level + noise / tokens) ** 2 * tokens + rng.chisquare(np.maximum(tokens - 1, 1))
+    ends = [centred_interval(*each)[1:] for each in zip(squares, tokens * level + noise, tokens, strict=True)]
+    assert round(np.mean([low <= 1 + 1 / 4 <= high for low, high in ends]), 3) == COVERAGE[documents][1]
 
 
 def test_an_interval_of_pairs_is_that_of_students_test_of_pairs() -> None:

@@ -67,7 +67,7 @@ def prediction(verdict: Any, theorem: str, site: str = "h.0") -> Prediction:
     return Prediction(site, "‖y‖ = √d r", theorem, 1.0, 1.0, 4, verdict)
 
 
-@pytest.mark.parametrize("verdict", ["isotropic", "not isotropic"])
+@pytest.mark.parametrize("verdict", ["not distinguished", "not isotropic"])
 def test_a_null_law_that_is_rejected_is_no_violation(verdict: str) -> None:
     assert exact_verdicts([prediction(verdict, ISOTROPY)]) == ({}, None)
 
