@@ -29,6 +29,7 @@ def run(options: Options) -> int:
     from rich.console import Console
 
     from ..folding import run_ablation
+    from ..observe import false_alarms
     from ..pages import print_rows
     from ..support import read_table
 
@@ -39,6 +40,7 @@ def run(options: Options) -> int:
     if not json_alone(rows, options.json):
         print_rows(rows)
         about = done.manifest()
+        print(f"of {len(rows) - 1} intervals at 95 %, {false_alarms(len(rows) - 1):.3g} miss by chance on average")
         print(f"the loss of the unchanged network is {about['nats_per_token']:.4g} nats per token")
         if about["not_folded"]:
             print(printable(f"not folded: {about['not_folded']}"))

@@ -13,7 +13,7 @@ from ..judge import Prediction
 from ..models import KNOWN_MODELS, PUBLISHED, PUBLISHED_SOURCE, PublishedSpread
 from ..support import Row
 from .html import write_page
-from .sweep import VerdictLine, exact_verdicts, verdict_lines
+from .sweep import VerdictLine, chances, exact_verdicts, verdict_lines
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,7 @@ def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[s
         comparison=comparison,
         quantities=QUANTITIES,
         known=len(KNOWN_MODELS),
+        **chances(each for model in models for each in model.predictions),
         source=PUBLISHED_SOURCE,
         about=about,
     )

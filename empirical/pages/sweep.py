@@ -36,6 +36,12 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
     return ExactVerdicts(Counter(each.verdict for each in exact), next(violated, None))
 
 
+def chances(predictions: Iterable[Prediction]) -> dict[str, float]:
+    """How many predictions are judged by an interval, and how many of these miss by chance on average."""
+    intervals = sum(each.low is not None for each in predictions)
+    return {"intervals": intervals, "alarms": observe.false_alarms(intervals)}
+
+
 def extremes(rows: Iterable[Row]) -> Row | None:
     """Where ε counts most, how alike states are, where 1 stands out, where the norms differ, where a vector is longest.
 
@@ -85,8 +91,7 @@ def write_report(directory: Path) -> Path:
         summary=summary(rows),
         verdict_lines=verdict_lines(of_norms),
         network=[each for each in judged if each.site == MODEL],
-        intervals=(intervals := sum(each.low is not None for each in of_norms)),
-        alarms=observe.false_alarms(intervals),
+        **chances(of_norms),
         # Violated, undecided, then confirmed; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=figures,
