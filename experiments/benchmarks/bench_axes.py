@@ -63,7 +63,7 @@ METHODS: dict[str, Method] = {
 
 
 def measured(method: str, d: int, cpu: bool) -> tuple[list[float], float, float]:
-    """Times of three calls, five if they are short, megabytes and largest relative error of a method in this process."""
+    """Times of three to five calls, megabytes and largest relative error of a method in this process."""
     function, clock = METHODS[method], time.process_time if cpu else time.perf_counter
     function(1 + np.random.default_rng(16).random(16))  # load every library first
     gain = 1 + 0.3 * np.random.default_rng(d).standard_normal(d)
