@@ -1,16 +1,18 @@
-"""Compare finished runs: before and after fine-tuning, two checkpoints, two models of the same shape.
+"""Compare finished runs: before and after fine-tuning, two checkpoints, two architectures.
 
-The table has, for each norm layer that all runs have, angle, energy along the uniform direction, norms, and how they
-change.
+The table has angle, energy along the uniform direction and norm of each norm layer, and how the energy changes. Runs
+with the same norm layers are compared by name, others by role and relative depth.
 
 Examples:
     lngeom compare runs/before runs/after
-    lngeom compare runs/before runs/after --csv change.csv
+    lngeom compare runs/gpt2 runs/llama --csv change.csv --html change.html
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lngeom.files import Json
 from lngeom.options import argument, json_alone, json_option, option, written
 
 
@@ -20,34 +22,47 @@ class Options:
 
     runs: tuple[str, ...] = argument("RUN", "output directories of lngeom sweep")
     csv: Path | None = option(None, "write the table", metavar="FILE", type=written)
+    html: Path | None = option(None, "write a page", metavar="FILE", type=written)
     json: str | None = json_option("the table")
+
+
+_HEADS = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
+
+
+def _line(row: Json, runs: range) -> Json:
+    """A line of the table: the layer, its values in each run, and the change of the energy with its interval."""
+    others = {f"in run {k}": row[f"site_{k}"] for k in runs[1:] if row[f"site_{k}"] != row["site"]}
+    line = {"norm layer": row["site"]} | others | {"": "in" if row["side"] == "input" else "out"}
+    line |= {f"{head} {k}": row[f"{name}_{k}"] for name, head in _HEADS.items() for k in runs}
+    for k in runs[1:]:
+        change, half = row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]
+        line[f"change of d·E {k}"] = change if None in (change, half) else f"{change:+.3g} ± {half:.2g}"
+    return line
+
+
+def _told(rows: Sequence[Json], k: int) -> str:
+    """At how many places a run differs from the first one by more than its interval."""
+    from ..observe import false_alarms
+
+    halves = [(row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]) for row in rows]
+    pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
+    return (
+        f"d·E of run {k}: beyond the 95 % interval of no change at {sum(c > h for c, h in pairs)} of {len(pairs)} "
+        f"places, where by chance {false_alarms(len(pairs)):.3g} are on average; else not distinguished"
+    )
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..observe import false_alarms
-    from ..pages import print_rows
+    from ..pages import print_rows, write_page
     from ..sweep import compare_runs
 
     rows = compare_runs(options.runs, options.csv)
+    runs = range(1, len(options.runs) + 1)
+    lines, told = [_line(row, runs) for row in rows], [_told(rows, k) for k in runs[1:]]
+    if options.html:
+        write_page(options.html, "runs.html", runs=dict(zip(runs, options.runs, strict=True)), lines=lines, told=told)
     if not json_alone(rows, options.json):
-        heads = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
-        lines = [
-            {"norm layer": row["site"], "": "in" if row["side"] == "input" else "out"}
-            | {
-                f"{head} {k}": row[f"{name}_{k}"]
-                for name, head in heads.items()
-                for k in range(1, len(options.runs) + 1)
-            }
-            for row in rows
-        ]
         print_rows(lines)
-        for k in range(2, len(options.runs) + 1):
-            halves = [(row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]) for row in rows]
-            pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
-            print(
-                f"d·E of run {k}: beyond the 95 % interval of no change at {sum(c > h for c, h in pairs)} of "
-                f"{len(pairs)} places, where by chance {false_alarms(len(pairs)):.3g} are on average; else not "
-                "distinguished"
-            )
+        print(*told, sep="\n")
     return 0

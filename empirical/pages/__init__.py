@@ -11,6 +11,7 @@ from lngeom.lazy import lazy
 if TYPE_CHECKING:
     from .comparison import Measured, beside_published as beside_published, write_comparison
     from .console import print_rows, print_table, summary
+    from .html import write_page as write_page
     from .style import (
         BLUE as BLUE,
         GREEN as GREEN,

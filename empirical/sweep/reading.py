@@ -16,6 +16,11 @@ from .. import judge, observe
 from ..runs import RunDirectory
 from ..support import Row, Rows, read_records, write_table
 
+Place = tuple[str, str]
+"""A norm layer and one side of it."""
+
+Places = dict[Place, Row]
+
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
 
 
@@ -61,10 +66,11 @@ def _paired(runs: Sequence[FinishedRun]) -> list[observe.States]:
     return [observe.load_states(each.state_path)[0] for each in files] if len(texts) == 1 and None not in texts else []
 
 
-def _pair_half(one: observe.SiteState, other: observe.SiteState) -> float | None:
-    """Half the width of the 95 % interval of a difference of mean cos² over the same documents; None without one."""
-    pair = [(state.document_cos2.sum(0), state.document_tokens.sum(0)) for state in (one, other)]
-    return observe.paired_reach(*pair) if np.array_equal(one.documents, other.documents) else None
+def _pair_half(*pair: tuple[observe.SiteState, Row]) -> float | None:
+    """Half the width of the 95 % interval of a difference of energies over the same documents; None without one."""
+    sums = [(row["d"] * state.document_cos2.sum(0), state.document_tokens.sum(0)) for state, row in pair]
+    (one, _), (other, _) = pair
+    return observe.paired_reach(*sums) if np.array_equal(one.documents, other.documents) else None
 
 
 def _half(measured: Row, other: Row) -> float | None:
@@ -73,14 +79,35 @@ def _half(measured: Row, other: Row) -> float | None:
     return math.hypot(*widths) / 2 if len(widths) == 2 and all(map(math.isfinite, widths)) else None
 
 
+def _matched(tables: Sequence[Places]) -> list[tuple[Place, ...]]:
+    """The places that are compared: of equal names if all runs have the same norm layers, else of equal depth.
+
+    The depth of a layer is its position among the layers of its role, from 0 to 1: a layer of the first run stands
+    beside the nearest one of every other run.
+    """
+    if all(table.keys() == tables[0].keys() for table in tables):
+        return [(place,) * len(tables) for place in tables[0]]
+    kinds: list[dict[tuple[str | None, str], list[Place]]] = [{} for _ in tables]
+    for table, lists in zip(tables, kinds, strict=True):
+        for place, row in table.items():
+            lists.setdefault((row["role"], place[1]), []).append(place)
+    return [
+        tuple(lists[kind][round(k * (len(lists[kind]) - 1) / max(len(places) - 1, 1))] for lists in kinds)
+        for kind, places in kinds[0].items()
+        if all(kind in lists for lists in kinds)
+        for k in range(len(places))
+    ]
+
+
 def compare_runs(
     paths: Sequence[str | os.PathLike[str] | FinishedRun], output: str | os.PathLike[str] | None = None
 ) -> Rows:
-    """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
+    """Several runs side by side: before and after fine-tuning, two checkpoints, two architectures.
 
-    A row for each norm layer and side that all of them have, over all tokens. Each run, numbered from 1, has a column
-    for each number; from the second run on there is also the difference from the first, and of energies half the width
-    of its interval: over pairs of documents if the runs read the same sequences of text, else as of independent runs.
+    A row for each norm layer and side over all tokens: of the same name, or, if the runs do not have the same norm
+    layers, of the same role and the nearest relative depth. Each run, numbered from 1, has a column for each number;
+    from the second run on there is also its layer, the difference from the first, and of energies half the width of its
+    interval: over pairs of documents if the runs read the same sequences of text, else as of independent runs.
 
     Args:
         paths: Two or more finished runs, or their directories.
@@ -101,23 +128,22 @@ def compare_runs(
         raise RunError(f"{len(paths)} run given: comparing takes two or more")
     runs = [path if isinstance(path, FinishedRun) else read_finished(path) for path in paths]
     tables = [{(row["site"], row["side"]): row for row in run.rows if row["bucket"] == "all"} for run in runs]
-    shared = [key for key in tables[0] if all(key in table for table in tables)]
-    if not shared:
-        raise RunError(
-            f"{runs[0].path} and {runs[1].path}: have no norm layer in common; compare runs of models of the same shape"
-        )
     states, compared = _paired(runs), Rows()
-    for key in shared:
-        row: Json = {"site": key[0], "side": key[1]}
+    for places in _matched(tables):
+        rows = [table[place] for table, place in zip(tables, places, strict=True)]
+        row: Json = {"site": places[0][0], "side": places[0][1]}
         for name in _COMPARED:
-            values = [table[key][name] for table in tables]
+            values = [each[name] for each in rows]
             row |= {f"{name}_{index}": value for index, value in enumerate(values, 1)}
             for index, value in enumerate(values[1:], 2):
                 row[f"{name}_change_{index}"] = None if None in (value, values[0]) else value - values[0]
-        for index, table in enumerate(tables[1:], 2):
-            half = _pair_half(states[0][key], states[index - 1][key]) if states else None
-            row[f"d_cos2_change_{index}_half"] = half * table[key]["d"] if half else _half(tables[0][key], table[key])
+        for index, (place, other) in enumerate(zip(places[1:], rows[1:], strict=True), 2):
+            half = _pair_half((states[0][places[0]], rows[0]), (states[index - 1][place], other)) if states else None
+            row[f"d_cos2_change_{index}_half"] = half or _half(rows[0], other)
+            row[f"site_{index}"] = place[0]
         compared.append(row)
+    if not compared:
+        raise RunError(f"{runs[0].path} and {runs[1].path}: have no norm layers of the same role to compare")
     if output is not None:
         write_table(Path(output), compared)
     return compared
