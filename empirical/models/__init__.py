@@ -6,6 +6,7 @@ from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
     from .calls import reads_text_alone, text_config, text_inputs, vocabulary, watching as watching
+    from .code import code_sha256
     from .discovery import FoundNorm, NoNorm, Norms, call as call, ellipsoid, evaluating as evaluating, norms
     from .families import FAMILIES, Family, Topology, family_of, sites_of, topology_of
     from .gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm

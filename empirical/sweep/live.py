@@ -18,7 +18,7 @@ from lngeom.errors import RunError
 from lngeom.files import Json
 
 from .. import judge, observe, pages
-from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
+from ..models import NormSite, call, code_sha256, evaluating, fingerprints, sites_of, topology_of
 from ..observe import Observer, States
 from ..runs import ENVIRONMENT, Ranks, RunDirectory, environment
 from ..support import ModelError, say, sha256_of_tensors
@@ -28,8 +28,6 @@ from .options import MeasureOptions
 from .results import write_results, written_to
 
 __all__ = ["load_live", "measure"]
-
-_NUMBERS = "first_batch_numbers_sha256"
 
 
 def measure(
@@ -46,7 +44,7 @@ def measure(
 
     The model is measured as it is, in evaluation mode. A run that was stopped continues after its last finished shard,
     given the same model and the same batches in the same order. Neither it nor a finished one is taken for that of a
-    model to whose first batch other numbers belong, whatever has changed: code, settings, versions.
+    model of other code, or to whose first or last batch other numbers belong, whatever has changed: settings, versions.
 
     Args:
         model: Any module: of transformers, of timm, or written by hand.
@@ -75,10 +73,16 @@ def measure(
     console = console or Console(quiet=True)
     device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     source = iter(batches)
-    first = next(source, None)
+    first = last = next(source, None)
     if first is None or not any(tensor.numel() for tensor in _tensors(first)):
         what = "there is none" if first is None else "no number in the first of them"
         raise RunError(f"batches: {what}; give inputs of the model, one forward pass each")
+
+    def given_batches() -> Iterator[object]:
+        nonlocal last
+        for last in chain([first], source):
+            yield last
+
     run = RunDirectory(Path(output))
     with evaluating(model):
         given = on_device(first, device)
@@ -89,11 +93,13 @@ def measure(
             status = run.begin(identity, about)
             observed = {name: getattr(options, name) for name in ("batch_dim", "directions", "seed")}
             subject = Subject(model, device, partial(Observer, model, sites, **observed))
-            _refuse_other_numbers(run, _numbers(subject, first), about)
+            _refuse_other_numbers(run, "first", _numbers(subject, first), about)
             if status == "done":
-                _refuse_other_batches(run, chain([first], source), options.shard_batches)
+                _refuse_other_batches(run, given_batches(), options.shard_batches)
             else:
-                states = _measure(run, subject, chain([first], source), options.shard_batches, console)
+                states = _measure(run, subject, given_batches(), options.shard_batches, console)
+            _refuse_other_numbers(run, "last", _numbers(subject, last), about)
+            if status != "done":
                 called = [site for site in sites if (site.path, "input") in states]
                 console.print(f"checking predictions at {len(called)} norm layers", highlight=False)
                 judged = judge.judge(model, called, lambda: call(model, given))
@@ -115,6 +121,7 @@ def _identity(
         "model": options.name or kind,
         "architecture": getattr(getattr(model, "config", None), "model_type", kind),
         **fingerprints(model, sites),
+        "code_sha256": code_sha256(model),
         "weights": "in memory",
         "dtype": str(dtype).removeprefix("torch."),
         "device": device.type,
@@ -152,24 +159,24 @@ def _joined(digests: Iterable[str]) -> dict[str, str]:
     return {"tokens_sha256": hashlib.sha256("".join(digests).encode()).hexdigest()}
 
 
-def _numbers(subject: Subject, first: object) -> str:
-    """SHA-256 of all that is measured on the first batch; one that draws random numbers draws the same each time."""
+def _numbers(subject: Subject, batch: object) -> str:
+    """SHA-256 of all that is measured on a batch; a model that draws random numbers draws the same each time."""
     with torch.random.fork_rng(range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()):
         torch.manual_seed(0)
-        states = states_of(subject, [Batch(first, 1)], lambda _: None)
+        states = states_of(subject, [Batch(batch, 1)], lambda _: None)
     named = ((f"{side} of {path}", vars(state)) for (path, side), state in sorted(states.items()))
     return sha256_of_tensors((of, torch.from_numpy(value)) for of, values in named for value in values.values())
 
 
-def _refuse_other_numbers(run: RunDirectory, mine: str, about: Json) -> None:
-    """Record what is measured on the first batch, and refuse a model on which it is not what was recorded."""
-    manifest = run.manifest()
-    if not run.is_done and not run.finished_shards():
-        run.amend(**{_NUMBERS: mine})
-    elif (there := manifest.get(_NUMBERS, mine)) != mine:
+def _refuse_other_numbers(run: RunDirectory, which: str, mine: str, about: Json) -> None:
+    """Record what is measured on the first or last batch, and refuse a model on which it is not what was recorded."""
+    manifest, entry = run.manifest(), f"{which}_batch_numbers_sha256"
+    if not run.is_done and not (entry in manifest and run.finished_shards()):
+        run.amend(**{entry: mine})
+    elif (there := manifest.get(entry, mine)) != mine:
         others = [name for name in ENVIRONMENT if name != "date" and manifest.get(name) != about[name]]
         why = f"its {', '.join(others)} differ" if others else "the code or settings of the model differ"
-        seen = f"on the first batch numbers of SHA-256 {there[:16]}… there, {mine[:16]}… here: {why}"
+        seen = f"on the {which} batch numbers of SHA-256 {there[:16]}… there, {mine[:16]}… here: {why}"
         raise RunError(f"{run.path}: holds another run ({seen}); choose another output")
 
 

@@ -72,11 +72,16 @@ class Shifted(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.inner, self.norm, self.activation = nn.Linear(8, 8), nn.LayerNorm(8), nn.GELU()
-        self.amount = 1.0
+        self.amount = self.later = 1.0
         self.register_buffer("offset", torch.ones(8), persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.norm(self.activation(self.inner(x) * self.amount) + self.offset)
+        amount = self.amount if x.shape[1] > 4 else _scaled(self.later)
+        return self.norm(self.activation(self.inner(x) * amount) + self.offset)
+
+
+def _scaled(amount: float) -> float:
+    return amount * 3
 
 
 UNSAVED: dict[str, Callable[[Any], object]] = {
@@ -84,7 +89,10 @@ UNSAVED: dict[str, Callable[[Any], object]] = {
     "attribute": lambda model: setattr(model, "amount", 2.0),
     "buffer": lambda model: model.offset.add_(1),
     "activation": lambda model: setattr(model.activation, "approximate", "tanh"),
+    "hook": lambda model: model.inner.register_forward_hook(lambda _, __, y: y * torch.arange(8.0)),
+    "later batches": lambda model: setattr(model, "later", 2.0),
     "forward": lambda model: setattr(model, "forward", lambda x: model.norm(torch.relu(model.inner(x)) + 5)),
+    "function": lambda _: setattr(_scaled, "__code__", (lambda amount: amount).__code__),
 }
 
 
@@ -96,14 +104,15 @@ def test_a_run_in_memory_is_not_shown_for_a_model_that_computes_otherwise(
 ) -> None:
     torch.manual_seed(0)
     model: Any = Shifted()
-    batches, run = [torch.randn(2, 5, 8) for _ in range(2)], tmp_path / "run"
+    batches, run = [torch.randn(2, 5 - k, 8) for k in range(3)], tmp_path / "run"
+    monkeypatch.setattr(_scaled, "__code__", _scaled.__code__)
     if finished:
         for _ in range(2):  # the second time it is shown
             measure(model, batches, run, OPTIONS)
     else:
         _stopped(model, batches, run, monkeypatch)
     UNSAVED[change](model)
-    with pytest.raises(LngeomError, match=r"on the first batch .*: the code or settings of the model differ"):
+    with pytest.raises(LngeomError, match=r"on the (first|last) batch .*: the code or settings .* differ|\(code_sha256"):
         measure(model, batches, run, OPTIONS)
 
 
@@ -116,7 +125,7 @@ def test_a_model_that_draws_numbers_and_a_run_without_their_hash_are_shown(tmp_p
     batches = [torch.randn(2, 5, 8)]
     run = measure(model := Noisy(), batches, tmp_path / "run", OPTIONS)
     measure(model, batches, run.path, OPTIONS)
-    entry, threads = "first_batch_numbers_sha256", {"threads": 0}
+    entry, threads = "last_batch_numbers_sha256", {"threads": 0}
     run.amend(**{entry: "of other numbers"}, **threads)
     with pytest.raises(LngeomError, match="its threads differ"):
         measure(model, batches, run.path, OPTIONS)
