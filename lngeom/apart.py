@@ -1,11 +1,13 @@
 """Code of others in a process of its own: it neither decides how this one ends nor writes on its standard output."""
 
 import contextlib
+import ctypes
 import os
 import pickle
 import secrets
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import IO, NoReturn, TypeVar
 
@@ -29,11 +31,12 @@ class Ended(LngeomError):
         return f"ends the process {self.args[0]}"
 
 
-def apart(run: Callable[[], T]) -> T:
+def apart(run: Callable[[], T], overdue: Callable[[int], bool] = lambda _: False) -> T:
     """What `run` returns or raises in a child process; what it prints goes to standard error.
 
     Where no process can be made safely, in this one: on systems but Linux, and behind the first import of PyTorch.
-    There ``os._exit`` ends the code alone, as ``sys.exit`` does; a signal ends this process too.
+    There ``os._exit`` ends the code alone, as ``sys.exit`` does; a signal ends this process too. A child is killed when
+    `overdue` says so, and then counts as ended by SIGXCPU.
 
     Raises:
         Ended: The code ended the process, or raised a BaseException that is no Exception.
@@ -52,7 +55,9 @@ def apart(run: Callable[[], T]) -> T:
         if not (child := os.fork()):
             _answer(answer, run, key)
         try:
+            late = outlasted(child, overdue)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            status = -signal.SIGXCPU if late and status < 0 else status
         except KeyboardInterrupt:
             with contextlib.suppress(ProcessLookupError):  # which it reached as well
                 os.kill(child, signal.SIGKILL)
@@ -68,6 +73,16 @@ def apart(run: Callable[[], T]) -> T:
     if not done:
         raise value
     return value
+
+
+def outlasted(child: int, overdue: Callable[[int], bool]) -> bool:
+    """Wait for the end of a child process, whose status stays to be read; whether it was overdue, and was killed."""
+    late = False
+    while os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if not late and (late := overdue(child)):
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.02)
+    return late
 
 
 @contextlib.contextmanager
@@ -90,6 +105,7 @@ def _staying() -> Iterator[None]:
 def _answer(answer: IO[bytes], run: Callable[[], object], key: bytes) -> NoReturn:
     """In the child: result or error, and the end of the process."""
     try:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it does not outlive the process that waits
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a KeyboardInterrupt is now one that the code raises
         os.dup2(2, 1)
         sys.stdout = open(1, "w", buffering=1, errors="replace", closefd=False)  # noqa: SIM115

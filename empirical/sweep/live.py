@@ -80,8 +80,9 @@ def measure(
 
     def given_batches() -> Iterator[object]:
         nonlocal last
-        for last in chain([first], source):
-            yield last
+        yield first
+        for batch in source:
+            yield (last := batch)
 
     run = RunDirectory(Path(output))
     with evaluating(model):

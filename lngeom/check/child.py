@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from lngeom.apart import Ended, apart
+from lngeom.apart import Ended, apart, outlasted
 from lngeom.errors import InputError
 from lngeom.sentences import Cause
 
@@ -42,13 +42,13 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> 
             return run()
 
     try:
-        return apart(watched)
+        return apart(watched, limits.overdue(told))
     except Ended as end:
-        what, _, script = bytes(told[:-1]).rstrip(b"\0").decode(errors="replace").partition("\0")
-        if what and (end.status < 0 or told[-1]):
-            endless = -end.status == signal.SIGXCPU
-            return died(f"{what} does not end, and does not return to Python" if endless else f"{what} {end}", script)
-        raise InputError(f"code of {name} or of a definition {end}; mend its file, then check again") from None
+        what, script, running = limits.read(told)
+        how = "does not end" if -end.status == signal.SIGXCPU else str(end)
+        if what and (end.status < 0 or running):
+            return died(f"{what} {how}".replace("not end", "not end, and does not return to Python"), script)
+        raise InputError(f"code of {name} or of a definition {how}; mend its file, then check again") from None
 
 
 def _bound_memory() -> None:
@@ -66,14 +66,12 @@ def dead(asked: CheckOptions, end: str, script: str) -> Finding:
 
 
 def _ends(script: str, seconds: float) -> bool:
-    """Whether a signal ends a script of Python."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 5, resource.RLIM_INFINITY))
-
+    """Whether a signal ends a script of Python, or does it when the script is overdue."""
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(OSError):
         (path := Path(folder) / "script.py").write_text(script, encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])}
-        done = subprocess.run([sys.executable, str(path)], capture_output=True, preexec_fn=limit, env=environment)
-        return done.returncode < 0
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen([sys.executable, str(path)], env=environment, **silent) as ran:
+            outlasted(ran.pid, limits.overdue(limits.page(seconds)))
+        return ran.returncode < 0
     return False

@@ -116,6 +116,22 @@ def test_a_file_decides_neither_the_verdict_nor_the_exit_code(tmp_path: Path) ->
     assert done.stderr.count("\n") == 1
 
 
+DEAF = """import signal; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+for n in {*range(1, 65)} - {9, 19, 32, 33}: signal.signal(n, signal.SIG_IGN)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+@pytest.mark.parametrize(
+    ("first", "inside"), [(DEAF, "while True: pass"), ("", "os.kill(os.getpid(), 19)")], ids=["deaf", "stopped"]
+)
+def test_a_kernel_that_no_signal_ends_is_killed(first: str, inside: str, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(ENDS.format(first, inside))
+    done = _run(tmp_path, "k.py:rms", "--d", 8, "--seconds", 1)
+    assert done.returncode == 1, done
+    assert "FAIL rms: a call with x of shape (3, 8) does not end, and does not return" in done.stdout
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
 @pytest.mark.parametrize(
     ("first", "inside", "more", "told"),

@@ -1,24 +1,57 @@
 """Limits on a call of a kernel, which may do anything: on its processor time, and on ending the process."""
 
 import mmap
+import os
 import resource
 import signal
+import struct
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _told: list[mmap.mmap] = []
 """A page shared with the process that waits for this one; empty if none does."""
 _PAGE = 1 << 14
+_ENDS = struct.Struct("dd")
+"""When what runs is overdue, in processor time of the process and on the clock of the system; 0: nothing runs."""
+_TEXT, _LIMITS = slice(-1 - _ENDS.size), slice(-1 - _ENDS.size, -1)
 
 
-def page() -> mmap.mmap:
-    """A page that this process and its children see."""
-    return mmap.mmap(-1, _PAGE)
+def page(seconds: float = 0.0) -> mmap.mmap:
+    """A page that this process and its children see: name and script of a call, its limits, and whether it runs."""
+    made = mmap.mmap(-1, _PAGE)
+    made[_LIMITS] = _ends(0.0, seconds)
+    return made
+
+
+def _ends(used: float, seconds: float) -> bytes:
+    return _ENDS.pack(used + seconds + 4, time.monotonic() + 20 * seconds + 60) if seconds else bytes(_ENDS.size)
+
+
+def read(told: mmap.mmap) -> tuple[str, str, bool]:
+    """The name of the last call, its script, and whether it is running."""
+    what, _, script = bytes(told[_TEXT]).rstrip(b"\0").decode(errors="replace").partition("\0")
+    return what, script, bool(told[-1])
+
+
+def overdue(told: mmap.mmap) -> Callable[[int], bool]:
+    """Tells of a child, asked now and then, whether it is stopped, or goes on although it should have ended."""
+    states = ["", ""]
+
+    def late(child: int) -> bool:
+        status = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        states[:] = states[1], status[0]
+        processor, clock = _ENDS.unpack(told[_LIMITS])
+        used = (int(status[11]) + int(status[12])) / os.sysconf("SC_CLK_TCK")
+        return states == ["T", "T"] or 0 < processor < used or 0 < clock < time.monotonic()
+
+    return late
 
 
 def watch(told: mmap.mmap) -> None:
-    """From now on :func:`limited` writes name and script here, NUL-terminated, and a final flag: a call is running."""
+    """From now on calls are told to the process that waits."""
     _told[:] = [told]
 
 
@@ -30,7 +63,9 @@ def watched() -> bool:
 def _tell(what: str, script: str, seconds: float) -> None:
     """Writes name and script; the system ends the process if compiled code runs 2 s past the limit."""
     said = what.encode() + b"\0" + script.encode()
-    _told[0][:] = (said if len(said) < _PAGE - 1 else what.encode()).ljust(_PAGE - 1, b"\0") + b"\1"
+    room = len(_told[0][_TEXT])
+    _told[0][_TEXT] = (said if len(said) < room else what.encode()).ljust(room, b"\0")
+    _told[0][-1] = 1
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
@@ -45,7 +80,7 @@ def timed(what: str, seconds: float) -> Iterator[None]:
     """End a call that computes longer; in another thread than the main one there is no limit.
 
     Processor time is counted, of all threads, so that other work on the machine does not count. Python ends a call
-    between two of its own instructions; one that waits without computing is not ended.
+    between two of its own instructions; one that waits, or ignores that, is ended with its process, if that is watched.
     """
 
     def end(*_: object) -> None:
@@ -54,10 +89,14 @@ def timed(what: str, seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    for told in _told:
+        told[_LIMITS] = _ends(time.process_time(), seconds)
     handler, timer = signal.signal(signal.SIGPROF, end), signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
+        for told in _told:
+            told[_LIMITS] = _ends(0.0, 0.0)
         signal.setitimer(signal.ITIMER_PROF, *timer)
         signal.signal(signal.SIGPROF, handler)
 
