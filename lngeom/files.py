@@ -169,6 +169,7 @@ def lock(directory: Path, *, beside: bool = False) -> filelock.BaseFileLock:
 
     directory = directory.resolve()  # a path like "." has no name
     hold = filelock.FileLock(directory.with_name(f".{directory.name}.lock") if beside else directory / ".lock")
+    Path(hold.lock_file).touch()  # where no file can be made the lock waits, as for another process
     try:
         hold.acquire(timeout=0)
     except filelock.Timeout:

@@ -111,7 +111,7 @@ TABLE = (
     Column("same_input_as", "text", _of_site("same_input_as"), "the layer before it that read the very same vectors"),
     Column("sequences", "", _number("sequences"), "sequences with a token counted"),
     Column("nonfinite", "", _number("nonfinite"), "tokens left out: NaN, infinite, or with squares that overflow"),
-    Column("zero", "", _number("zero"), "tokens left out: zero, or normalized to zero, so that an angle is undefined"),
+    Column("zero", "", _number("zero"), "tokens left out: zero, or normalized to zero (before gain and bias)"),
     Column("angle_median_deg", "°", _number("angle_median"), "median of θ, right to half a bin of 0.01°"),
     Column("angle_p01_deg", "°", _number("angle_p01"), "its 1 % point"),
     Column("angle_p99_deg", "°", _number("angle_p99"), "its 99 % point"),

@@ -169,11 +169,9 @@ class RunDirectory:
         if "token_policy" in manifest and self.tokens_path.exists():  # which may be left out of what is published
             hashes |= {self.tokens_path.name: manifest["tokens_sha256"]}
         for name, digest in hashes.items():
-            if digest is None or sha256_of(self.path / name) != digest:
-                msg = (
-                    f"{self.path / name}: is damaged (another SHA-256 is recorded); measure again in another directory"
-                )
-                raise RunError(msg)
+            if digest is None or not (path := self.path / name).exists() or sha256_of(path) != digest:
+                msg = "is damaged or gone (another SHA-256 is recorded); measure again in another directory"
+                raise RunError(f"{self.path / name}: {msg}")
         return manifest
 
 

@@ -136,12 +136,13 @@ def test_a_kernel_that_no_signal_ends_is_killed(first: str, inside: str, tmp_pat
 @pytest.mark.parametrize(
     ("first", "inside", "more", "told"),
     [
+        ("", "", ("--device", "nosuch"), "numpy: ValueError: --device nosuch: the check tells NumPy no device"),
         ("", "", ("--spec", "k.py:leaves"), "k.py:leaves has no value at a row of d = 8: RuntimeError: k.py"),
         ("", "", ("--spec", "k.py:ends"), f"{OUTSIDE.format('k.py:rms')} with exit code 0;"),
         ("print(1); sys.stdout.close()", "os.write(1, b'2')", ("--json",), ""),
     ],
 )
-def test_a_definition_that_ends_the_process_is_refused_and_stdout_has_json_alone(
+def test_what_is_no_fault_of_a_kernel_is_refused_and_stdout_has_json_alone(
     first: str, inside: str, more: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "k.py").write_text(ENDS.format(first, inside))

@@ -38,7 +38,7 @@ class Framework(NamedTuple):
         return np.array(values, dtype=np.float64)
 
 
-def _numpy(values: np.ndarray, dtype: str, device: str | None) -> np.ndarray:
+def _numpy(values: np.ndarray, dtype: str) -> np.ndarray:
     if dtype != "bfloat16":
         return values.astype(dtype, order="C")
     try:
@@ -64,12 +64,25 @@ def _jax(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     return jax.device_put(array, jax.devices(device)[0]) if device else array
 
 
+def _undirected(make: Callable[[np.ndarray, str], Any], library: str) -> Callable[[np.ndarray, str, str | None], Any]:
+    """Makes arrays of a library that is told no device here."""
+
+    def made(values: np.ndarray, dtype: str, device: str | None) -> Any:
+        if device not in (None, "cpu"):
+            raise ValueError(f"--device {device}: the check tells {library} no device; leave the option out")
+        return make(values, dtype)
+
+    return made
+
+
 _MAKERS: dict[str, Callable[[np.ndarray, str, str | None], Any]] = {
     "torch": _torch,
     "jax": _jax,
-    "keras": lambda x, dtype, device: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=dtype),
-    "tensorflow": lambda x, dtype, device: importlib.import_module("tensorflow").cast(x, dtype),
-    "numpy": _numpy,
+    "keras": _undirected(
+        lambda x, dtype: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=dtype), "Keras"
+    ),
+    "tensorflow": _undirected(lambda x, dtype: importlib.import_module("tensorflow").cast(x, dtype), "TensorFlow"),
+    "numpy": _undirected(_numpy, "NumPy"),
 }
 FRAMEWORKS = {name: Framework(name, make) for name, make in _MAKERS.items()}
 _ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}

@@ -70,7 +70,7 @@ def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene
     refused(scene.said(stage, tmp_path / "run", *words), line)
 
 
-@pytest.mark.parametrize("output", ["loop", "dangling", "link", "", "a\0b"])
+@pytest.mark.parametrize("output", ["loop", "dangling", "link", "", "a\0b", "/proc/x"])
 @pytest.mark.parametrize("stage", ["fold", "sweep"])
 def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path: Path) -> None:
     links = {"loop": "loop", "dangling": "nowhere/x", "link": "folder"}
@@ -82,7 +82,9 @@ def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path:
     if stage == "sweep" and output == "link":  # a run is written where it leads
         assert (done, (tmp_path / output / "DONE").is_file()) == ("done", True)
         return
-    refused((done, line), "is a link; c|exists already; c|is no name of a folder: give one|File exists.*; choose")
+    refused(
+        (done, line), "is a link; c|exists already; c|is no name of a folder: give one|(File exists|No such file).*; c"
+    )
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -60,8 +60,11 @@ def test_a_finished_run_that_is_damaged_is_not_done(tmp_path: Path) -> None:
         (tmp_path / name).write_text("a\n")
     run.finish()
     assert run.begin(MEASURED, {}) == "done"
+    damaged = f"{tmp_path / 'sites.csv'}: is damaged or gone (another SHA-256 is recorded); measure again in "
+    damaged += "another directory"
+    (tmp_path / "sites.csv").unlink()
+    assert message(lambda: run.begin(MEASURED, {})) == damaged
     (tmp_path / "sites.csv").write_text("b\n")
-    damaged = f"{tmp_path / 'sites.csv'}: is damaged (another SHA-256 is recorded); measure again in another directory"
     assert message(lambda: run.begin(MEASURED, {})) == damaged
     run.finish()
     (tmp_path / "DONE").write_text("".join((tmp_path / "DONE").read_text().splitlines(keepends=True)[:1]))
