@@ -33,13 +33,12 @@ def _said(value: object, seen: set[int]) -> Iterator[str]:
     elif isinstance(value, CodeType):
         yield value.co_code.hex()
         yield from _said((value.co_names, value.co_consts), seen)
-    elif isinstance(value, tuple | type | FunctionType) and id(value) not in seen and not _installed(value):
-        parts = value
-        if not isinstance(value, tuple):
-            seen.add(id(value))
-            parts = _parts_of_class(value) if isinstance(value, type) else _parts_of_function(value)
-        for part in parts:
-            yield from _said(part, seen)
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _said(each, seen)
+    elif isinstance(value, type | FunctionType) and id(value) not in seen and not _installed(value):
+        seen.add(id(value))
+        yield from _said(_parts_of_class(value) if isinstance(value, type) else _parts_of_function(value), seen)
 
 
 def _parts_of_class(value: type) -> tuple[object, ...]:

@@ -95,12 +95,13 @@ def measure(
             observed = {name: getattr(options, name) for name in ("batch_dim", "directions", "seed")}
             subject = Subject(model, device, partial(Observer, model, sites, **observed))
             _refuse_other_numbers(run, "first", _numbers(subject, first), about)
+            states = None
             if status == "done":
                 _refuse_other_batches(run, given_batches(), options.shard_batches)
             else:
                 states = _measure(run, subject, given_batches(), options.shard_batches, console)
             _refuse_other_numbers(run, "last", _numbers(subject, last), about)
-            if status != "done":
+            if states is not None:
                 called = [site for site in sites if (site.path, "input") in states]
                 console.print(f"checking predictions at {len(called)} norm layers", highlight=False)
                 judged = judge.judge(model, called, lambda: call(model, given))

@@ -70,8 +70,8 @@ def _ends(script: str, seconds: float) -> bool:
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(OSError):
         (path := Path(folder) / "script.py").write_text(script, encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])}
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen([sys.executable, str(path)], env=environment, **silent) as ran:
+        command, none = [sys.executable, str(path)], subprocess.DEVNULL
+        with subprocess.Popen(command, env=environment, stdout=none, stderr=none) as ran:
             outlasted(ran.pid, limits.overdue(limits.page(seconds)))
         return ran.returncode < 0
     return False
