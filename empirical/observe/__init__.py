@@ -15,14 +15,7 @@ if TYPE_CHECKING:
         random_rotation as random_rotation,
         reflection as reflection,
     )
-    from .inference import (
-        CONFIDENCE,
-        centred_interval as centred_interval,
-        false_alarms,
-        paired_reach,
-        ratio_interval,
-        student as student,
-    )
+    from .inference import CONFIDENCE, centred_interval, false_alarms, paired_reach, ratio_interval, student
     from .monitor import Monitor, NormCallback
     from .observer import Observer
     from .reduction import features, input_features, output_features, reduce

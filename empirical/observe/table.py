@@ -265,15 +265,11 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     ends = ("", cos2, own), ("centred_", centred, (centred[0], *around[1:]))
     nulls = ("random", "random", "", isotropic), ("sign", "signs", "sign_", signs)
     for (kind, all_energies, (value, least, most)), (null, among, before, which) in itertools.product(ends, nulls):
-        energies = all_energies[which]
-        numbers |= {
-            f"{kind}{null}_cos2_median": _summary(energies, 0.5),
-            f"{kind}{null}_cos2_low": _summary(energies, 0.05),
-            f"{kind}{null}_cos2_high": _summary(energies, 0.95),
-            f"{kind}rank_among_{among}": _rank(energies, value),
-            f"{kind}{before}rank_low": _rank(energies, least),
-            f"{kind}{before}rank_high": _rank(energies, most),
-        }
+        energies, ranks = all_energies[which], (f"rank_among_{among}", f"{before}rank_low", f"{before}rank_high")
+        for name, quantile in (("low", 0.05), ("median", 0.5), ("high", 0.95)):
+            numbers[f"{kind}{null}_cos2_{name}"] = float(np.quantile(energies, quantile))
+        for name, energy in zip(ranks, (value, least, most), strict=True):
+            numbers[kind + name] = math.nan if math.isnan(energy) else int((energies < energy).sum())
     if side == "input":
         *total, count = state.units[part].sum(0)
         pairs = count * (count - 1)
@@ -308,14 +304,6 @@ def _pooled(
     between = ((mean - total[:, None]) ** 2 * counts).sum(1)
     std = np.sqrt((m2.sum(1) + between) / tokens)
     return total.tolist(), std.tolist(), np.where(some > 0, maximum.max(1), math.nan).tolist()
-
-
-def _rank(energies: np.ndarray, own: float) -> float:
-    return math.nan if math.isnan(own) else int((energies < own).sum())
-
-
-def _summary(values: np.ndarray, quantile: float) -> float:
-    return float(np.quantile(values, quantile))
 
 
 def _quantile(histogram: np.ndarray, quantile: float) -> float:
