@@ -8,11 +8,12 @@ directions; eigh and eigvalsh act on GΠG, svd on GΠ, "dlasd4" is LAPACK's own 
 Every method runs in a process of its own: time is the median of three to five calls, with the shortest and the
 longest, memory the peak of the first call above the start, the error that of the worst squared length. A ratio is that
 of the medians, its ends those of the shortest and longest calls. Other work on the machine distorts times,
-multithreaded LAPACK worst of all; then compare CPU seconds of one thread, ``--cpu`` with OPENBLAS_NUM_THREADS=1.
+multithreaded LAPACK worst of all; then compare CPU seconds of one thread, ``--cpu``.
 """
 
 import math
 import multiprocessing
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -90,6 +91,8 @@ def refined(gain: np.ndarray) -> np.ndarray:
 def main() -> None:
     made = parser(__doc__, cpu=False, sizes=[512, 1024, 2048, 4096, 8192], methods=[*METHODS])
     options = made.parse_args()
+    if options.cpu:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the processes to come
     found: dict[tuple[str, int], tuple[list[float], float, float]] = {}
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
         for d in options.sizes:

@@ -53,7 +53,7 @@ PARTS = {
     ),
     "memory": Part("cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000"),
     "norms": Part("benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled --shape 2048 1024"),
-    "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --sizes 256 512 1024"),
+    "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --cpu --sizes 256 512 1024"),
 }  # fmt: skip
 
 
