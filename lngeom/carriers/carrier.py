@@ -107,8 +107,8 @@ def check_kind(name: str, x: Array) -> None:
         raise InputError(f"{name} is {seen(x)}: {_ARRAYS}")
     torch = array_api_compat.is_torch_array(x)
     kind = x.dtype.kind if isinstance(x, _NUMPY) else "f" if torch else str(getattr(x, "dtype", "float"))
-    if isinstance(x, _NUMPY) and dtype_name(x) in _HALF_PRECISION:  # of ml_dtypes, which NumPy knows as bytes
-        kind = "f"
+    if isinstance(x, _NUMPY) and x.dtype.isbuiltin == 2:  # of ml_dtypes, which NumPy knows as bytes, or as floats
+        kind = "f" if dtype_name(x) in _HALF_PRECISION else "V"
     if kind not in "iuf" and "int" not in kind and "float" not in kind and not hasattr(x, "computes_as_its_base"):
         raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
