@@ -65,8 +65,6 @@ def _jax(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
 
 
 def _undirected(make: Callable[[np.ndarray, str], Any], library: str) -> Callable[[np.ndarray, str, str | None], Any]:
-    """Makes arrays of a library that is told no device here."""
-
     def made(values: np.ndarray, dtype: str, device: str | None) -> Any:
         if device not in (None, "cpu"):
             raise ValueError(f"--device {device}: the check tells {library} no device; leave the option out")
