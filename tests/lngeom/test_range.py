@@ -174,5 +174,5 @@ def test_arrays_of_ml_dtypes_are_arrays(narrow: type) -> None:
     np.testing.assert_array_equal(
         z.astype(float), lg.layer_norm(*map(torch.tensor, (X, T)), eps=1e-5).bfloat16().double()
     )
-    with pytest.raises(lg.errors.InputError, match="float8_.*convert it first"):
+    with pytest.raises(lg.errors.InputError, match=r"float8_.*convert it first"):
         lg.rms_norm(X.astype(narrow), eps=1e-5)
