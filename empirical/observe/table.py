@@ -228,19 +228,15 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     counts = state.tokens[part]
     tokens = int(counts.sum())
     mean, std, maximum = _pooled(state.counts[:, part], state.mean[:, part], state.m2[:, part], state.maximum[:, part])
-    average, low, high = ratio_interval(
-        state.document_cos2[part].sum(0), documents := state.document_tokens[part].sum(0)
-    )
+    documents = state.document_tokens[part].sum(0)
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
-    quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
     in_null = state.document_null_tokens[part].sum(0)
     squares, sums = (each[part].sum(0) for each in (state.document_null_cos2, state.document_null_cos))
     projected = int(in_null.sum())
     both = np.stack([np.concatenate([state.cos2[index], state.sign_cos2[index]]), state.cos[index]])
     cos2, cos = both / projected if projected else np.full_like(both, math.nan)
     centred = np.maximum(cos2 - cos * cos, 0.0)
-    own = ratio_interval(squares, in_null)
-    around = centred_interval(squares, sums, in_null)
+    own, around = ratio_interval(squares, in_null), (centred[0], *centred_interval(squares, sums, in_null)[1:])
     isotropic, signs = slice(1, 1 + state.directions), slice(1 + state.directions, None)
     numbers: dict[str, float] = {
         "tokens": tokens,
@@ -249,20 +245,16 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "nonfinite": int(state.nonfinite[part].sum()),
         "underflow": int(state.underflow[part].sum()),
         "zero": int(state.zero[part].sum()),
-        "cos2": average,
-        "cos2_low": low,
-        "cos2_high": high,
         "null_tokens": projected,
         "directions": state.directions,
-        "centred_cos2": centred[0],
-        "centred_cos2_low": around[1],
-        "centred_cos2_high": around[2],
-        "angle_median": quantiles[0.5],
-        "angle_p01": quantiles[0.01],
-        "angle_p99": quantiles[0.99],
         "norm_median": _median_norm(norms, state.least[part].min(), maximum[FEATURES[side].index("norm")]),
     }
-    ends = ("", cos2, own), ("centred_", centred, (centred[0], *around[1:]))
+    for name, quantile in (("median", 0.5), ("p01", 0.01), ("p99", 0.99)):
+        numbers[f"angle_{name}"] = _quantile(angles, quantile) / BINS_PER_DEGREE
+    of_all = ratio_interval(state.document_cos2[part].sum(0), documents)
+    for name, values in (("cos2", of_all), ("centred_cos2", around)):
+        numbers |= zip((name, f"{name}_low", f"{name}_high"), values, strict=True)
+    ends = ("", cos2, own), ("centred_", centred, around)
     nulls = ("random", "random", "", isotropic), ("sign", "signs", "sign_", signs)
     for (kind, all_energies, (value, least, most)), (null, among, before, which) in itertools.product(ends, nulls):
         energies, ranks = all_energies[which], (f"rank_among_{among}", f"{before}rank_low", f"{before}rank_high")
