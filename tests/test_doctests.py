@@ -1,5 +1,3 @@
-"""Every example in a docstring runs and prints what it says."""
-
 import doctest
 import importlib
 import pkgutil

@@ -1,5 +1,3 @@
-"""Import directions: the core is light, proofs know no models, no file imports in a circle, and help costs nothing."""
-
 import ast
 import functools
 import graphlib
@@ -53,7 +51,6 @@ def imports(name: str, path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[s
 
 
 def wing(name: str) -> str:
-    """The longest of the packages above that a module belongs to."""
     return max((part for part in FORBIDDEN if f"{name}.".startswith(f"{part}.")), key=len)
 
 

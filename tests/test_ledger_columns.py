@@ -1,5 +1,3 @@
-"""The claims ledger's references outside the proofs exist: columns of result files."""
-
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 
 def head(table: str) -> set[str]:
-    """Columns of a committed table."""
     return set((RESULTS / table).read_text(encoding="utf-8").splitlines()[0].split(","))
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from lngeom_certificates import TeX, as_html
-from lngeom_records import cell, columns, coq_record, items, load, table, users
+from lngeom_records import cell, columns, coq_record, load, settled, table, worded
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -22,6 +21,7 @@ from lngeom.empirical.judge import THEOREM_IDS
 from lngeom.proofs import find
 from lngeom.proofs.certificates import reading
 from lngeom.proofs.certificates.coq_text import HEADER, source
+from lngeom.prover import steps_text
 
 HEADS = {
     "proved": "Proved for every d",
@@ -37,7 +37,6 @@ KINDS = {
 }
 FILES = "certificates"
 """Folder of the site that has the certificates and their Coq text."""
-MEASURED = ("prediction", "page")
 
 
 class Evidence(SphinxDirective):
@@ -65,11 +64,12 @@ class Evidence(SphinxDirective):
         id = theorem["id"]
         certificate = load(self.env.app, f"certificates/{id}.json")
         steps, root = len(certificate["steps"]), "../" * self.env.docname.count("/")
+        shown = "\n".join(steps_text(certificate["steps"], certificate["terms"]))
         return (
             f'<details class="certificate"><summary>The certificate, {steps} step{"s" * (steps != 1)}</summary>'
             f"<p>S is the sum of all components, and 1/0 = 0; "
             f'<a href="{root}certificates.html#steps">the rules</a>. Read from <code>{id}.json</code>, '
-            f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p>{as_html(certificate)}</details>"
+            f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p><pre>{escape(shown)}</pre></details>"
             f'<p class="evidence-files"><a href="{root}{FILES}/{id}.json" download>the certificate</a> · '
             f'<a href="{root}{FILES}/{id}.v" download>its statement and replay in Coq</a> · '
             f"<code>lngeom prove {id}</code></p>"
@@ -79,12 +79,10 @@ class Evidence(SphinxDirective):
         )
 
     def _proved(self, id: str) -> str:
-        """The statement of the certificate, typeset."""
-        hypotheses, conclusion, meant = reading(load(self.env.app, f"certificates/{id}.json"), TeX)
-        given, turnstile = r",\; ".join(hypotheses), r"\;\vdash\;"
-        sequent = f"{{math}}`{given} {turnstile} {conclusion}`"
-        names = ", ".join(f"{{math}}`{name}`" for name in meant)
-        return f"{sequent}, where {names}" if names else sequent
+        """The statement of the certificate."""
+        hypotheses, conclusion, meant = reading(load(self.env.app, f"certificates/{id}.json"))
+        sequent = f"`{', '.join(hypotheses)}{' ' * bool(hypotheses)}⊢ {conclusion}`"
+        return sequent + ", where " * bool(meant) + ", ".join(f"`{name}`" for name in meant)
 
     def _text(self, theorem: dict[str, Any]) -> str:
         refuted = theorem["mutants_refuted"]
@@ -135,23 +133,15 @@ class Evidence(SphinxDirective):
         ]
 
     def _neighbours(self, id: str) -> list[str]:
-        """The theorems that it uses, and those that rest on it."""
-        known = items(self.env.app)
-        by = [known[name] for name in users(known)[id]]
-        lines = []
-        for title, others in (
-            ("Uses", [known[name] for name in known[id].rests_on]),
-            ("Used by", [item for item in by if item.kind == "theorem"]),
-        ):
-            lines += [f"**{title}** {', '.join(item.words for item in others) or 'no other theorem'}", ""]
-        if claims := [item.words for item in by if item.kind == "claim"]:
-            lines += [f"**Claims that rest on it** {'; '.join(claims)}", ""]
-        measured = [item.words for item in by if item.kind in MEASURED]
-        if id in THEOREM_IDS:
-            measured = ["judged at every norm that it speaks of by {doc}`lngeom sweep </guides/sweep>`", *measured]
+        """The claims that rest on it, and where it is measured."""
+        claims = [claim for claim in load(self.env.app, "claims.json") if id in settled(claim, "theorem")]
+        links = (f"{{ref}}`claim {one['id']} <claim-{one['id']}>`, {worded(one['verdict'])}" for one in claims)
+        judged = "judged by {doc}`lngeom sweep </guides/sweep>` at every norm that it speaks of"
+        measured = [judged] * (id in THEOREM_IDS)
         if read := columns(id):
             measured.append(f"columns {', '.join(f'`{one}`' for one in read)} of `sites.csv`")
-        return [*lines, *([f"**Measured** {'; '.join(measured)}", ""] if measured else [])]
+        rows = (("Claims that rest on it", "; ".join(links)), ("Measured", "; ".join(measured)))
+        return [line for title, words in rows if words for line in (f"**{title}** {words}", "")]
 
 
 def _pairs(left: str, right: str, rows: Iterable[tuple[str, str]]) -> str:

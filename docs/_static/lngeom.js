@@ -1,15 +1,7 @@
-/* What the pages do beyond being read: certificates typeset when opened and the filter of the ledger. */
+/* What the pages do beyond being read: links that open boxes, and the filter of the ledger. */
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("details.certificate").forEach((box) => {
-    box.addEventListener("toggle", () => {
-      const list = box.querySelector("ol.certificate.tex2jax_ignore");
-      if (!box.open || !list || !window.MathJax || !MathJax.typesetPromise) return;
-      list.classList.remove("tex2jax_ignore");
-      MathJax.typesetPromise([list]);
-    });
-  });
-  // A link to a step, or to a worked example, opens the boxes around it.
+  // A link to a worked example opens the boxes around it.
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from lngeom.lazy import lazy
 
 if TYPE_CHECKING:
-    from ._calls.arguments import called
     from ._calls.onnx_nodes import OnnxNorm, onnx_network as onnx_network, onnx_norms, read_onnx as read_onnx
     from ._calls.options import CheckOptions
     from ._proving.proof import NEVER as NEVER, Proof, write_certificates as write_certificates

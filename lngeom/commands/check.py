@@ -56,9 +56,6 @@ class Options:
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
     reproducer: Path | None = option(None, "a script that shows the fault without lngeom", metavar="FILE", type=written)
     spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME or a JSON file")
-    call: str | None = option(
-        None, 'how KERNEL, a module, is called: "rms_norm(x, weight, eps, num_heads=8)"', type=str
-    )
     write_inputs: Path | None = option(
         None, 'write inputs for a program in any language; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
     )
@@ -79,19 +76,15 @@ _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "se
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:
     """The findings of a program's outputs, or else of what is named, and the versions behind them."""
-    from ..check import CheckOptions, called, check, check_outputs, check_spec, dead, in_child
+    from ..check import CheckOptions, check_outputs, check_spec, dead, in_child
     from .reports import versions
 
     if options.outputs is not None:
         return {target: check_outputs(options.outputs, options.refuse)}, versions()
-    asked, call = {**given, "refuse": options.refuse}, options.call
-
-    def checked() -> dict[str, "Finding"]:
-        return check_spec(target, **asked) if call is None else {call: check(called(target, call), name=call, **asked)}
-
+    asked = {**given, "refuse": options.refuse}
     return in_child(
         target,
-        lambda: (checked(), versions()),
+        lambda: (check_spec(target, **asked), versions()),
         lambda end, script: ({target: dead(CheckOptions(**asked), end, script)}, versions()),
     )
 

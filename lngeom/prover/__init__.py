@@ -18,7 +18,7 @@ from .export import (
 from .meaning import *  # noqa: F403
 from .meaning import Values as Values
 from .monomials import atoms_of
-from .printer import ATOM as ATOM, PRODUCT as PRODUCT, SUM as SUM, Printer as Printer
+from .printer import ATOM as ATOM, Printer as Printer
 from .recorded import (
     Node as Node,
     Recorded as Recorded,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lngeom.errors import InputError
-from lngeom.prover import Node, Printer, ProofCertificate, Text, operands
+from lngeom.prover import Node, ProofCertificate, Text, operands
 
 _LARGE = 4
 """Nodes of a part that gets a name of its own where the statement repeats it."""
@@ -52,7 +52,7 @@ def binds(nodes: Sequence[Node], k: int) -> bool:
     return (nodes[k][0] == "v" and nodes[k][1] in bound) or any(binds(nodes, j) for j in operands(nodes[k]))
 
 
-def reading(data: ProofCertificate, notation: type[Printer] = Text) -> tuple[list[str], str, list[str]]:
+def reading(data: ProofCertificate) -> tuple[list[str], str, list[str]]:
     """Hypotheses and conclusion as text, and the definitions of the names for large repeated parts.
 
     >>> from lngeom.proofs import find
@@ -71,11 +71,11 @@ def reading(data: ProofCertificate, notation: type[Printer] = Text) -> tuple[lis
     formulas = [(sides(k), relation) for k, relation in (*statement["hypotheses"], statement["conclusion"])]
     repeated = shared(nodes, [k for both, _ in formulas for k in both])
     named = [k for k in repeated if size(k) >= _LARGE and not binds(nodes, k)]
-    printer = notation(nodes)
+    printer = Text(nodes)
     printer.names = {k: printer.name("s", f"t{i}") for i, k in enumerate(named, 1)}
 
     def shown(k: int) -> str:
         return printer.node(k)[0]
 
-    texts = [f"{shown(left)} {notation.relations[r]} {shown(*right) if right else 0}" for (left, *right), r in formulas]
+    texts = [f"{shown(left)} {Text.relations[r]} {shown(*right) if right else 0}" for (left, *right), r in formulas]
     return texts[:-1], texts[-1], [f"{name} = {shown(k)}" for k, name in printer.names.items()]

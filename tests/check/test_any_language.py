@@ -1,5 +1,3 @@
-"""Kernels that lngeom never calls: a program in C reads files and writes files, and is judged like any other."""
-
 import json
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""Backward passes and norms are tried in the ways and modes in which they are called."""
-
 import pytest
 
 from lngeom.check._proving.verdict import prove_target

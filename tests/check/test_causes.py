@@ -1,5 +1,3 @@
-"""No decision of a check is taken on the English of its sentences."""
-
 from typing import Any
 
 import pytest
@@ -26,7 +24,6 @@ _WORDS = {"cause", "layout", "notes"}
 
 
 def decided(finding: Finding) -> tuple[Any, ...]:
-    """Everything that a check decides, without its sentences."""
     kinds = sorted(finding.named.kinds) if finding.named else []
     passed = [finding.passes(tuple(some)) for some in ([], kinds[:1], kinds, ["no such variant"])]
     record = {name: value for name, value in finding.record().items() if name not in _WORDS}

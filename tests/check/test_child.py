@@ -1,5 +1,3 @@
-"""Compiled kernels that take their process down: the verdict stays, with a script that ends alike."""
-
 import json
 import os
 import resource

@@ -1,5 +1,3 @@
-"""The scripts of the page on what the check found still print what stands under them, with these versions."""
-
 import importlib.util
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""Correct backward passes are held, wrong ones are accused in exact fractions and named."""
-
 from collections.abc import Callable
 from typing import Any
 

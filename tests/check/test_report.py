@@ -1,5 +1,3 @@
-"""Several kernels in one run: table, expected failures, annotations, JUnit, and JSON where the check could not run."""
-
 import json
 import sys
 from pathlib import Path
@@ -38,7 +36,6 @@ RUNS: list[tuple[list[str], str, int, list[str]]] = [
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernels in the current directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "norms_of_ci", raising=False)

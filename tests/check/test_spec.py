@@ -1,5 +1,3 @@
-"""The command line's input and output: modules, models, bad names; the plugin; two forms of one model."""
-
 import json
 import subprocess
 import sys

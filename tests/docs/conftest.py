@@ -11,7 +11,6 @@ sys.path.extend([str(DOCS / "_ext"), str(DOCS)])
 
 @pytest.fixture(scope="session")
 def site() -> Path:
-    """The built site."""
     place = DOCS / "_build" / "html"
     if not (place / "index.html").exists():
         pytest.skip("needs the built site: run `make docs`")

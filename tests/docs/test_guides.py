@@ -1,5 +1,3 @@
-"""Every page of the site with Python on it is executed: what it prints is what a reader gets."""
-
 import doctest
 from pathlib import Path
 
@@ -20,7 +18,6 @@ FLAGS = doctest.REPORT_NDIFF | doctest.ELLIPSIS
 
 
 def names() -> list[str]:
-    """Every page with a prompt of Python."""
     pages = [str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")]
     return sorted(name for name in [*pages, "../CONTRIBUTING"] if ">>>" in (DOCS / f"{name}.md").read_text("utf-8"))
 

@@ -1,5 +1,3 @@
-"""What pages and the ledger say in words follows from the committed tables."""
-
 import importlib
 import runpy
 from typing import Any

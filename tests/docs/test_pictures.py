@@ -1,5 +1,3 @@
-"""The pictures: each can be drawn, is the same every time, and shows what the library computes."""
-
 import importlib
 from pathlib import Path
 
@@ -30,7 +28,6 @@ def lines(figure: Figure) -> list[np.ndarray]:
 
 
 def shows(figure: Figure, points: np.ndarray) -> bool:
-    """Whether one of the lines goes through exactly these points."""
     expected = turned(points)
     return any(line.shape == expected.shape and np.abs(line - expected).max() <= ROUNDING for line in lines(figure))
 

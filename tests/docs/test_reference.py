@@ -1,5 +1,3 @@
-"""The site leaves nothing out: every public name has its entry, every theorem its page, and no page invents one."""
-
 import importlib
 import inspect
 import pkgutil

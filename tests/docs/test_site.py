@@ -1,5 +1,3 @@
-"""How the site is made: boxes that follow the records."""
-
 import html
 import json
 import re
@@ -21,18 +19,10 @@ def boxes(site: Path, chapter: str) -> dict[str, str]:
     return dict(zip(labels, without, strict=True))
 
 
-def named(box: str, title: str) -> list[str]:
-    """Theorems that a paragraph of a box links to."""
-    paragraph = box.partition(f"<strong>{title}</strong>")[2].partition("</p>")[0]
-    return re.findall(r'href="[^"#]*#([a-z_]+\.[a-z_0-9]+)"', paragraph)
-
-
 def test_boxes_say_what_the_records_say(site: Path) -> None:
     theorems = json.loads((EVIDENCE / "theorems.json").read_text(encoding="utf-8"))["theorems"]
     claims = json.loads((EVIDENCE / "claims.json").read_text(encoding="utf-8"))
     by_id = {id: box for chapter in CHAPTERS for id, box in boxes(site, chapter).items()}
-    edges: set[tuple[str, str]] = set()
-    reversed_edges: set[tuple[str, str]] = set()
     for theorem in theorems:
         box = by_id[theorem["id"]]
         words = html.unescape(re.sub(r"<[^>]+>", "", box))
@@ -44,9 +34,6 @@ def test_boxes_say_what_the_records_say(site: Path) -> None:
             claim["id"].replace(".", "-") for claim in claims if f"theorem {theorem['id']}" in claim["settled_by"]
         }
         assert resting <= set(re.findall(r'href="[^"]*#claim-([\w-]+)"', box)), theorem["id"]
-        edges |= {(theorem["id"], other) for other in named(box, "Uses")}
-        reversed_edges |= {(other, theorem["id"]) for other in named(box, "Used by")}
-    assert edges == reversed_edges != set()
 
 
 def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:

@@ -66,7 +66,6 @@ ARCHITECTURES = tuple(_OPTIONS)
 
 
 def tiny_config(architecture: str) -> Any:
-    """The configuration of :func:`tiny_model`."""
     options = _OPTIONS[architecture]
     return GPT2RMSConfig(**options) if architecture == "gpt2_rms" else AutoConfig.for_model(architecture, **options)
 
@@ -95,7 +94,6 @@ def uncentred(module: Any) -> None:
 
 
 def centred(module: Any) -> None:
-    """Makes a LayerNorm of an RMSNorm."""
     module.forward = lambda x: layer_norm(x, x.shape[-1:], module.weight, None, module.variance_epsilon)
 
 
@@ -111,13 +109,11 @@ def rewritten(model: Path, change: Callable[[Weights], Weights | None] | None = 
 
 @pytest.fixture(params=ARCHITECTURES)
 def any_model(request: pytest.FixtureRequest) -> Any:
-    """A tiny model of each architecture in turn."""
     return tiny_model(request.param)
 
 
 @pytest.fixture
 def llama() -> Any:
-    """A tiny Llama."""
     return tiny_model("llama")
 
 
@@ -175,7 +171,6 @@ def message(action: Callable[[], object]) -> str:
 
 @pytest.fixture
 def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The known models in tiny shapes of their architectures."""
     for name, known in list(KNOWN_MODELS.items()):
         shape = tiny_config(str(known.shape["model_type"])).to_dict()
         entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
@@ -211,13 +206,11 @@ def _installed(find: Callable[[], Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def smollm() -> Path:
-    """The GGUF file of SmolLM2-135M."""
     return _installed(bundled_model)
 
 
 @pytest.fixture(scope="session")
 def wikipedia() -> Path:
-    """The sample of the English Wikipedia."""
     return _installed(bundled_wikipedia)
 
 

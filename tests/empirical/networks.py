@@ -101,7 +101,6 @@ class Odd(nn.Module):
 
 
 def corpus_for(network: Any, folder: Path) -> Path:
-    """Token ids, or cases of what else a network takes."""
     random = np.random.default_rng(0)
     if network.main_input_name == "input_ids":
         np.save(folder / "ids.npy", random.integers(3, VOCABULARY, 64))

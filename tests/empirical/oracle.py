@@ -109,7 +109,6 @@ class Oracle:
         self.kappa = (np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)) * np.ones(self.x.shape[:-1])
 
     def distance(self) -> Values:
-        """Root mean square difference of the components of LayerNorm and RMSNorm, without gain and bias."""
         centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
         layer, rms = (v / np.sqrt(np.mean(v**2, axis=-1, keepdims=True) + self.eps) for v in (centred, self.x))
         kappa = np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)
@@ -117,7 +116,6 @@ class Oracle:
         return Values(value, (2.4 + 2.1 * kappa) * self.gamma)
 
     def features(self, side: str) -> dict[str, Values]:
-        """Every number per token whose mean, spread or maximum is a column."""
         v, gamma = (self.x if side == "input" else self.z), self.gamma
         norm = np.linalg.norm(v, axis=-1)
         everywhere = np.full(norm.shape, math.degrees(3 * gamma))
@@ -137,7 +135,6 @@ class Oracle:
         return found
 
     def gauge(self) -> Values:
-        """Length of the normalized vector over √d."""
         r = np.linalg.norm(self.normalized, axis=-1) / math.sqrt(self.d)
         return Values(r, 3.1 * self.kappa * self.gamma * r)
 
@@ -168,7 +165,6 @@ class Oracle:
         return {**found, "components_99": Value((fewest + most) / 2, (most - fewest) / 2)}
 
     def cosines(self, side: str) -> tuple[Values, list[Values], list[Values]]:
-        """Cosines of the angle to 1, to the random directions and to the sign vectors."""
         v = self.x if side == "input" else self.z
         norm = np.linalg.norm(v, axis=-1)
 
@@ -180,7 +176,6 @@ class Oracle:
         return of(np.ones(self.d), 3 * self.gamma), random, signs
 
     def rows(self) -> Iterator[Row]:
-        """The lines of the table."""
         gauge = self.gauge()
         for side in ("input", "output"):
             features = {**self.features(side), "gauge": gauge}
@@ -243,7 +238,6 @@ class Oracle:
 
 
 def cut(pair: Values, keep: slice) -> Values:
-    """The numbers at some positions."""
     return Values(pair.value[:, keep], pair.bound[:, keep])
 
 
@@ -263,7 +257,6 @@ OF_SIGNS = {
 
 
 def squared(cosine: Values) -> Values:
-    """cos²θ."""
     return Values(cosine.value**2, cosine.bound * (2 * np.abs(cosine.value) + cosine.bound))
 
 
@@ -370,7 +363,6 @@ def measured_and_stored(
 
 
 def disagreements(table: Sequence[dict[str, Any]], expected: Sequence[Row]) -> list[str]:
-    """Every cell that is not what it should be."""
     assert [row["site"] for row in table] == [row["site"] for row in expected]
     found: list[str] = []
     for row, oracle in zip(table, expected, strict=True):

@@ -87,7 +87,6 @@ class Scene:
         return [*((run / name).read_bytes() for name in _RESULTS), *(bytes(path) for path in run.rglob("*.draft"))]
 
     def run(self, command: str, output: Path, *more: object) -> str:
-        """Run a command into a directory, or go on with it."""
         return self.said(command, output, *more)[0]
 
     def said(self, command: str, output: Path, *more: object) -> tuple[str, str]:
@@ -106,6 +105,5 @@ class Scene:
 
     @contextlib.contextmanager
     def copy(self, *names: str) -> Iterator[list[Path]]:
-        """Copies of directories, to be damaged."""
         with tempfile.TemporaryDirectory(dir=self.base) as folder:
             yield [Path(shutil.copytree(self.base / name, Path(folder, name))) for name in names]

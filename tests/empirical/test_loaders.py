@@ -1,5 +1,3 @@
-"""Random bytes, random JSON, random headers, and sound files damaged: a value or one clear line, never a traceback."""
-
 import bz2
 import gzip
 import io
@@ -44,7 +42,6 @@ SOUND = _PLAIN | {f"{t}{p}": pack(_PLAIN[t]) for t in (".txt", ".jsonl", ".xml")
 
 
 def read_corpus(path: Path) -> None:
-    """Read a corpus to its end."""
     corpus = open_corpus(str(path))
     corpus.token_ids().sum() if corpus.has_ids else list(corpus.documents())
 

@@ -1,5 +1,3 @@
-"""The training study: its networks, runs that were stopped, and what it concludes."""
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import astuple, replace
@@ -48,7 +46,6 @@ def test_networks_of_a_seed_start_from_the_same_weights() -> None:
 
 
 def writers(model: Decoder) -> dict[torch.Tensor, int]:
-    """What is added to the stream, with the axis of the stream."""
     block: Any = model.blocks[0]
     return {model.embedding.weight: 1, block.attention_write.weight: 0, block.mlp_write.weight: 0}
 
@@ -65,7 +62,6 @@ def test_no_gradient_of_a_writer_is_along_1_behind_layer_norm() -> None:
 
 
 def losses_of_flipped(norm: Any, signs: torch.Tensor) -> list[float]:
-    """Losses of some steps of a network whose stream has other signs."""
     model = network(norm)
     block: Any = model.blocks[0]
     readers = dict.fromkeys([block.read.weight, block.widen.weight, model.head.weight], 1)

@@ -18,8 +18,6 @@ def _pull(g: Any, n: Any, r: Any, w: Any) -> tuple[Any, Any]:
 
 
 class Saved(torch.autograd.Function):
-    """An RMSNorm with a right backward pass."""
-
     @staticmethod
     def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
         r = torch.rsqrt(square(x) + EPS)
@@ -32,8 +30,6 @@ class Saved(torch.autograd.Function):
 
 
 class Kept(Saved):
-    """Keeps its own normalized row as an attribute."""
-
     @staticmethod
     def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
         r = torch.rsqrt(square(x) + EPS)
@@ -47,8 +43,6 @@ class Kept(Saved):
 
 
 class InPlace(Kept):
-    """Works in place on what it keeps."""
-
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
         (r, _), h = ctx.saved_tensors, g * ctx.saved_tensors[1]
@@ -57,8 +51,6 @@ class InPlace(Kept):
 
 
 class SavedInPlace(Saved):
-    """Works in place on what it saved."""
-
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
         n, r, w = ctx.saved_tensors
@@ -67,8 +59,6 @@ class SavedInPlace(Saved):
 
 
 class Cotangent(Saved):
-    """Works in place on the cotangent."""
-
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
         n, r, w = ctx.saved_tensors
@@ -77,8 +67,6 @@ class Cotangent(Saved):
 
 
 class Input(Saved):
-    """Keeps its input as an attribute."""
-
     @staticmethod
     def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
         ctx.x = x
@@ -106,8 +94,6 @@ class Workspace(Kept):
 
 
 class Rules(Saved):
-    """Has wrong rules beside its two passes."""
-
     @staticmethod
     def jvp(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
         return 7 * x
@@ -118,8 +104,6 @@ class Rules(Saved):
 
 
 class Rows(Saved):
-    """Raises above 1024 rows."""
-
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
         if g.numel() // g.shape[-1] > 1024:
@@ -146,7 +130,6 @@ class Needs(torch.autograd.Function):
 
 
 def applied(function: Any) -> Callable[..., Any]:
-    """The RMSNorm of a function of autograd."""
     return lambda x, weight: function.apply(x, weight)
 
 
@@ -157,7 +140,6 @@ def _accumulates(x: Any, weight: Any) -> Any:
 
 
 def where(is_wrong: Callable[[Any], bool]) -> Callable[..., Any]:
-    """An RMSNorm without ε where something holds of x."""
     return lambda x, weight, eps=EPS: rms(x, weight, 0 if is_wrong(x) else eps)
 
 

@@ -11,8 +11,6 @@ Moments = Callable[[Rows], tuple[Rows, Rows]]
 
 
 def two_passes(x: Rows, *, pairwise: bool = False) -> tuple[Rows, Rows]:
-    """Mean and variance by sums, one term after another or NumPy's."""
-
     def mean(t: Rows) -> Rows:
         total = t.sum(-1, keepdims=True) if pairwise else t.cumsum(-1, dtype=t.dtype)[:, -1:]
         return total / t.dtype.type(t.shape[-1])
@@ -22,7 +20,6 @@ def two_passes(x: Rows, *, pairwise: bool = False) -> tuple[Rows, Rows]:
 
 
 def welford(x: Rows) -> tuple[Rows, Rows]:
-    """One term after another, (x − m_old)(x − m_new)."""
     m, s = x[:, :1], 0 * x[:, :1]
     for k in range(1, x.shape[-1]):
         off = x[:, k : k + 1] - m

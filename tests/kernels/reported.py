@@ -24,7 +24,6 @@ def memory(x: Rows, *strides: int, begin: int | None = None) -> Rows:
 
 
 def packed(x: Rows) -> Rows:
-    """The memory of `x` read as if it were contiguous."""
     return memory(x, *torch.empty(x.shape).stride())
 
 

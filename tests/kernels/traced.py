@@ -40,8 +40,6 @@ def _wrong_branch(x, weight, eps=1e-6):
 
 
 def _halves(combine):
-    """LayerNorm by the sums of the first half and of the rest."""
-
     def kernel(x, weight, bias, eps=1e-5):
         half = x.shape[-1] // 2
         parts = x[..., :half], x[..., half:]
@@ -53,8 +51,6 @@ def _halves(combine):
 
 
 def _strided(steps, first=0):
-    """RMSNorm by the squares of every fourth component, and one more beyond the 64th."""
-
     def kernel(x, weight, eps=1e-6):
         total = sum(x[..., k::4].square().sum(-1, keepdim=True) for k in range(steps))
         head, tail = x[..., :64], x[..., 64 + first :]
@@ -81,18 +77,14 @@ def _moments(x, weight, bias, eps=1e-5):
 
 
 def _scaled(scale):
-    """RMSNorm by the reciprocal of a root."""
     return lambda x, weight, eps=1e-6: x * scale(x, eps) * weight
 
 
 def _divided(root):
-    """LayerNorm by a root."""
     return lambda x, weight, bias, eps=1e-5: (x - mean(x)) / root(x, eps) * weight + bias
 
 
 def _pieces(split, count=8):
-    """RMSNorm of the pieces of a row."""
-
     def kernel(x, weight, eps=1e-6):
         parts, gains = split(x), split(weight)
         scale = torch.rsqrt(sum(part.square().sum(-1, keepdim=True) for part in parts[:count]) / x.shape[-1] + eps)
@@ -110,7 +102,6 @@ def _by_largest(factor):
 
 
 def _one_component(alone):
-    """LayerNorm with a shortcut for rows of one component."""
     return lambda x, weight, bias, eps=1e-5: alone(x, bias) if x.shape[-1] == 1 else _moments(x, weight, bias, eps)
 
 
@@ -212,8 +203,6 @@ def _out(x, g, eps=1e-6):
 
 
 class _Kept:
-    """A norm made in the call, which keeps what it computes."""
-
     def __init__(self, eps):
         self.eps, self.last = eps, None
 

@@ -1,5 +1,3 @@
-"""Principal axes against independent oracles: the secular function in integers, the matrix itself, closed forms."""
-
 import math
 import tracemalloc
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""The checker must be able to say no, to every kind of forged certificate, and must not know the prover."""
-
 import ast
 import copy
 import json

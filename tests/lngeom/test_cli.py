@@ -1,5 +1,3 @@
-"""The command line: help, examples, spellings, and one line where an extra is missing or the input is bad."""
-
 import errno
 import functools
 import json

@@ -1,5 +1,3 @@
-"""The definitions on numbers worked out by hand, at the edge σ = 0, and where rounding would show."""
-
 import math
 from typing import Any
 

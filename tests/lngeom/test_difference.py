@@ -1,5 +1,3 @@
-"""Outputs of a few rows name most seeded faults, and accuse no correct kernel."""
-
 import re
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The ellipsoid of a norm layer: it contains every output, no smaller one does, and its geometry is right."""
-
 import math
 
 import array_api_strict

@@ -1,5 +1,3 @@
-"""Enclosures: the library's formulas in exact integers contain the exact value, at any size and scale."""
-
 import operator
 from fractions import Fraction
 

@@ -1,5 +1,3 @@
-"""What no function takes: each message says what was seen, what is wanted and what to do."""
-
 import contextlib
 import math
 from array import array

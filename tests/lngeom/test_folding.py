@@ -1,5 +1,3 @@
-"""Folding: whole networks compute the same, entries are exact folds rounded once, and the certificate can refuse."""
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,5 +1,3 @@
-"""Rational intervals: every operation encloses the exact result, and only what is certain is said to be so."""
-
 import math
 import operator
 from fractions import Fraction
@@ -16,7 +14,6 @@ SIGNS = {"=": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.g
 
 
 def inside(interval: Interval, value: Any) -> bool:
-    """Whether a number, or another interval, lies in an interval."""
     low, high = ends(value)
     return interval.lower <= low <= high <= interval.upper
 

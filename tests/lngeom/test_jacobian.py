@@ -1,5 +1,3 @@
-"""Derivatives of every function against finite differences, and the edges of the closed-form Jacobian."""
-
 from typing import Any
 
 import numpy as np

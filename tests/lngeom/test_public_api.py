@@ -1,5 +1,3 @@
-"""The public surface: what is exported and what its docstrings promise."""
-
 import importlib
 import importlib.metadata
 import inspect

@@ -1,5 +1,3 @@
-"""Rows whose squares leave the range of the dtype, on both libraries; and arrays that are refused by name."""
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,3 @@
-"""The error bound holds for every implementation tried, and what lies outside it is a bug with a name."""
-
 import itertools
 import math
 from typing import Any

@@ -1,5 +1,3 @@
-"""Strategies draw every kind of vector, and what they draw is what they promise."""
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""The two-parameter family: no correct kernel leaves it in any order of summation, and little else is in it."""
-
 import itertools
 
 import numpy as np

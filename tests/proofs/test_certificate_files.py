@@ -1,5 +1,3 @@
-"""A file is a certificate only if everything in it is of its form and its proof holds; Coq is given nothing else."""
-
 import copy
 import functools
 import json
@@ -35,7 +33,6 @@ def written(id: str) -> str:
 
 
 def certificate(id: str) -> Any:
-    """A certificate as it is read from a file."""
     return json.loads(written(id))
 
 
@@ -48,7 +45,6 @@ def signed(data: Any) -> Any:
 
 
 def places(data: Any, *path: object) -> Iterator[tuple]:
-    """The path of everything in a record."""
     yield path
     inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in inner:

@@ -1,5 +1,3 @@
-"""Certificates as files: the statement as the library computes it, every step, a hash that notices any change."""
-
 import json
 from functools import reduce
 from operator import getitem
@@ -38,7 +36,6 @@ def test_a_certificate_says_each_term_once_and_no_expression_twice(theorem: Theo
 
 
 def leaves(node: Any, *path: Any) -> list[tuple[Any, ...]]:
-    """The path to each text, number and empty list."""
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     return [leaf for key, value in items for leaf in leaves(value, *path, key)] or [path]
 

@@ -1,5 +1,3 @@
-"""The ledger: every claim has a verdict, every verdict is settled, and every counterexample is exact."""
-
 import json
 import operator as op
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Whatever helps the prover or a search is needed: without it neither finds what it looks for."""
-
 import itertools
 import sys
 from collections.abc import Iterator

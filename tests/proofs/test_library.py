@@ -1,5 +1,3 @@
-"""The proofs are about the library's own functions: change one, and named theorems fail."""
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,3 @@
-"""``lngeom prove``: the table, one theorem's page, the evidence file, the exit code."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""Floats that know their error: same bits as NumPy, bounds that hold, and are small."""
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,5 +1,3 @@
-"""Coq's theorems about the tolerance speak of the numbers that the code decides by."""
-
 import math
 import re
 from fractions import Fraction
@@ -27,7 +25,6 @@ def test_constants_are_those_of_the_theorems() -> None:
 
 
 def any_order(terms: list[Fraction]) -> Fraction:
-    """`Sums.any_order`."""
     return (len(terms) - 1) * sum(map(abs, terms), Fraction(0))
 
 
@@ -58,7 +55,6 @@ class Theorem:
         self.total, self.levels = total, levels
 
     def squares(self, alpha: Fraction) -> tuple[Fraction, Fraction]:
-        """`low` and `high`."""
         terms = [(abs(c) + alpha) ** 2 for c in self.deviation]
         error = self.u * any_order(terms) * (1 + gamma(self.d, self.u)) / self.d + 4 * self.om
         return (
@@ -76,7 +72,6 @@ class Theorem:
         return (v + change) * (1 + gamma(2 * d + 8, u)) - v + self.om
 
     def slack(self, i: int, alpha: Fraction, p: Fraction, g: Fraction, b: Fraction, *, first: bool) -> Fraction:
-        """`slack`, or `subtracted_slack`."""
         x, u = abs(self.x[i]), self.u
         tiny = self.om * (x + abs(self.mu) + alpha + abs(g) + p + 1)
         more = u * abs(g) * p * (3 * x + 4 * abs(self.mu)) + (1 + u) * u * abs(b)

@@ -1,5 +1,3 @@
-"""The checker in Coq accepts the certificates, refuses what was tampered with, and says where it cannot be asked."""
-
 import json
 import os
 from collections.abc import Callable
@@ -36,7 +34,6 @@ TAMPERED = {
 
 @pytest.fixture(scope="session")
 def checker(compiled: Callable[[Library], Path]) -> Path:
-    """The folder of the compiled checker."""
     return compiled(_verify._COQ)
 
 

@@ -1,16 +1,11 @@
 """Arguments: kernels that take them in another order, or write their output into one, as functions of rows."""
 
-import ast
-import builtins
 import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
-from lngeom.errors import InputError
-
-from .._tracing.roles import parameters, role
-from .target import resolve
+from .._tracing.roles import parameters
 
 _OUT = ("out", "output", "result", "dst", "y", "o")
 _X = ("x", "input", "inputs", "inp", "hidden_states", "hidden", "tensor", "a", "data", "src")
@@ -70,23 +65,3 @@ def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
     for k in reversed(order):
         output = output.swapaxes(k, k - 1)
     return output.reshape(whole, d)[:n].reshape(x.shape)
-
-
-def called(module: str, text: str) -> Callable[..., Any]:
-    """An expression of Python in the scope of a module, as a function of x, gain, bias and eps.
-
-    Raises:
-        InputError: It is none, or has a name that the module has not and that is no parameter of a norm.
-    """
-    scope = dict(vars(resolve(module)))
-    try:
-        names = [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
-    except SyntaxError as error:
-        raise InputError(f"--call {text!r} is not a Python expression: {error.msg}") from error
-    free = dict.fromkeys(name for name in names if name not in scope and not hasattr(builtins, name))
-    odd = next((name for name in free if name != "x" and role(name) is None), None)
-    if "x" not in free or odd is not None:
-        what = "no x" if odd is None else f"{odd!r}, which is neither in the module nor a name of gain, bias or eps"
-        raise InputError(f"--call {text!r} has {what}: write for example rms_norm(x, weight, eps, num_heads=8)")
-    ordered = ["x", *(name for name in free if name != "x")]
-    return eval(f"lambda {', '.join(ordered)}: {text}", scope)  # the user's own code, as the module is

@@ -1,5 +1,3 @@
-"""A backward pass is proved to be the derivative of its own forward pass, or refuted at a point."""
-
 from typing import Any
 
 import pytest

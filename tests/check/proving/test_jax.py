@@ -1,5 +1,3 @@
-"""Code on JAX is traced from its jaxpr, with sizes that have no value."""
-
 from typing import Any
 
 import numpy as np

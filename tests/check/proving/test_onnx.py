@@ -1,5 +1,3 @@
-"""Graphs of primitive ONNX nodes are traced with their constants as arbitrary vectors."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Every name in the table of operations means on traced arrays what it means in PyTorch."""
-
 import ast
 import inspect
 from collections.abc import Callable

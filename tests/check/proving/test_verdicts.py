@@ -1,5 +1,3 @@
-"""Verdicts on kernels and adversarial codes; both checkers accept every certificate."""
-
 import copy
 import json
 import re
@@ -174,8 +172,6 @@ def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
 
 
 class Shifted(torch.nn.Module):
-    """LayerNorm whose parameters have no usual names, and stand in another order."""
-
     def __init__(self, dim: int, eps: float = 1e-5) -> None:
         super().__init__()
         self.moves, self.stretch = torch.nn.Parameter(torch.zeros(dim)), torch.nn.Parameter(torch.ones(dim))

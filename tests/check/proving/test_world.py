@@ -1,5 +1,3 @@
-"""What a verdict does not know, it refuses or names."""
-
 import functools
 import re
 

@@ -16,13 +16,10 @@ DRAWS, WIDE, STATE = np.random.default_rng(0), 50_000, {"calls": 0}
 
 
 class Config:
-    """Settings of a package."""
-
     fast = False
 
 
 def rms(x, weight, eps=1e-6):
-    """The norm that all of these are."""
     return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * weight
 
 
@@ -48,12 +45,10 @@ NOT_PROVED = {
 
 
 def of(change):
-    """The norm of another x."""
     return lambda x, weight: rms(change(x), weight)
 
 
 def over(mean):
-    """The norm with another mean square."""
     return lambda x, weight: x * torch.rsqrt(mean(x) + 1e-6) * weight
 
 
@@ -154,7 +149,6 @@ class Norm(torch.nn.Module):
 
 
 def changed(scale):
-    """Such a norm with another scale."""
     return type("Changed", (Norm,), {"scale": scale, "__module__": __name__})
 
 

@@ -1,5 +1,3 @@
-"""Runs, models and files that are not what they were; right now, or refused in one line."""
-
 import copy
 import json
 import math

@@ -1,5 +1,3 @@
-"""Every input that once led to a traceback or to a misleading line: one line says value, rule and next step."""
-
 import io
 import json
 import os

@@ -1,5 +1,3 @@
-"""``lngeom tolerance``: its numbers hold for correct kernels, fail wrong ones, and are the same in each form."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Ablation: each change against its own computation, resumed runs, paired intervals by document."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -30,15 +28,12 @@ def some_cases(count: int = 6) -> list[Passage]:
 
 
 def losses(network: Any, given: list[Passage]) -> torch.Tensor:
-    """Loss of each case, by the library of transformers itself."""
     with torch.inference_mode():
         ids = [torch.from_numpy(case.inputs["input_ids"])[None] for case in given]
         return torch.stack([network(input_ids=i, labels=i).loss.double() * (i.shape[1] - 1) for i in ids])
 
 
 def replaced(network: Any, path: str, formula: Any) -> Any:
-    """The network with the norm at a path computed by a formula of input, gain, bias and ε."""
-
     class Changed(nn.Module):
         def __init__(self, old: Any) -> None:
             super().__init__()

@@ -1,5 +1,3 @@
-"""Folding of every family: the same outputs, and each condition broken once."""
-
 import copy
 import json
 import math

@@ -1,5 +1,3 @@
-"""What a certificate says of itself is not believed: what may differ from the original follows from the original."""
-
 import shutil
 from collections.abc import Callable
 from functools import cache

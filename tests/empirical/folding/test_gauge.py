@@ -1,5 +1,3 @@
-"""Gauges: other hidden states, the same outputs; and each condition broken once."""
-
 import functools
 import importlib.util
 import json
@@ -55,7 +53,6 @@ def _rotated(network: Any) -> Fold:
 
 
 def wide(network: Any) -> list[str]:
-    """Paths of the norms of the stream."""
     return [path for path, norm in find_norms(network, sample_inputs(network)).items() if norm.d == WIDTH]
 
 

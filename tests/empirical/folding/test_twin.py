@@ -1,5 +1,3 @@
-"""Every RMSNorm network of class Llama is a LayerNorm network of one dimension more; and each condition broken once."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Predictions: they hold for every architecture and dtype, and a broken layer violates them."""
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

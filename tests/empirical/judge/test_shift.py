@@ -1,5 +1,3 @@
-"""The shift along 1 through a whole network: all three verdicts, and that the network is left as it was."""
-
 import copy
 import math
 from itertools import product

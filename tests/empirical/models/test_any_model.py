@@ -1,5 +1,3 @@
-"""Models of no table: sites found, every column equal to the float64 recomputation, the whole run in memory."""
-
 import json
 import sys
 from pathlib import Path
@@ -78,8 +76,6 @@ def test_every_column_of_an_architecture_of_no_table(name: str) -> None:
 
 
 class RMS(nn.Module):
-    """An RMSNorm written by hand."""
-
     def __init__(self, d: int) -> None:
         super().__init__()
         self.scale = nn.Parameter(torch.ones(d))
@@ -89,7 +85,6 @@ class RMS(nn.Module):
 
 
 def by_hand() -> tuple[nn.Module, list[Tensor]]:
-    """A network of no library, and its batches."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 16), RMS(16), nn.GELU(), nn.Linear(16, 16), nn.LayerNorm(16))
     return model, [torch.randn(4, 10, 8) for _ in range(5)]

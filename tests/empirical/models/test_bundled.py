@@ -1,5 +1,3 @@
-"""The bundled model on real text: loaded once, it reads English, and every column of its table is right."""
-
 import math
 from pathlib import Path
 

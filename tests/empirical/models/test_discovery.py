@@ -1,5 +1,3 @@
-"""Norms found by what they compute: held against the table of families, and against modules made to mislead."""
-
 import re
 from typing import Any
 
@@ -37,8 +35,6 @@ class HandWritten(nn.Module):
 
 
 class ChannelsFirst(nn.Module):
-    """LayerNorm of images over their channels."""
-
     def __init__(self) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(D)

@@ -1,5 +1,3 @@
-"""The table of architectures against real modules."""
-
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_m
 
 
 def calls(model: Any, sites: tuple[NormSite, ...]) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-    """Path and arguments of each norm in the order of a forward pass."""
     seen: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
     paths = [site.path for site in sites]
     with torch.inference_mode(), watching(model, paths, lambda path, _, *given: seen.append((path, *given[:2]))):

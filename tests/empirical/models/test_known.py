@@ -1,5 +1,3 @@
-"""The seven models: their shapes on the meta device, and the numbers published for them."""
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM

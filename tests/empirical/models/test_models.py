@@ -1,5 +1,3 @@
-"""Finding and loading models, and the one line that each failure leaves."""
-
 import shutil
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Weights are what they claim to be: what is missing, of another shape, renamed or quantized is refused by name."""
-
 import io
 import json
 import shutil
@@ -22,7 +20,6 @@ from ..conftest import Weights, rewritten
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Llama of two blocks as it is published, head included."""
     folder = tmp_path_factory.mktemp("published") / "tiny"
     torch.manual_seed(0)
     config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)

@@ -1,5 +1,3 @@
-"""Which columns of a sweep affine gauges change, on networks of equal outputs."""
-
 import copy
 import itertools
 import re
@@ -40,7 +38,6 @@ def table(network: Any) -> list[dict[str, Any]]:
 
 
 def in_float64(network: Any) -> Any:
-    """The network with norms that compute in its own dtype, not in float32 whatever it is."""
     for path, module in list(network.named_modules()):
         if type(module).__name__ == "LlamaRMSNorm":
             norm = torch.nn.RMSNorm(WIDTH, eps=module.variance_epsilon, dtype=module.weight.dtype)

@@ -1,5 +1,3 @@
-"""The nulls that 1 is ranked among, and the intervals: their coverage, and those of pairs."""
-
 import itertools
 from fractions import Fraction
 

@@ -1,5 +1,3 @@
-"""The monitor of a training: what it measures, that it changes nothing, and where its numbers go."""
-
 from pathlib import Path
 from typing import Any
 

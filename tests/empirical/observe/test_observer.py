@@ -1,5 +1,3 @@
-"""The observer on modules of any shape: the same vectors count the same however a layer sees them."""
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,8 +19,6 @@ SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
 
 
 class Shaped(nn.Module):
-    """A norm that sees what `change` makes of the input."""
-
     def __init__(self, change: Callable[[Tensor], Tensor] = lambda x: x) -> None:
         super().__init__()
         self.norm, self.change = nn.LayerNorm(D), change

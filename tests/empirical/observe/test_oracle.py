@@ -1,5 +1,3 @@
-"""Every column of the table is what the oracle says, and the oracle says no to what is wrong."""
-
 import itertools
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What counts, at the edges of every rule, from numbers that no rounding made."""
-
 import pytest
 import torch
 

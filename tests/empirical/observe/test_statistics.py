@@ -1,5 +1,3 @@
-"""States: what counts and what does not, how they merge, and what the hooks leave behind."""
-
 from dataclasses import fields, replace
 from functools import reduce
 from pathlib import Path

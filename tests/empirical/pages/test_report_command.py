@@ -1,5 +1,3 @@
-"""``lngeom report`` makes the page of a run again from its table."""
-
 import re
 import shutil
 from pathlib import Path
@@ -17,7 +15,6 @@ from ..conftest import Refused, Words, tiny_model
 
 @pytest.fixture(scope="module")
 def finished(token_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run of a tiny model."""
     folder = tmp_path_factory.mktemp("finished")
     tiny_model("gptj").save_pretrained(folder / "gptj")
     options = ["--device", "cpu", "--directions", "4", "--tokens", "64", "--sequence-length", "32", "--output"]

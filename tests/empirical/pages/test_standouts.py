@@ -1,5 +1,3 @@
-"""The numbers with which a page begins are those of its table."""
-
 import json
 import re
 import shutil

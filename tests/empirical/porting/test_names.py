@@ -1,5 +1,3 @@
-"""Ports as people have them: other names, fused and transposed weights, plain state dictionaries; gains that moved."""
-
 import json
 import re
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Ports that are the same model, and ports with one change: the verdict, and the name of the change."""
-
 import copy
 import json
 import re
@@ -34,7 +32,6 @@ QUERY, OTHER = "model.layers.1.self_attn.q_proj.weight", GAIN.replace("input", "
 
 
 def built(kind: str, **more: Any) -> Any:
-    """A network whose gains and biases are drawn."""
     torch.manual_seed(0)
     network = AutoModelForCausalLM.from_config(CONFIGS[kind](**more))
     for weight in (weight for weight in network.parameters() if weight.ndim == 1):

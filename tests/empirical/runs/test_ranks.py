@@ -1,5 +1,3 @@
-"""Several processes: the numbers of one, also when one dies on the way, and when teams share a copy of a model."""
-
 import gc
 import os
 import signal
@@ -94,7 +92,6 @@ def test_all_models_by_several_processes(
 
 
 def apart(first: Path, second: Path) -> float:
-    """The largest difference of the tables of two runs; what is counted must be equal."""
     pairs = list(zip(*(observe.read_sites(path / "sites.csv") for path in (first, second)), strict=True))
     assert all(a[name] == b[name] for a, b in pairs for name in ("site", "bucket", "tokens", "sequences"))
     return max(abs(a[name] - b[name]) for a, b in pairs for name in COLUMNS)

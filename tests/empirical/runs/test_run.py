@@ -1,5 +1,3 @@
-"""The run directory: atomic files, one owner, one run."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""Each sequence knows its document: intervals cluster by it, texts are drawn from all over."""
-
 import json
 import math
 from pathlib import Path

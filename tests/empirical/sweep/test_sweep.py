@@ -1,5 +1,3 @@
-"""The sweep on tiny models: what it measures, continues, and refuses."""
-
 import importlib.util
 import json
 import shutil

@@ -1,5 +1,3 @@
-"""All known models in one command: what is done is skipped, what fails does not stop the others."""
-
 import html
 import math
 import re

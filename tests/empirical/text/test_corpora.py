@@ -1,5 +1,3 @@
-"""Corpora of every format: what is read, and what is refused."""
-
 import bz2
 import gzip
 import itertools

@@ -1,5 +1,3 @@
-"""Texts of any length are read to their end and tokenized in memory that does not grow with them."""
-
 import gzip
 import hashlib
 import os

@@ -1,5 +1,3 @@
-"""Laws of the normal form of terms, and what is no term."""
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The words that statements are made of: derivative, trace, and readable text."""
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

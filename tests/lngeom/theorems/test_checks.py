@@ -1,5 +1,3 @@
-"""Faults of a theorem are seen by its checks, and faults of the library by theorems."""
-
 import re
 from fractions import Fraction
 from typing import Any

@@ -1,5 +1,3 @@
-"""Bodies that would be true in silence: each of them fails, on terms and on numbers."""
-
 import contextlib
 import subprocess
 import sys

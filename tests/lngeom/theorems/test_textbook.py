@@ -1,5 +1,3 @@
-"""Textbook steps: each proves what it is for, and no near miss of it."""
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar
