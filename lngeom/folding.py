@@ -131,42 +131,28 @@ class FoldCertificate:
     """How far a folded map is from the exact fold; made by :func:`certify_fold` and :func:`certify_centering`.
 
     `worst` is the largest |entry − exact entry| over the bound of that entry, one rounding to the stored dtype plus
-    twice the error of a float64 computation; `weight_error` the Frobenius norm of the error of the weight and
-    `bias_error` the norm of the error of the bias, bounds included.
+    twice the error of a float64 computation.
     """
 
     worst: float
-    weight_error: float
-    bias_error: float
 
     @property
     def exact(self) -> bool:
         """Whether every entry is the exact fold's, rounded once, up to the error of a float64 computation."""
         return self.worst <= 1
 
-    def output_error(self, input_norm: float) -> float:
-        """Bound on the change of the outputs, in exact arithmetic, over all inputs of at most that norm.
 
-        Inputs of a reader that has gain and bias folded in have norm at most √d.
-        """
-        if not input_norm >= 0:
-            raise InputError(f"input_norm is {input_norm!r:.40}: it bounds norms; give a number >= 0")
-        return self.weight_error * input_norm + self.bias_error
-
-
-def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
-    """Largest error of `got`, in units of its bound, and the norm of its errors; NaN counts as infinite."""
+def _compare(got: Array, exact: Array, error: Array) -> float:
+    """Largest error of `got`, in units of its bound; NaN counts as infinite."""
     got, exact, error = detached(got), widen(detached(exact)), widen(detached(error))
     check_vectors("what was stored", got)
     if not tuple(got.shape) == tuple(exact.shape) == tuple(error.shape) or 0 in got.shape:
         shapes = ", ".join(str(tuple(array.shape)) for array in (got, exact, error))
         raise InputError(f"stored, exact and error have shapes {shapes}: compare numbers, in arrays of one shape")
     xp = namespace(got, exact, error)
-    difference = xp.abs(xp.astype(got, xp.float64) - exact)
     with numpy.errstate(over="ignore", invalid="ignore"):
         worst = float(xp.max(_rounding(got, exact, error)))
-    norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
-    return (math.inf if math.isnan(worst) else worst), (math.inf if math.isnan(norm) else norm)
+    return math.inf if math.isnan(worst) else worst
 
 
 def _rounding(stored: Array, exact: Array, error: Array) -> Array:
@@ -205,7 +191,7 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
         raise InputError(
             "error holds a negative number or a NaN: it bounds how far `exact` may be off; give bounds >= 0"
         )
-    return FoldCertificate(*_compare(stored, exact, error), 0.0)
+    return FoldCertificate(_compare(stored, exact, error))
 
 
 def _fold_certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...], layout: Layout) -> FoldCertificate:
@@ -220,11 +206,8 @@ def _fold_certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...],
             f"the folded map has a weight of shape {tuple(weight.shape)} and {has}; the exact one has shape "
             f"{tuple(matrix.shape)} as [out, in] and {needs}: compare maps of the same shape and layout"
         )
-    worst, norm = _compare(oriented, matrix, error)
-    if bias is None:
-        return FoldCertificate(worst, norm, 0.0)
-    worst_bias, bias_norm = _compare(bias, vector, vector_error)
-    return FoldCertificate(max(worst, worst_bias), norm, bias_norm)
+    worst = _compare(oriented, matrix, error)
+    return FoldCertificate(worst if bias is None else max(worst, _compare(bias, vector, vector_error)))
 
 
 @door

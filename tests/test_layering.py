@@ -166,7 +166,6 @@ IMPORTS = [
     ("import lngeom.check", "lngeom.check", {"lngeom.proofs", "lngeom.empirical"} | HEAVY),
     ("import lngeom.proofs", "lngeom.proofs", {"scipy", "lngeom.empirical"} | HEAVY),
     ("import lngeom.empirical.pages", "lngeom.empirical.pages", {"proofs"} | HEAVY),
-    ("import lngeom; lngeom.angles.IsotropicAngle(5).cdf(1.0)", "scipy.special", {"scipy.stats"} | HEAVY),
 ]
 
 

@@ -6,13 +6,6 @@ A record names the theorem, the exact counterexample or the measurement; pytest 
 from .._terminal import as_text as as_text
 from .claim import Claim as Claim, Document as Document
 from .pages import explanation as explanation, ledger as ledger
-from .texts import (
-    DOCUMENTS as DOCUMENTS,
-    claims as claims,
-    document_of as document_of,
-    find as find,
-    renamed as renamed,
-    select as select,
-)
+from .texts import DOCUMENTS as DOCUMENTS, claims as claims, document_of as document_of, find as find, select as select
 
 __all__ = ["DOCUMENTS", "Claim", "Document", "claims", "document_of", "find", "select"]

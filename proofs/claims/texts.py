@@ -3,7 +3,6 @@
 import functools
 import importlib
 import pkgutil
-import re
 import tomllib
 from dataclasses import fields
 from importlib import resources
@@ -36,7 +35,7 @@ TEXTS = (
     "replacements",
     "depth",
 )
-"""Names of the files, in the order of the numbers that the ids of older versions begin with."""
+"""Names of the files, in the order in which the ledger lists them."""
 
 _FIELDS = {field.name for field in fields(Claim)}
 
@@ -111,22 +110,10 @@ def document_of(claim: Claim) -> Document:
     return DOCUMENTS[TEXTS.index(claim.id.rpartition(".")[0])]
 
 
-def renamed(id: str) -> str:
-    """The id, or the name of a document, of one in the old form.
-
-    >>> renamed("1-42"), renamed("3"), renamed("gupta.42")
-    ('gupta.42', 'riechers', 'gupta.42')
-    """
-    old = re.fullmatch(r"(\d{1,2})(?:-(\d+))?", id)
-    if old is None or int(old[1]) >= len(TEXTS):
-        return id
-    return TEXTS[int(old[1])] + (f".{old[2]}" if old[2] else "")
-
-
 def find(id: str) -> Claim:
     """The claim called `id`."""
     for claim in claims():
-        if claim.id == renamed(id):
+        if claim.id == id:
             return claim
     known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
     raise InputError(f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all")

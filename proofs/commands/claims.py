@@ -1,13 +1,13 @@
 """The claims ledger: what the literature says about LayerNorm and RMSNorm, and what is true.
 
-Without arguments, list every claim with its verdict and correction; with the number of a document, list its claims.
+Without arguments, list every claim with its verdict and correction; with the name of a document, list its claims.
 With ids, explain single claims: what is said, why it fails, the counterexample worked through with exact numbers, what
 is true instead, and what proves or measures it.
 
 Examples:
     lngeom claims
     lngeom claims gupta.42
-    lngeom claims --verdict false --document gupta
+    lngeom claims gupta --verdict false
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from lngeom.options import argument, json_alone, json_option, option
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
 from .._terminal import show
-from ..claims import DOCUMENTS, Claim, document_of, explanation, find, ledger, renamed, select
+from ..claims import DOCUMENTS, Claim, document_of, explanation, find, ledger, select
 
 _WIDEST = 116
 _DOCUMENTS = "; ".join(f"{document.key} ({document.title})" for document in DOCUMENTS)
@@ -29,10 +29,7 @@ class Options:
     """The claims to show, and how."""
 
     ids: tuple[str, ...] = argument(
-        "ID", "claims (gupta.42) to explain, documents (gupta) to list", default=(), nargs="*"
-    )
-    document: str | None = option(
-        None, f"only claims of this document: {_DOCUMENTS}", choices=[document.key for document in DOCUMENTS]
+        "ID", f"claims (gupta.42) to explain, documents to list: {_DOCUMENTS}", default=(), nargs="*"
     )
     verdict: Verdict | None = option(None, "only claims with this verdict", choices=CLAIM_VERDICTS)
     json: str | None = json_option("the claims")
@@ -40,11 +37,10 @@ class Options:
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    chosen = select(document=options.document, verdict=options.verdict)
-    asked = [renamed(id) for id in options.ids]
-    whole = {document.key for document in DOCUMENTS}.intersection(asked)
-    named = [find(id) for id in asked if id not in whole]
-    if asked:
+    chosen = select(verdict=options.verdict)
+    whole = {document.key for document in DOCUMENTS}.intersection(options.ids)
+    named = [find(id) for id in options.ids if id not in whole]
+    if options.ids:
         chosen = [claim for claim in chosen if document_of(claim).key in whole]
     if json_alone([_record(claim) for claim in (*chosen, *named)], options.json):
         return 0

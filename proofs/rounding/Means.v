@@ -13,10 +13,9 @@ Definition all (z : nat -> R) := sum (map z (seq 0 d)).
 Definition mean z := all z / INR d.
 Definition T z := any_order (map z (seq 0 d)).
 
-(** m is a computed mean of the numbers t: the sum divided by d, or multiplied by a rounded 1/d, or each term
-    multiplied by it first. *)
+(** m is a computed mean of the numbers t: the sum multiplied by a rounded 1/d, or by 1/d itself, which is a division, or
+    each term multiplied by it first. *)
 Inductive average (t : nat -> R) (m : R) : Prop :=
-  | divided o s : order_of d o -> sums u t o s -> near u w (s / INR d) m -> average t m
   | multiplied o s c : order_of d o -> sums u t o s -> near u 0 (/ INR d) c -> near u w (s * c) m -> average t m
   | weighted o c q : order_of d o -> near u 0 (/ INR d) c -> (forall i, near u w (t i * c) (q i)) ->
       sums u q o m -> average t m.
@@ -66,22 +65,17 @@ assert (uK : forall a, 0 <= a -> u * a <= u * a * K).
 { intros a P; rewrite <- (Rmult_1_r (u * a)) at 1; apply Rmult_le_compat_l; [apply Rmult_le_pos|]; lra. }
 (* The error of the sum with up to two more roundings. *)
 assert (sum2 : forall f e' q o s, order_of d o -> sums u q o s -> (forall i, Rabs (q i - f i) <= e' i) ->
-    0 <= all e' -> Rabs (s - all f) * (1 + u) <= u * partial f o * K + all e' * K /\
-    Rabs (s - all f) * (1 + u) ^ 2 <= u * partial f o * K + all e' * K' /\
+    0 <= all e' -> Rabs (s - all f) * (1 + u) ^ 2 <= u * partial f o * K + all e' * K' /\
     Rabs (s - all f) <= u * partial f o * (1 + u) ^ (nodes o - 1) + all e' * (1 + u) ^ nodes o).
 { intros f e' q o s P Sq Q Q0. assert (N := nodes_of _ _ P).
   assert (B := sums_error u f q e' o s u_pos Q Sq).
-  unfold all at 1 3 5; rewrite <- !(total_of d o _ P). rewrite (total_of d o e' P) in B; fold (all e') in B.
+  unfold all at 1 3; rewrite <- !(total_of d o _ P). rewrite (total_of d o e' P) in B; fold (all e') in B.
   assert (F := partial_pos f o). assert (uF : 0 <= u * partial f o) by (apply Rmult_le_pos; lra).
   assert (shift : u * partial f o * (1 + u) ^ (nodes o - 1) * (1 + u) ^ 2 <= u * partial f o * K).
   { rewrite Rmult_assoc, <- pow_add. destruct o as [i|a b]; [simpl; lra|].
     apply Rmult_le_compat_l; auto. apply pow. simpl in *; lia. }
-  assert (n1 : (1 + u) ^ nodes o * (1 + u) <= K).
-  { replace ((1 + u) ^ nodes o * (1 + u)) with ((1 + u) ^ S (nodes o)) by (simpl; ring). apply pow; lia. }
   assert (n2 : (1 + u) ^ nodes o * (1 + u) ^ 2 <= K').
   { rewrite <- pow_add. replace (nodes o + 2)%nat with (S d) by lia. auto. }
-  assert (p2 : (1 + u) ^ (nodes o - 1) * (1 + u) <= (1 + u) ^ (nodes o - 1) * (1 + u) ^ 2).
-  { apply Rmult_le_compat_l; [apply pow_le; lra|]. simpl; nra. }
   nra. }
 assert (rhs : forall a b c f, a * INR d <= u * T z * K + b -> b <= c -> c <= u * all (fun i => Rabs (z i)) * K + all e * K' ->
     0 <= f -> f <= (1 + INR d * K) * w -> a + f <= (u * T z + u * all (fun i => Rabs (z i))) * K / INR d
@@ -93,23 +87,8 @@ assert (absY : Rabs (Y / INR d) = Rabs Y / INR d) by (unfold Rdiv; rewrite Rabs_
   apply Rlt_le, Rinv_0_lt_compat; auto).
 assert (TZ : forall o, order_of d o -> u * partial z o * K <= u * T z * K).
 { intros o P; apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; [lra|]. apply partial_any_order; auto. }
-destruct A as [o s P S M|o s c P S C M|o c q P C Q M].
-- destruct (sum2 z e t o s P S H E) as (_ & B & _), M as (x & y & X & W & ->). specialize (TZ o P). fold Y in B.
-  replace (s / INR d * (1 + x) + y - Y / INR d) with ((s - Y) / INR d * (1 + x) + x * (Y / INR d) + y) by (field; lra).
-  assert (Rabs ((s - Y) / INR d * (1 + x)) <= Rabs (s - Y) / INR d * (1 + u)).
-  { apply product_le; [|apply factor; auto]. unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ _)); [lra|].
-    apply Rlt_le, Rinv_0_lt_compat; auto. }
-  assert (Rabs (x * (Y / INR d)) <= u * Rabs (Y / INR d)) by (apply product_le; lra).
-  assert (L : Rabs (s - Y) / INR d * (1 + u) + w <= (u * T z + u * all (fun i => Rabs (z i))) * K / INR d
-      + all e * K' / INR d + (1 + INR d * K) * w).
-  { apply rhs with (b := all e * K') (c := all e * K' + u * all (fun i => Rabs (z i)) * K); try lra.
-    - replace (Rabs (s - Y) / INR d * (1 + u) * INR d) with (Rabs (s - Y) * (1 + u)) by (field; lra).
-      apply Rle_trans with (2 := Rle_trans _ _ _ B (Rplus_le_compat_r _ _ _ TZ)).
-      apply Rmult_le_compat_l; [apply Rabs_pos|simpl; nra].
-    - generalize (uK _ Z). assert (0 <= u * all (fun i => Rabs (z i))) by (apply Rmult_le_pos; lra). lra. }
-  generalize (Rabs_triang ((s - Y) / INR d * (1 + x) + x * (Y / INR d)) y)
-    (Rabs_triang ((s - Y) / INR d * (1 + x)) (x * (Y / INR d))). lra.
-- destruct (sum2 z e t o s P S H E) as (_ & B & _), M as (x & y & X & W & ->). specialize (TZ o P). fold Y in B.
+destruct A as [o s c P S C M|o c q P C Q M].
+- destruct (sum2 z e t o s P S H E) as (B & _), M as (x & y & X & W & ->). specialize (TZ o P). fold Y in B.
   destruct (near_sum _ _ _ C) as (k & Kk & ->).
   replace (s * (/ INR d * (1 + k)) * (1 + x) + y - Y / INR d) with
     ((s - Y) / INR d * ((1 + k) * (1 + x)) + (k + x * (1 + k)) * (Y / INR d) + y) by (field; lra).
@@ -142,7 +121,7 @@ destruct A as [o s P S M|o s c P S C M|o c q P C Q M].
     eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; apply product_le; auto; [apply factor; auto|lra]. }
   assert (allE : all e' = Rabs c * ((1 + u) * all e + u * all (fun i => Rabs (z i))) + INR d * w).
   { unfold e'. rewrite <- all_const. unfold all. rewrite sum_plus, sum_scale, sum_plus, !sum_scale. reflexivity. }
-  destruct (sum2 (fun i => c * z i) e' q o m P M Q') as (_ & _ & B).
+  destruct (sum2 (fun i => c * z i) e' q o m P M Q') as (_ & B).
   { apply all_pos; intros i; unfold e'. assert (0 <= (1 + u) * e i + u * Rabs (z i)).
     { apply Rplus_le_le_0_compat; apply Rmult_le_pos; try lra; auto; apply Rabs_pos. }
     apply Rplus_le_le_0_compat; [apply Rmult_le_pos; [apply Rabs_pos|]|]; lra. }

@@ -70,8 +70,7 @@ Proof. apply sum_pos; intros; apply Rabs_pos. Qed.
 Lemma total_abs o : Rabs (total x o) <= part_abs o.
 Proof. unfold total, part_abs, total; rewrite <- (map_map x Rabs); apply sum_abs. Qed.
 
-Let abs1 e : Rabs e <= u -> Rabs (1 + e) <= 1 + u.
-Proof. apply factor. Qed.
+Let abs1 := factor u.
 
 Let three_pos : 0 <= three.
 Proof. unfold three; simpl; nra. Qed.
@@ -129,7 +128,6 @@ assert (levels : forall a b n k, INR n * part_abs a + INR k * part_abs b <= INR 
   assert (INR n <= INR (max n k) /\ INR k <= INR (max n k)) as [L L'] by (split; apply le_INR; lia).
   apply (Rmult_le_compat_r (part_abs a)) in L; [|apply part_abs_pos].
   apply (Rmult_le_compat_r (part_abs b)) in L'; [|apply part_abs_pos]. lra. }
-assert (U3 : 0 <= three) by (unfold three; simpl; nra).
 induction 1 as [i|a b l l' ma mb c delta step m _ IHa _ IHb N D C S M|a b l l' ma mb c ca cb pa pb m _ IHa _ IHb C CA CB PA PB M].
 - unfold size, total, part_abs, total; simpl. rewrite !Rmult_0_r, !Rmult_0_l, !Rplus_0_r, Rmult_1_l, Rminus_diag_eq, Rabs_R0 by ring. lra.
 - destruct (near_sum _ _ _ D) as (d1 & D1 & ->), (near_sum _ _ _ C) as (d2 & D2 & ->), (near_sum _ _ _ M) as (d4 & D4 & ->).
@@ -157,7 +155,7 @@ induction 1 as [i|a b l l' ma mb c delta step m _ IHa _ IHb N D C S M|a b l l' m
       (Rabs_triang (th * (size b * gap + (eb - size b / size a * ea))) (n * e)). lra.
   + apply Rplus_le_le_0_compat; repeat apply Rmult_le_pos; try lra. apply Rabs_pos.
   + unfold budget; simpl partial; simpl apart; simpl sizes. fold n gap. rewrite Rmin_right by lra.
-    generalize (Rmult_le_compat_l _ _ _ U3 (levels a b l l')) (Rmult_le_pos n w ltac:(lra) w_pos). lra.
+    generalize (Rmult_le_compat_l _ _ _ three_pos (levels a b l l')) (Rmult_le_pos n w ltac:(lra) w_pos). lra.
 - destruct (near_sum _ _ _ C) as (d1 & D1 & ->), (near_sum _ _ _ CA) as (d2 & D2 & ->), (near_sum _ _ _ CB) as (d3 & D3 & ->).
   destruct (near_sum _ _ _ M) as (d4 & D4 & ->), PA as (d5 & e & D5 & E & ->), PB as (d6 & f & D6 & F & ->).
   assert (sa := size_pos a). assert (sb := size_pos b). assert (sn := size_node a b).
@@ -183,7 +181,7 @@ induction 1 as [i|a b l l' ma mb c delta step m _ IHa _ IHb N D C S M|a b l l' m
   + unfold budget; simpl partial; simpl apart; simpl sizes. fold n. rewrite S_INR.
     assert (part : part_abs (Node a b) = part_abs a + part_abs b) by (unfold part_abs; apply total_node).
     generalize (Rmult_le_pos _ _ (least_pos a b) (Rabs_pos (part_mean b - part_mean a))); intros.
-    generalize (Rmult_le_compat_l _ _ _ U3 (levels a b l l')). rewrite part. nra.
+    generalize (Rmult_le_compat_l _ _ _ three_pos (levels a b l l')). rewrite part. nra.
 Qed.
 
 (** ** The sums over the nodes *)
@@ -215,19 +213,21 @@ unfold scatter, total. transitivity (sum (map (fun i => (x i - part_mean o) ^ 2 
   fold (total x o). fold (size o). rewrite total_size. ring.
 Qed.
 
+Lemma scatter_node a b : scatter (Node a b) =
+  scatter a + scatter b + size a * size b / size (Node a b) * (part_mean b - part_mean a) ^ 2.
+Proof.
+assert (sa := size_pos a). assert (sb := size_pos b). unfold scatter at 1. rewrite total_node, !scatter_about.
+assert (P : part_mean (Node a b) = (size a * part_mean a + size b * part_mean b) / (size a + size b)).
+{ unfold part_mean at 1. rewrite total_node, !total_size, size_node. reflexivity. }
+rewrite P, size_node. field. lra.
+Qed.
+
 (** The squares of the differences of means, weighted, are at most twice the sum of squares. *)
 Lemma squares_le o : squares o <= 2 * scatter o.
 Proof.
 induction o as [i|a IHa b IHb].
 - simpl. unfold scatter, part_mean, total, size; simpl. right; field.
-- assert (sa := size_pos a). assert (sb := size_pos b). assert (sn := size_node a b).
-  assert (E : scatter (Node a b) = scatter a + scatter b
-      + size a * size b / (size a + size b) * (part_mean b - part_mean a) ^ 2).
-  { unfold scatter at 1. rewrite total_node, !scatter_about.
-    assert (P : part_mean (Node a b) = (size a * part_mean a + size b * part_mean b) / (size a + size b)).
-    { unfold part_mean at 1. rewrite total_node, !total_size, sn. reflexivity. }
-    rewrite P. field. lra. }
-  simpl squares. rewrite E.
+- assert (sa := size_pos a). assert (sb := size_pos b). simpl squares. rewrite scatter_node, size_node.
   assert (Rmin (size a) (size b) * (part_mean b - part_mean a) ^ 2 <=
       2 * (size a * size b / (size a + size b) * (part_mean b - part_mean a) ^ 2)); [|lra].
   rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [apply pow2_ge_0|].

@@ -252,15 +252,6 @@ apply Rle_trans with (ln (2 ^ k)).
   generalize (pos_INR k). nra.
 Qed.
 
-Let scatter_node a b : scatter (Node a b) =
-  scatter a + scatter b + size a * size b / size (Node a b) * (part_mean b - part_mean a) ^ 2.
-Proof.
-assert (sa := size_pos a). assert (sb := size_pos b). unfold scatter at 1. rewrite total_node, !scatter_about.
-assert (P : part_mean (Node a b) = (size a * part_mean a + size b * part_mean b) / (size a + size b)).
-{ unfold part_mean at 1. rewrite total_node, !total_size, size_node. reflexivity. }
-rewrite P, size_node. field. lra.
-Qed.
-
 (* How far an increment is from the exact one: f is the error of a difference of means. *)
 Let increment_error Z a b W : (forall i, 0 <= Z i) ->
   (forall c m, part c -> part_merges c m -> size c * (m - part_mean c) ^ 2 <= total Z c) ->

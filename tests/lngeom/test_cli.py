@@ -29,7 +29,7 @@ ENOUGH = {
     "norms": ["gpt2"],
     "report": ["a"],
     "sweep": ["gpt2"],
-    "claims": ["5-1"],
+    "claims": ["riechers-paper.1"],
 }
 ABSENT = """
 import sys
@@ -97,9 +97,9 @@ def test_json_goes_to_a_file_or_to_standard_output_and_leaves_the_arguments(comm
 
 @pytest.mark.parametrize("flag", ["-q", "--quiet"])
 def test_a_quiet_command_leaves_its_exit_code_and_its_json(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", "5-1", flag]) == 0
+    assert main(["claims", "riechers-paper.1", flag]) == 0
     assert capsys.readouterr().out == ""
-    assert main(["claims", "5-1", flag, "--json"]) == 0
+    assert main(["claims", "riechers-paper.1", flag, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     assert main(["compare", "nowhere", flag]) == 2
     assert capsys.readouterr().err
@@ -149,7 +149,7 @@ def test_full_memory_is_one_line(
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
 def test_a_full_disk_under_standard_output_is_one_line() -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "lngeom", "claims", "1-42"]
+        command = [sys.executable, "-m", "lngeom", "claims", "gupta.42"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -4,10 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy import integrate, special
 
 import lngeom as lg
-from lngeom.angles import IsotropicAngle
 from lngeom.epsilon import relative_radius
 from lngeom.norms import layer_rms_distance
 from lngeom.rounding import error_bound
@@ -93,44 +91,3 @@ def test_a_row_that_is_not_finite_spoils_no_other_row(bad: float) -> None:
         z = lg.layer_norm(x, eps=1e-5)
         assert np.isnan(z[1]).any()
     np.testing.assert_array_equal(z[[0, 2]], clean[[0, 2]])
-
-
-DIMENSIONS = [2, 3, 4, 17, 768, 8192]
-U = 2.0**-53
-
-
-DEVIATIONS = 12
-
-
-def rounding(d: int) -> float:
-    """What rounds the density: its logarithm has terms of size d, and is itself DEVIATIONS²/2 at most.
-
-    Four operations round it: the logarithm of the sine, the product, that of the beta function, the difference.
-    """
-    return 4 * (d + DEVIATIONS**2 / 2) * U
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_law_and_moments_are_those_of_the_density(d: int) -> None:
-    null, size = IsotropicAngle(d), special.betaln(0.5, (d - 1) / 2)
-
-    def density(angle: float) -> float:
-        return math.exp(special.xlogy(d - 2, math.sin(angle)) - size)
-
-    # On each side these standard deviations hold all but e^-72 of the mass.
-    reach = min(math.pi / 2, DEVIATIONS * null.std())
-    low, high = math.pi / 2 - reach, math.pi / 2 + reach
-    for power, expected in ((0, 1.0), (1, 0.0), (2, null.var())):
-        integral, error = integrate.quad(
-            lambda t, power=power: (t - math.pi / 2) ** power * density(t), low, high, epsabs=1e-13
-        )
-        assert abs(integral - expected) <= error + rounding(d)
-    for angle in np.linspace(low, high, 7)[1:-1]:
-        integral, error = integrate.quad(density, low, float(angle), epsabs=1e-13)
-        assert abs(integral - null.cdf(angle)) <= error + rounding(d)
-    assert null.mean() == math.pi / 2
-
-
-def test_outside_there_is_nothing() -> None:
-    null = IsotropicAngle(50)
-    assert (null.cdf(-0.1), null.cdf(3.2)) == (0.0, 1.0)
