@@ -119,7 +119,7 @@ intros M; split.
 - exists (fun i => fl (x i - m)), (fun i => fl (fl (x i - m) * fl (x i - m))). repeat split; intros.
   + apply near_minus; auto.
   + apply near_fl.
-  + eapply multiplied; [apply (proj2 orders)|apply fl_sum_sums; intros; apply format_fl|apply near_refl|apply near_fl].
+  + eapply Means.multiplied; [apply (proj2 orders)|apply fl_sum_sums; intros; apply format_fl|apply near_refl|exact (near_fl _)].
 - apply fl_pos, Rmult_le_pos; [|apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia].
   apply fl_sum_pos; intros; apply fl_pos. apply Rle_0_sqr.
 Qed.
