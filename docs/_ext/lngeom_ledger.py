@@ -4,11 +4,10 @@
 ``ledger-table`` all of them, and ``ledger-counts`` how many have which verdict.
 """
 
-import html
 from typing import Any
 
 from docutils import nodes
-from lngeom_records import address, cell, ledger_pages, load, settled, table, worded
+from lngeom_records import cell, load, settled, table, worded
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -101,31 +100,17 @@ class Imprecise(SphinxDirective):
 
 
 class LedgerTable(SphinxDirective):
-    """``{ledger-table}``: all claims in one table, which the script of the site filters."""
+    """``{ledger-table}``: all claims in one table."""
 
     def run(self) -> list[nodes.Node]:
-        """Insert the table as it is, whole for whoever has no script."""
-        pages = ledger_pages(self.env.app)
-        rows = []
-        for claim in load(self.env.app, "claims.json"):
-            link, verdict = (
-                f"{pages[claim['document']]}.html#claim-{claim['id'].replace('.', '-')}",
-                worded(claim["verdict"]),
+        rows = [
+            (
+                f"{{ref}}`{claim['id']} <claim-{claim['id']}>`", cell(claim["claim"]), cell(claim["place"]),
+                badge(claim), ", ".join(f"{{prf:ref}}`{id} <{id}>`" for id in settled(claim, "theorem")),
             )
-            theorems = ", ".join(f'<a href="../{address(id)}">{id}</a>' for id in settled(claim, "theorem"))
-            rows.append(
-                f'<tr data-verdict="{verdict}" data-text="{html.escape(claim["document"])}">'
-                f'<td><a href="{link}">{claim["id"]}</a></td>'
-                f"<td>{html.escape(claim['claim'])}</td><td>{html.escape(claim['place'])}</td>"
-                f'<td><span class="verdict {claim["verdict"]}">{verdict}</span></td><td>{theorems}</td></tr>'
-            )
-        names = ("claim", "what it says", "section", "verdict", "theorems")
-        text = (
-            '<div class="ledger-filter"></div><div class="scrolls"><table class="ledger"><thead><tr>'
-            + "".join(f'<th scope="col">{name}</th>' for name in names)
-            + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        )
-        return [nodes.raw("", text, format="html")]
+            for claim in load(self.env.app, "claims.json")
+        ]  # fmt: skip
+        return self.parse_text_to_nodes(table(("claim", "what it says", "section", "verdict", "theorems"), rows))
 
 
 class LedgerCounts(SphinxDirective):

@@ -1,7 +1,6 @@
 """Records of the checks, and how a page writes them."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -41,20 +40,6 @@ def load(app: Sphinx, name: str) -> Any:
 @cache
 def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def ledger_pages(app: Sphinx) -> dict[str, str]:
-    """For each document its page of the ledger, as the pages themselves say."""
-    return {
-        name: path.stem
-        for path in (Path(app.srcdir) / "ledger").glob("*.md")
-        for name in re.findall(r"^```\{ledger\} (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    }
-
-
-def address(theorem: str) -> str:
-    """Where a theorem stands on the site."""
-    return f"derivations/{theorem.partition('.')[0]}.html#{theorem}"
 
 
 def settled(claim: dict[str, Any], kind: str) -> tuple[str, ...]:
