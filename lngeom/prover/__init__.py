@@ -8,33 +8,20 @@ imports nothing of this package, decides what is proved.
 from ..carriers import derivative
 from . import decision, meaning, rules, tactics, terms, vocabulary, writing
 from .decision import *  # noqa: F403
-from .export import (
-    Place as Place,
-    ProofCertificate as ProofCertificate,
-    Step as Step,
-    certificate as certificate,
-    steps as steps,
-)
+from .export import Place, ProofCertificate, Step, certificate, steps
 from .meaning import *  # noqa: F403
-from .meaning import Values as Values
+from .meaning import Values
 from .monomials import atoms_of
-from .printer import ATOM as ATOM, Printer as Printer
-from .recorded import (
-    Node as Node,
-    Recorded as Recorded,
-    Table as Table,
-    operands as operands,
-    parts as parts,
-    recording as recording,
-)
+from .printer import ATOM, Printer
+from .recorded import Node, Recorded, Table, operands, parts, recording
 from .rules import *  # noqa: F403
 from .tactics import *  # noqa: F403
 from .terms import *  # noqa: F403
-from .terms import Effort as Effort, ExhaustedError as ExhaustedError
-from .textbook import triangle as triangle
+from .terms import Effort, ExhaustedError
+from .textbook import triangle
 from .vocabulary import *  # noqa: F403
 from .writing import *  # noqa: F403
-from .writing import Text as Text, steps_text as steps_text
+from .writing import Text, steps_text
 
 __all__ = ["atoms_of", "derivative", "triangle"]
 __all__ += meaning.__all__

@@ -1,12 +1,12 @@
 """How far rounding can take a correct kernel, and what a difference beyond that comes from."""
 
 from .certainty import certainly_outside
-from .definition import Definition, rounded as rounded
+from .definition import Definition, rounded
 from .difference import Case, Explanation, diagnose, explain_difference, indistinct
-from .family import REAL as REAL, Arithmetic, Family as Family, Sample, Spread as Spread
-from .formats import FORMATS as FORMATS
+from .family import REAL, Arithmetic, Family, Sample, Spread
+from .formats import FORMATS
 from .gradients import Gradients
-from .mistakes import candidates as candidates
+from .mistakes import candidates
 from .tolerances import Acceptance, Tolerance, error_bound, tolerance
 
 __all__ = [

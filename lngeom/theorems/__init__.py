@@ -37,19 +37,11 @@ The docstring is title, statement, and any of the paragraphs ``Last step:``, ``C
   neither is counted as a theorem.
 """
 
-from ._body import (
-    Basis as Basis,
-    Epsilon as Epsilon,
-    Mask as Mask,
-    Scalar as Scalar,
-    Vector as Vector,
-    assume as assume,
-    wrong as wrong,
-)
-from ._errors import BodyError as BodyError, CheckError as CheckError
-from ._statement import Statement as Statement
-from ._theorem import Source as Source, Theorem as Theorem, theorem as theorem, theorems_of as theorems_of
-from ._value import nonzero as nonzero, varies as varies
+from ._body import Basis, Epsilon, Mask, Scalar, Vector, assume, wrong
+from ._errors import BodyError, CheckError
+from ._statement import Statement
+from ._theorem import Source, Theorem, theorem, theorems_of
+from ._value import nonzero, varies
 
 __all__ = [
     "Basis",
