@@ -73,7 +73,7 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
         if entry.change == "shifted":  # proved with its weight, which comes before it
             proof = of_weight[entry.weight]
         elif entry.change == "neutral":
-            proof = lngeom.folding.FoldCertificate(0.0 if bool((new == entry.amount).all()) else math.inf, 0.0, 0.0)
+            proof = lngeom.folding.FoldCertificate(0.0 if bool((new == entry.amount).all()) else math.inf)
         elif entry.change == "divided":
             exact = old.double() / (own(original, f"{entry.norm}.weight").double() + entry.offset)
             error = exact.abs() * torch.finfo(torch.float64).eps
