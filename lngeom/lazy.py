@@ -1,7 +1,7 @@
 """Packages that load a module when one of its names is asked for, so that light commands stay light.
 
 The names of such a package stand once, as imports under ``if TYPE_CHECKING:`` in its ``__init__.py``: type checkers
-read them there, and so does :func:`lazy`. ``import name as name`` is for other rooms alone; all others are public.
+read them there, and so does :func:`lazy`. Those under ``if ROOMS:`` are for other rooms alone; all others are public.
 """
 
 import ast
@@ -11,11 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+ROOMS = False
+"""Never true: what it keeps from running is read."""
 
-def _imports(source: str) -> list[tuple[str, ast.alias]]:
-    """Each name that an ``__init__.py`` imports, after the module it comes from, relative."""
+
+def _imports(source: str) -> list[tuple[str, ast.alias, bool]]:
+    """Each name that an ``__init__.py`` imports, after the module it comes from, relative; and whether it is public."""
     return [
-        ("." * node.level + (node.module or ""), alias)
+        ("." * node.level + (node.module or ""), alias, ast.unparse(block.test) != "ROOMS")
         for block in ast.parse(source).body
         if isinstance(block, ast.If)
         for node in block.body
@@ -30,9 +33,9 @@ def lazy(package: str, file: str) -> Callable[[str], Any]:
     ``dir`` lists all names, ``__all__`` the public ones.
     """
     imports = _imports(Path(file).read_text(encoding="utf-8"))
-    homes = {alias.asname or alias.name: (home, alias.name) for home, alias in imports}
+    homes = {alias.asname or alias.name: (home, alias.name) for home, alias, _ in imports}
     names = vars(sys.modules[package])
-    if public := sorted(alias.asname or alias.name for _, alias in imports if alias.asname != alias.name):
+    if public := sorted(alias.asname or alias.name for _, alias, offered in imports if offered):
         names["__all__"] = public
     names["__dir__"] = lambda: sorted({*names, *homes})
 

@@ -5,42 +5,25 @@ A gauge changes the residual stream, and so every angle to 𝟏, and no output.
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
+if ROOMS:
+    from .ablation import summarize
+    from .certificate import Ruined, compare, describe_comparison, ruin
+    from .gauge import Batches, direction_at, dominant, entering, mean_angles
+    from .inputs import compared_on, passages_for, sample_inputs, tensors
+    from .network import centered, own, put
+    from .rescaling import in_turn, scale
+    from .streams import find_streams
+    from .tracer import find_norms, trace
 if TYPE_CHECKING:
-    from .ablation import run_ablation, summarize as summarize
-    from .certificate import (
-        Ruined as Ruined,
-        compare as compare,
-        describe_comparison as describe_comparison,
-        load_folded,
-        refuse_existing,
-        ruin as ruin,
-        verify_fold,
-        write_fold,
-    )
+    from .ablation import run_ablation
+    from .certificate import load_folded, refuse_existing, verify_fold, write_fold
     from .changes import Change, applied, plan_changes
-    from .gauge import (
-        Batches as Batches,
-        direction_at as direction_at,
-        dominant as dominant,
-        entering as entering,
-        mean_angles as mean_angles,
-        rotate,
-        shift,
-    )
-    from .inputs import (
-        compared_on as compared_on,
-        passages_for as passages_for,
-        sample_inputs as sample_inputs,
-        tensors as tensors,
-    )
+    from .gauge import rotate, shift
     from .measurement import Measurement
-    from .network import Fold, Map, centered as centered, fold, own as own, put as put
+    from .network import Fold, Map, fold
     from .options import Ablation
-    from .rescaling import in_turn as in_turn, scale as scale
-    from .streams import find_streams as find_streams
-    from .tracer import find_norms as find_norms, trace as trace
     from .twin import layernorm_twin
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -2,14 +2,27 @@
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
+if ROOMS:
+    from .calls import watching
+    from .discovery import call, evaluating
+    from .gpt2_rms import GPT2RMSConfig, GPT2RMSLMHeadModel
+    from .probe import affine, exactly, first_tensor
+    from .weights import (
+        LackingError,
+        refuse_lost_blocks,
+        refuse_nan_weights,
+        stored_otherwise,
+        unused_line,
+        weights_sha256,
+    )
 if TYPE_CHECKING:
-    from .calls import reads_text_alone, text_config, text_inputs, vocabulary, watching as watching
+    from .calls import reads_text_alone, text_config, text_inputs, vocabulary
     from .code import code_sha256
-    from .discovery import FoundNorm, NoNorm, Norms, call as call, ellipsoid, evaluating as evaluating, norms
+    from .discovery import FoundNorm, NoNorm, Norms, ellipsoid, norms
     from .families import FAMILIES, Family, Topology, family_of, sites_of, topology_of
-    from .gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm
+    from .gpt2_rms import RMSNorm
     from .known import KNOWN_MODELS, PUBLISHED, PUBLISHED_SOURCE, KnownModel, PublishedSpread
     from .load import (
         DTYPES,
@@ -23,17 +36,9 @@ if TYPE_CHECKING:
         resolve_device,
         resolve_dtype,
     )
-    from .probe import affine as affine, exactly as exactly, first_tensor as first_tensor, layer_error
+    from .probe import layer_error
     from .sites import Kind, NormSite, Role
     from .source import ModelSource, bundled_model, find_model
-    from .weights import (
-        LackingError as LackingError,
-        fingerprints,
-        refuse_lost_blocks as refuse_lost_blocks,
-        refuse_nan_weights as refuse_nan_weights,
-        stored_otherwise as stored_otherwise,
-        unused_line as unused_line,
-        weights_sha256 as weights_sha256,
-    )
+    from .weights import fingerprints
 else:
     __getattr__ = lazy(__name__, __file__)

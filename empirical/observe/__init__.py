@@ -2,19 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
+if ROOMS:
+    from .directions import sign_directions
+    from .gauge import Gauge, gauge_dependent, moved_columns, norm_table, random_gauge, random_rotation, reflection
+    from .table import TABLE, Column
 if TYPE_CHECKING:
-    from .directions import random_directions, sign_directions as sign_directions
-    from .gauge import (
-        Gauge as Gauge,
-        gauge_dependent as gauge_dependent,
-        moved_columns as moved_columns,
-        norm_table as norm_table,
-        random_gauge as random_gauge,
-        random_rotation as random_rotation,
-        reflection as reflection,
-    )
+    from .directions import random_directions
     from .inference import CONFIDENCE, centred_interval, false_alarms, paired_reach, ratio_interval, student
     from .monitor import Monitor, NormCallback
     from .observer import Observer
@@ -22,6 +17,6 @@ if TYPE_CHECKING:
     from .sketches import Sketch, Sketches, sketch
     from .state import BUCKETS, FEATURES, SIDES, Side, SiteState, States, merge, merge_sites
     from .storage import load_states, save_states
-    from .table import COLUMNS, TABLE as TABLE, Column as Column, compute, read_sites, rows
+    from .table import COLUMNS, compute, read_sites, rows
 else:
     __getattr__ = lazy(__name__, __file__)

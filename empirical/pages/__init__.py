@@ -6,30 +6,32 @@ are those of `style`.
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
-if TYPE_CHECKING:
-    from .comparison import Measured, beside_published as beside_published, write_comparison
-    from .console import print_rows, print_table, summary
-    from .html import write_page as write_page
+if ROOMS:
+    from .comparison import beside_published
+    from .html import write_page
     from .style import (
-        BLUE as BLUE,
-        GREEN as GREEN,
-        INK as INK,
-        NULL as NULL,
-        ORANGE as ORANGE,
-        PURPLE as PURPLE,
-        QUIET as QUIET,
-        RANDOM_A as RANDOM_A,
-        RANDOM_B as RANDOM_B,
-        SKY as SKY,
-        STYLE as STYLE,
-        UNIFORM as UNIFORM,
-        VERMILION as VERMILION,
-        Layout as Layout,
-        panels as panels,
-        write_figure as write_figure,
+        BLUE,
+        GREEN,
+        INK,
+        NULL,
+        ORANGE,
+        PURPLE,
+        QUIET,
+        RANDOM_A,
+        RANDOM_B,
+        SKY,
+        STYLE,
+        UNIFORM,
+        VERMILION,
+        Layout,
+        panels,
+        write_figure,
     )
+if TYPE_CHECKING:
+    from .comparison import Measured, write_comparison
+    from .console import print_rows, print_table, summary
     from .sweep import write_report
     from .sweep_figures import angle_figure, draw_figures, energy_figure, figures
 else:

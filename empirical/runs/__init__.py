@@ -2,21 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
-if TYPE_CHECKING:
-    from .directory import (
-        RunDirectory as RunDirectory,
-        Status as Status,
-        first_difference as first_difference,
-        identity_of as identity_of,
-    )
-    from .processes import Ranks as Ranks, leads as leads, ranks as ranks
-    from .records import (
-        ENVIRONMENT as ENVIRONMENT,
-        Origin as Origin,
-        environment as environment,
-        read_origins as read_origins,
-    )
-else:
+if ROOMS:
+    from .directory import RunDirectory, Status, first_difference, identity_of
+    from .processes import Ranks, leads, ranks
+    from .records import ENVIRONMENT, Origin, environment, read_origins
+if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -2,21 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
-if TYPE_CHECKING:
-    from .arrays import ArrayWriter as ArrayWriter, sha256_of_tensors as sha256_of_tensors
-    from .errors import CorpusError as CorpusError, ModelError as ModelError, one_line as one_line
-    from .hub import hub_silence as hub_silence
-    from .tables import (
-        Row as Row,
-        Rows as Rows,
-        StepTable as StepTable,
-        read_records as read_records,
-        read_table as read_table,
-        write_records as write_records,
-        write_table as write_table,
-    )
-    from .terminal import Advance as Advance, progress as progress, say as say
-else:
+if ROOMS:
+    from .arrays import ArrayWriter, sha256_of_tensors
+    from .errors import CorpusError, ModelError, one_line
+    from .hub import hub_silence
+    from .tables import Row, Rows, StepTable, read_records, read_table, write_records, write_table
+    from .terminal import Advance, progress, say
+if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

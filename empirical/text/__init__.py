@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
 if TYPE_CHECKING:
     from .corpus import Corpus, bundled_wikipedia, open_corpus

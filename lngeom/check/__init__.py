@@ -7,14 +7,17 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from lngeom.lazy import lazy
+from lngeom.lazy import ROOMS, lazy
 
+if ROOMS:
+    from ._calls.onnx_nodes import onnx_network, read_onnx
+    from ._proving.proof import NEVER, write_certificates
+    from ._tracing.frameworks import likely_frameworks
 if TYPE_CHECKING:
-    from ._calls.onnx_nodes import OnnxNorm, onnx_network as onnx_network, onnx_norms, read_onnx as read_onnx
+    from ._calls.onnx_nodes import OnnxNorm, onnx_norms
     from ._calls.options import CheckOptions
-    from ._proving.proof import NEVER as NEVER, Proof, write_certificates as write_certificates
+    from ._proving.proof import Proof
     from ._proving.verdict import prove, prove_target
-    from ._tracing.frameworks import likely_frameworks as likely_frameworks
     from ._trials.contracts import Contract
     from ._verdict.finding import CheckFailed, Finding, Point
     from .checks import check, check_outputs, check_spec, write_inputs
