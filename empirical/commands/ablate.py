@@ -25,7 +25,6 @@ class Options(Ablation):
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from rich.console import Console
 
     from ..folding import run_ablation

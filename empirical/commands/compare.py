@@ -53,7 +53,6 @@ def _told(rows: Sequence[Json], k: int) -> str:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from ..pages import print_rows, write_page
     from ..sweep import compare_runs
 

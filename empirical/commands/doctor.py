@@ -32,7 +32,6 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from ..models import find_model, load_network, longest_sequence, reads_text_alone, refuse_nan_weights
     from ..porting import Drawn, examine, examine_onnx, gguf_types, renamed
     from ..support import ModelError

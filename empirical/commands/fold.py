@@ -37,7 +37,6 @@ class Options(Rewrite):
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
 
     def change(network: "PreTrainedModel", *_: object) -> tuple["Fold", Json]:
         from ..folding import fold, layernorm_twin

@@ -45,7 +45,6 @@ class Options(Rewrite):
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from ..support import ModelError
 
     given = [options.shift, options.angle, options.rotate, options.scale].count(None) < 4

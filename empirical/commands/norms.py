@@ -28,7 +28,6 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from ..pages import print_rows
     from ..support import write_table
 

@@ -35,7 +35,6 @@ def _rebuild(directory: Path) -> Path:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     for path in options.runs:
         print(f"written: {_rebuild(path)}")
     return 0

@@ -35,7 +35,6 @@ class Options(Sweep):
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from rich.console import Console
 
     from ..sweep import corpus_of, is_live, show_finished, source_of

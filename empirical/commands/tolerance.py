@@ -36,7 +36,6 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from ..pages import print_rows
 
     rows = [_row(options, *case) for case in itertools.product(options.dtype, options.d, options.ratio)]

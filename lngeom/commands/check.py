@@ -147,7 +147,6 @@ def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     from ..check import write_inputs
     from .reports import annotations, table
 

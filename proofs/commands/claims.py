@@ -36,7 +36,6 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Run the command; returns the exit code."""
     chosen = select(verdict=options.verdict)
     whole = {document.key for document in DOCUMENTS}.intersection(options.ids)
     named = [find(id) for id in options.ids if id not in whole]
