@@ -92,26 +92,11 @@ Inductive output (x m r g b y : R) : Prop :=
   | folded s t f : product3 x g r s -> product3 m g r t -> near u 0 (b - t) f -> near u 0 (s + f) y ->
       output x m r g b y.
 
-Let tri a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a + b) <= x + y.
-Proof. intros; eapply Rle_trans; [apply Rabs_triang|lra]. Qed.
-
-Let mul a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a * b) <= x * y.
-Proof. apply product_le. Qed.
-
-Let sub a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a - b) <= x + y.
-Proof. intros; apply tri; auto. rewrite Rabs_Ropp; auto. Qed.
-
-Let one : Rabs 1 <= 1.
-Proof. rewrite Rabs_R1; lra. Qed.
-
-(* A bound of the same shape as the expression. *)
-Ltac size := repeat first [assumption | apply sub | apply tri | apply mul | apply one | apply Rle_refl].
-
 Let product3_error a g r t : product3 a g r t ->
   exists th et, Rabs th <= 2 * u + u ^ 2 /\ Rabs et <= w * (1 + (1 + u) * (Rabs a + Rabs g + Rabs r)) /\
     t = a * g * r * (1 + th) + et.
 Proof.
-intros P. assert (F := factor u). assert (B : 2 * u + u ^ 2 = u * (1 + u) + u) by ring.
+intros P. assert (B : 2 * u + u ^ 2 = u * (1 + u) + u) by ring.
 assert (two : forall e y z f n : R, Rabs e <= w -> Rabs y <= u -> Rabs f <= w -> Rabs z <= n ->
     Rabs (e * (1 + y) * z + f) <= w * (1 + (1 + u) * n)).
 { intros. replace (w * (1 + (1 + u) * n)) with (w * (1 + u) * n + w) by ring.
@@ -163,13 +148,13 @@ Theorem subtracted_error x m r g b c t y : 0 <= r -> near u 0 (x - m) c -> produ
   Rabs (y - (g * (r * (x - m)) + b)) <= component * u * (Rabs g * r * Rabs (x - m)) + u * Rabs b + tiny x m g r.
 Proof.
 intros R0 C P Y. destruct (near_sum _ _ _ C) as (p & Pp & ->). destruct (near_sum _ _ _ Y) as (q & Q & ->).
-destruct (product3_error _ _ _ _ P) as (th & et & Th & Et & ->). assert (F := factor u).
+destruct (product3_error _ _ _ _ P) as (th & et & Th & Et & ->).
 replace ((_ + b) * (1 + q) - _) with (g * r * (x - m) * ((1 + p) * (1 + th) * (1 + q) - 1) + q * b + et * (1 + q)) by ring.
 assert (Rabs ((1 + p) * (1 + th) * (1 + q) - 1) <= 5 * u).
 { replace ((1 + p) * (1 + th) * (1 + q) - 1) with (p * (1 + th) * (1 + q) + (th * (1 + q) + q)) by ring.
   apply Rle_trans with (u * (1 + (2 * u + u ^ 2)) * (1 + u) + ((2 * u + u ^ 2) * (1 + u) + u)); [|nra].
   size. }
-apply tri; [apply tri|].
+apply sum_of_two; [apply sum_of_two|].
 - replace (component * u * (Rabs g * r * Rabs (x - m))) with (Rabs g * r * Rabs (x - m) * (5 * u))
     by (unfold component; ring).
   size. rewrite Rabs_pos_eq; lra.
@@ -192,116 +177,79 @@ apply tri; [apply tri|].
   assert (0 <= u * (n + Rabs g + Rabs r)) by (apply Rmult_le_pos; lra). lra.
 Qed.
 
+(* An output that is off by so many roundings of x, of the mean, of the deviation and of the bias, and by what underflows. *)
+Let counted kx km kc kb x m r g b C mu al tx tm tc tb e : 0 <= r -> Rabs (x - m) <= C -> Rabs m <= Rabs mu + al ->
+  0 <= al <= C -> 0 <= kx <= 3 /\ 0 <= km <= 4 /\ 0 <= kc /\ km + kc <= 5 /\ 0 <= kb <= 2 + u ->
+  Rabs tx <= kx * u -> Rabs tm <= km * u -> Rabs tc <= kc * u -> Rabs tb <= kb * u -> Rabs e <= tiny x m g r ->
+  Rabs (x * g * r * tx - m * g * r * tm + g * r * (x - m) * tc + b * tb + e) <= component * u * (Rabs g * r * C)
+    + u * (Rabs g * r * (first_input * Rabs x + first_mean * Rabs mu)) + (folded_bias + u) * u * Rabs b + tiny x m g r.
+Proof.
+intros R0 HC HM HA (Kx & Km & Kc & Ks & Kb) X M D B E. assert (gr : 0 <= Rabs g * r) by (apply Rmult_le_pos; auto; apply Rabs_pos).
+assert (Rr : Rabs r <= r) by (rewrite Rabs_pos_eq; lra).
+assert (x * g * r = g * r * x) as -> by ring. assert (m * g * r = g * r * m) as -> by ring.
+apply Rle_trans with (Rabs g * r * Rabs x * (kx * u) + Rabs g * r * (Rabs mu + al) * (km * u) + Rabs g * r * C * (kc * u)
+  + Rabs b * (kb * u) + tiny x m g r); [size|]. unfold component, first_input, first_mean, folded_bias.
+generalize (Rabs_pos x) (Rabs_pos mu) (Rabs_pos b); intros.
+assert (x3 : kx * u <= 3 * u) by (apply Rmult_le_compat_r; lra). assert (m4 : km * u <= 4 * u) by (apply Rmult_le_compat_r; lra).
+apply (Rmult_le_compat_l (Rabs g * r * Rabs x)) in x3; [|apply Rmult_le_pos; auto].
+apply (Rmult_le_compat_l (Rabs g * r * Rabs mu)) in m4; [|apply Rmult_le_pos; auto].
+assert (a5 : al * (km * u) + C * (kc * u) <= C * (5 * u)).
+{ assert (al * (km * u) <= C * (km * u)) by (apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|lra]).
+  assert (C * ((km + kc) * u) <= C * (5 * u)) by (apply Rmult_le_compat_l; [lra|apply Rmult_le_compat_r; lra]). lra. }
+apply (Rmult_le_compat_l _ _ _ gr) in a5.
+assert (Rabs b * (kb * u) <= Rabs b * ((2 + u) * u)) by (apply Rmult_le_compat_l; auto; apply Rmult_le_compat_r; lra). lra.
+Qed.
+
 (** In every form: three roundings of x and four of the mean more, and (2 + u)u|b| where the bias is folded. *)
 Theorem output_error x m r g b y C mu al : 0 <= r -> output x m r g b y ->
   Rabs (x - m) <= C -> Rabs m <= Rabs mu + al -> 0 <= al <= C ->
   Rabs (y - (g * (r * (x - m)) + b)) <= component * u * (Rabs g * r * C)
     + u * (Rabs g * r * (first_input * Rabs x + first_mean * Rabs mu)) + (folded_bias + u) * u * Rabs b + tiny x m g r.
 Proof.
-intros R0 O HC HM HA. unfold component, first_input, first_mean, folded_bias.
-set (X := Rabs g * r * Rabs x). set (M := Rabs g * r * Rabs m). set (B := Rabs b).
-assert (gr : 0 <= Rabs g * r) by (apply Rmult_le_pos; auto; apply Rabs_pos).
-assert (HM' : M <= Rabs g * r * (Rabs mu + al)) by (apply Rmult_le_compat_l; auto).
-assert (HC' : Rabs g * r * Rabs (x - m) <= Rabs g * r * C) by (apply Rmult_le_compat_l; auto).
-assert (HA' : Rabs g * r * al <= Rabs g * r * C) by (apply Rmult_le_compat_l; [auto|lra]).
-assert (A0 : 0 <= Rabs g * r * al) by (apply Rmult_le_pos; [auto|lra]).
-assert (MU : 0 <= Rabs g * r * Rabs mu) by (apply Rmult_le_pos; [auto|apply Rabs_pos]).
-assert (X0 : 0 <= X) by (apply Rmult_le_pos; [auto|apply Rabs_pos]).
-assert (M0 : 0 <= M) by (apply Rmult_le_pos; [auto|apply Rabs_pos]).
-assert (B0 : 0 <= B) by apply Rabs_pos. assert (Rr : Rabs r <= r) by (rewrite Rabs_pos_eq; lra).
-assert (C0 : 0 <= Rabs g * r * Rabs (x - m)) by (apply Rmult_le_pos; [auto|apply Rabs_pos]).
-assert (LX : Rabs (x * g * r) <= X) by (unfold X; rewrite !Rabs_mult, (Rabs_pos_eq r) by auto; lra).
-assert (LM : Rabs (m * g * r) <= M) by (unfold M; rewrite !Rabs_mult, (Rabs_pos_eq r) by auto; lra).
-assert (LC : Rabs (g * r * (x - m)) <= Rabs g * r * Rabs (x - m)) by (rewrite !Rabs_mult, (Rabs_pos_eq r) by auto; lra).
-set (t2 := 2 * u + u ^ 2).
-(* The roundings are counted in x, in the mean, in the deviation and in the bias; k counts what underflows. *)
-assert (count : forall kx km kc kb, kx * u * X + km * u * M + kc * u * (Rabs g * r * Rabs (x - m)) + kb * u * B <=
-    kx * u * X + km * u * (Rabs g * r * (Rabs mu + al)) + kc * u * (Rabs g * r * C) + kb * u * B ->
-    0 <= kx <= 3 -> 0 <= km <= 4 -> 0 <= kc -> km + kc <= 5 -> kb <= 2 + u ->
-    kx * u * X + km * u * M + kc * u * (Rabs g * r * Rabs (x - m)) + kb * u * B <=
-    5 * u * (Rabs g * r * C) + u * (Rabs g * r * (3 * Rabs x + 4 * Rabs mu)) + (2 + u) * u * B).
-{ intros kx km kc kb L Kx Km Kc Ks Kb. apply Rle_trans with (1 := L).
-  replace (u * (Rabs g * r * (3 * Rabs x + 4 * Rabs mu))) with (3 * u * X + 4 * u * (Rabs g * r * Rabs mu))
-    by (unfold X; ring).
-  assert (kx * u * X <= 3 * u * X) by (repeat apply Rmult_le_compat_r; lra).
-  assert (kb * u * B <= (2 + u) * u * B) by (repeat apply Rmult_le_compat_r; lra).
-  rewrite (Rmult_plus_distr_l (Rabs g * r)).
-  assert (km * u * (Rabs g * r * Rabs mu) <= 4 * u * (Rabs g * r * Rabs mu)) by (repeat apply Rmult_le_compat_r; lra).
-  assert (km * u * (Rabs g * r * al) <= km * u * (Rabs g * r * C)).
-  { apply Rmult_le_compat_l; auto. apply Rmult_le_pos; lra. }
-  assert ((km + kc) * u * (Rabs g * r * C) <= 5 * u * (Rabs g * r * C)) by (repeat apply Rmult_le_compat_r; lra). lra. }
-assert (mono : forall kx km kc kb, 0 <= km -> 0 <= kc ->
-    kx * u * X + km * u * M + kc * u * (Rabs g * r * Rabs (x - m)) + kb * u * B <=
-    kx * u * X + km * u * (Rabs g * r * (Rabs mu + al)) + kc * u * (Rabs g * r * C) + kb * u * B).
-{ intros. assert (km * u * M <= km * u * (Rabs g * r * (Rabs mu + al))).
-  { apply Rmult_le_compat_l; auto. apply Rmult_le_pos; auto. }
-  assert (kc * u * (Rabs g * r * Rabs (x - m)) <= kc * u * (Rabs g * r * C)).
-  { apply Rmult_le_compat_l; auto. apply Rmult_le_pos; auto. } lra. }
+intros R0 O HC HM HA. set (t2 := 2 * u + u ^ 2).
+assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)).
+set (wx := w * (1 + (1 + u) * (Rabs x + Rabs g + Rabs r))) in *. set (wm := w * (1 + (1 + u) * (Rabs m + Rabs g + Rabs r))) in *.
 destruct O as [c t Hc P Y|s t c Ps Pt Hc Y|s t c z Ps Pt Hc Pz Y|s t f Ps Pt Hf Y].
-- assert (L := subtracted_error x m r g b c t y R0 Hc P Y). unfold component in L. fold B in L.
-  generalize (count 0 0 5 1 (mono 0 0 5 1 ltac:(lra) ltac:(lra))). lra.
-- destruct (near_sum _ _ _ Hc) as (p & Pp & ->). destruct (near_sum _ _ _ Y) as (q & Q & ->).
-  destruct (product3_error _ _ _ _ Ps) as (ts & es & Ts & Es & ->).
-  destruct (product3_error _ _ _ _ Pt) as (tt & et & Tt & Et & ->).
+- eapply Rle_trans; [apply (subtracted_error x m r g b c t y R0 Hc P Y)|]. unfold component, first_input, first_mean, folded_bias.
+  assert (Rabs g * r * Rabs (x - m) <= Rabs g * r * C) by (apply Rmult_le_compat_l; auto; apply Rmult_le_pos; auto; apply Rabs_pos).
+  assert (0 <= Rabs g * r * (3 * Rabs x + 4 * Rabs mu)).
+  { generalize (Rabs_pos g) (Rabs_pos x) (Rabs_pos mu); intros; repeat apply Rmult_le_pos; lra. }
+  generalize (Rabs_pos b); intros. assert (0 <= u * Rabs b) by (apply Rmult_le_pos; auto).
+  assert (0 <= u * (u * Rabs b)) by (apply Rmult_le_pos; auto). nra.
+- destruct (near_sum _ _ _ Hc) as (p & Pp & ->), (near_sum _ _ _ Y) as (q & Q & ->).
+  destruct (product3_error _ _ _ _ Ps) as (ts & es & Ts & Es & ->), (product3_error _ _ _ _ Pt) as (tt & et & Tt & Et & ->).
   replace (_ - _) with (x * g * r * (ts * ((1 + p) * (1 + q))) - m * g * r * (tt * ((1 + p) * (1 + q)))
     + g * r * (x - m) * (p * (1 + q) + q) + b * q + (es - et) * ((1 + p) * (1 + q))) by ring.
-  set (wx := w * (1 + (1 + u) * (Rabs x + Rabs g + Rabs r))) in *.
-  set (wm := w * (1 + (1 + u) * (Rabs m + Rabs g + Rabs r))) in *.
-  apply Rle_trans with (X * (t2 * ((1 + u) * (1 + u))) + M * (t2 * ((1 + u) * (1 + u)))
-    + Rabs g * r * Rabs (x - m) * (u * (1 + u) + u) + B * u + (wx + wm) * ((1 + u) * (1 + u))); [size|].
-  generalize (count (5 / 2) (5 / 2) (5 / 2) 1 (mono (5 / 2) (5 / 2) (5 / 2) 1 ltac:(lra) ltac:(lra))
-    ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
-  assert (t2 * ((1 + u) * (1 + u)) <= 5 / 2 * u) by (unfold t2; clear -u_pos u_small; nra). assert (u * (1 + u) + u <= 5 / 2 * u) by (clear -u_pos u_small; nra).
-  assert (X * (t2 * ((1 + u) * (1 + u))) <= X * (5 / 2 * u)) by (apply Rmult_le_compat_l; auto).
-  assert (M * (t2 * ((1 + u) * (1 + u))) <= M * (5 / 2 * u)) by (apply Rmult_le_compat_l; auto).
-  assert (Rabs g * r * Rabs (x - m) * (u * (1 + u) + u) <= Rabs g * r * Rabs (x - m) * (5 / 2 * u))
-    by (apply Rmult_le_compat_l; auto).
-  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)). fold wx wm in T. fold B. lra.
-- destruct (near_sum _ _ _ Hc) as (p & Pp & ->). destruct (near_sum _ _ _ Y) as (q & Q & ->).
+  apply (counted (5 / 2) (5 / 2) (5 / 2) 1 x m r g b C mu al); auto; try lra.
+  1, 2: apply Rle_trans with (t2 * ((1 + u) * (1 + u))); [size|unfold t2; clear -u_pos u_small; nra].
+  + apply Rle_trans with (u * (1 + u) + u); [size|clear -u_pos u_small; nra].
+  + apply Rle_trans with (2 := T). size.
+- destruct (near_sum _ _ _ Hc) as (p & Pp & ->), (near_sum _ _ _ Y) as (q & Q & ->).
   destruct Ps as (ds & es & Ds & Es & ->), Pt as (dt & et & Dt & Et & ->), Pz as (dz & ez & Dz & Ez & ->).
   replace (_ - _) with (x * g * r * (ds * ((1 + p) * (1 + dz) * (1 + q))) - m * g * r * (dt * ((1 + p) * (1 + dz) * (1 + q)))
     + g * r * (x - m) * (p * (1 + dz) * (1 + q) + (dz * (1 + q) + q)) + b * q
     + ((es - et) * g * ((1 + p) * (1 + dz) * (1 + q)) + ez * (1 + q))) by ring.
-  assert (gg : Rabs g <= Rabs g) by lra.
-  apply Rle_trans with (X * (u * ((1 + u) * (1 + u) * (1 + u))) + M * (u * ((1 + u) * (1 + u) * (1 + u)))
-    + Rabs g * r * Rabs (x - m) * (u * (1 + u) * (1 + u) + (u * (1 + u) + u)) + B * u
-    + ((w + w) * Rabs g * ((1 + u) * (1 + u) * (1 + u)) + w * (1 + u))); [size|].
-  generalize (count (5 / 4) (5 / 4) (13 / 4) 1 (mono (5 / 4) (5 / 4) (13 / 4) 1 ltac:(lra) ltac:(lra))
-    ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
-  assert (u2 : u * u <= u * / 20) by (apply Rmult_le_compat_l; lra).
-  assert (K1 : u * ((1 + u) * (1 + u) * (1 + u)) <= 5 / 4 * u) by (clear -u_pos u_small; nra).
-  assert (K2 : u * (1 + u) * (1 + u) + (u * (1 + u) + u) <= 13 / 4 * u) by (clear -u_pos u_small; nra).
-  apply (Rmult_le_compat_l X) in K1 as K3; auto. apply (Rmult_le_compat_l M) in K1; auto.
-  apply (Rmult_le_compat_l _ _ _ C0) in K2.
-  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)).
-  assert ((w + w) * Rabs g * ((1 + u) * (1 + u) * (1 + u)) + w * (1 + u) <= (w * (1 + (1 + u) * (Rabs x + Rabs g + Rabs r))
-    + w * (1 + (1 + u) * (Rabs m + Rabs g + Rabs r))) * ((1 + u) * (1 + u))).
-  { generalize (Rabs_pos x) (Rabs_pos m) (Rabs_pos g) (Rabs_pos r); intros.
+  apply (counted (5 / 4) (5 / 4) (13 / 4) 1 x m r g b C mu al); auto; try lra.
+  1, 2: apply Rle_trans with (u * ((1 + u) * (1 + u) * (1 + u))); [size|clear -u_pos u_small; nra].
+  + apply Rle_trans with (u * (1 + u) * (1 + u) + (u * (1 + u) + u)); [size|clear -u_pos u_small; nra].
+  + apply Rle_trans with (2 := T).
+    apply Rle_trans with ((w + w) * Rabs g * ((1 + u) * (1 + u) * (1 + u)) + w * (1 + u)); [size|].
+    generalize (Rabs_pos x) (Rabs_pos m) (Rabs_pos g) (Rabs_pos r); intros.
     apply Rle_trans with (w * (2 + 2 * (1 + u) * Rabs g) * ((1 + u) * (1 + u))).
-    - assert (w * (1 + u) <= w * 2 * ((1 + u) * (1 + u))); [|lra].
-      rewrite Rmult_assoc. apply Rmult_le_compat_l; auto. lra.
-    - apply Rmult_le_compat_r; [lra|]. rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; auto.
-      assert (0 <= (1 + u) * (Rabs x + Rabs m + 2 * Rabs r)) by (apply Rmult_le_pos; lra). lra. }
-  fold B. lra.
-- destruct (near_sum _ _ _ Hf) as (p & Pp & ->). destruct (near_sum _ _ _ Y) as (q & Q & ->).
-  destruct (product3_error _ _ _ _ Ps) as (ts & es & Ts & Es & ->).
-  destruct (product3_error _ _ _ _ Pt) as (tt & et & Tt & Et & ->).
+    * assert (w * (1 + u) <= w * 2 * ((1 + u) * (1 + u))); [|lra]. rewrite Rmult_assoc. apply Rmult_le_compat_l; auto. lra.
+    * apply Rmult_le_compat_r; [lra|]. unfold wx, wm. rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; auto.
+      assert (0 <= (1 + u) * (Rabs x + Rabs m + 2 * Rabs r)) by (apply Rmult_le_pos; lra). lra.
+- destruct (near_sum _ _ _ Hf) as (p & Pp & ->), (near_sum _ _ _ Y) as (q & Q & ->).
+  destruct (product3_error _ _ _ _ Ps) as (ts & es & Ts & Es & ->), (product3_error _ _ _ _ Pt) as (tt & et & Tt & Et & ->).
   replace (_ - _) with (x * g * r * (ts * (1 + q)) - m * g * r * ((tt * (1 + p) + p) * (1 + q)) + g * r * (x - m) * q
     + b * (p * (1 + q) + q) + (es * (1 + q) - et * ((1 + p) * (1 + q)))) by ring.
-  set (wx := w * (1 + (1 + u) * (Rabs x + Rabs g + Rabs r))) in *.
-  set (wm := w * (1 + (1 + u) * (Rabs m + Rabs g + Rabs r))) in *.
-  apply Rle_trans with (X * (t2 * (1 + u)) + M * ((t2 * (1 + u) + u) * (1 + u)) + Rabs g * r * Rabs (x - m) * u
-    + B * (u * (1 + u) + u) + (wx * (1 + u) + wm * ((1 + u) * (1 + u)))); [size|].
-  generalize (count (5 / 2) (10 / 3) 1 (2 + u) (mono (5 / 2) (10 / 3) 1 (2 + u) ltac:(lra) ltac:(lra))
-    ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
-  assert (u2 : u * u <= u * / 20) by (apply Rmult_le_compat_l; lra).
-  assert (K1 : t2 * (1 + u) <= 9 / 4 * u) by (unfold t2; clear -u_pos u_small; nra).
-  assert (K2 : (t2 * (1 + u) + u) * (1 + u) <= 10 / 3 * u) by (unfold t2; clear -u_pos u_small; nra).
-  apply (Rmult_le_compat_l X) in K1; auto. apply (Rmult_le_compat_l M) in K2; auto.
-  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)). fold wx wm in T.
-  assert (wx0 : 0 <= wx) by (eapply Rle_trans; [apply Rabs_pos|exact Es]).
-  assert (wx * (1 + u) <= wx * ((1 + u) * (1 + u))) by (apply Rmult_le_compat_l; auto; lra).
-  assert (0 <= X * u) by (apply Rmult_le_pos; auto). fold B. lra.
+  apply (counted (5 / 2) (10 / 3) 1 (2 + u) x m r g b C mu al); auto; try lra.
+  + apply Rle_trans with (t2 * (1 + u)); [size|unfold t2; clear -u_pos u_small; nra].
+  + apply Rle_trans with ((t2 * (1 + u) + u) * (1 + u)); [size|unfold t2; clear -u_pos u_small; nra].
+  + apply Rle_trans with (u * (1 + u) + u); [size|lra].
+  + apply Rle_trans with (2 := T). assert (wx0 : 0 <= wx) by (eapply Rle_trans; [apply Rabs_pos|exact Es]).
+    apply Rle_trans with (wx * (1 + u) + wm * ((1 + u) * (1 + u))); [size|].
+    assert (wx * (1 + u) <= wx * ((1 + u) * (1 + u))) by (apply Rmult_le_compat_l; auto; lra). lra.
 Qed.
 
 End Components.

@@ -38,11 +38,8 @@ Proof. unfold all; rewrite <- (map_map z Rabs); apply sum_abs. Qed.
 Lemma all_const k : all (fun _ => k) = INR d * k.
 Proof. unfold all; rewrite sum_const, seq_length; ring. Qed.
 
-Lemma factor e : Rabs e <= u -> Rabs (1 + e) <= 1 + u.
-Proof. intros; eapply Rle_trans; [apply Rabs_triang|]; rewrite Rabs_R1; lra. Qed.
-
-Lemma product_le a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a * b) <= x * y.
-Proof. intros; rewrite Rabs_mult; apply Rmult_le_compat; auto; apply Rabs_pos. Qed.
+Let inverse : Rabs (/ INR d) <= / INR d.
+Proof. apply own_size, Rlt_le, Rinv_0_lt_compat; auto. Qed.
 
 Theorem average_error z e t m : INR (S d) * u < 1 -> (forall i, Rabs (t i - z i) <= e i) -> average t m ->
   Rabs (m - mean z) <=
@@ -85,6 +82,7 @@ assert (rhs : forall a b c f, a * INR d <= u * T z * K + b -> b <= c -> c <= u *
 unfold mean; fold (all z). set (Y := all z) in *.
 assert (absY : Rabs (Y / INR d) = Rabs Y / INR d) by (unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ _)); auto;
   apply Rlt_le, Rinv_0_lt_compat; auto).
+assert (I := inverse).
 assert (TZ : forall o, order_of d o -> u * partial z o * K <= u * T z * K).
 { intros o P; apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; [lra|]. apply partial_any_order; auto. }
 destruct A as [o s c P S C M|o c q P C Q M].
@@ -92,12 +90,6 @@ destruct A as [o s c P S C M|o c q P C Q M].
   destruct (near_sum _ _ _ C) as (k & Kk & ->).
   replace (s * (/ INR d * (1 + k)) * (1 + x) + y - Y / INR d) with
     ((s - Y) / INR d * ((1 + k) * (1 + x)) + (k + x * (1 + k)) * (Y / INR d) + y) by (field; lra).
-  assert (Rabs ((s - Y) / INR d * ((1 + k) * (1 + x))) <= Rabs (s - Y) / INR d * (1 + u) ^ 2).
-  { apply product_le; [|simpl; rewrite Rmult_1_r; apply product_le; apply factor; auto].
-    unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ _)); [lra|]. apply Rlt_le, Rinv_0_lt_compat; auto. }
-  assert (Rabs ((k + x * (1 + k)) * (Y / INR d)) <= (u + u * (1 + u)) * Rabs (Y / INR d)).
-  { apply product_le; [|lra]. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; auto.
-    apply product_le; [auto|apply factor; auto]. }
   assert (uY : u * (1 + u) * Rabs Y <= u * all (fun i => Rabs (z i)) * K).
   { replace (u * all (fun i => Rabs (z i)) * K) with (u * K * all (fun i => Rabs (z i))) by ring.
     assert (1 + u <= K) by (generalize (pow 1%nat d_pos); simpl; lra).
@@ -107,18 +99,16 @@ destruct A as [o s c P S C M|o c q P C Q M].
   { apply rhs with (b := all e * K' + u * (1 + u) * Rabs Y) (c := all e * K' + u * all (fun i => Rabs (z i)) * K); try lra.
     replace ((Rabs (s - Y) / INR d * (1 + u) ^ 2 + u * (1 + u) * Rabs Y / INR d) * INR d) with
       (Rabs (s - Y) * (1 + u) ^ 2 + u * (1 + u) * Rabs Y) by (field; lra). lra. }
-  generalize (Rabs_triang ((s - Y) / INR d * ((1 + k) * (1 + x)) + (k + x * (1 + k)) * (Y / INR d)) y)
-    (Rabs_triang ((s - Y) / INR d * ((1 + k) * (1 + x))) ((k + x * (1 + k)) * (Y / INR d))).
+  apply Rle_trans with (Rabs (s - Y) / INR d * ((1 + u) * (1 + u)) + (u + u * (1 + u)) * (Rabs Y / INR d) + w).
+  { unfold Rdiv; size. }
   rewrite absY in *. unfold Rdiv in *. lra.
 - destruct (near_sum _ _ _ C) as (k & Kk & ->). set (c := / INR d * (1 + k)) in *.
-  assert (c_le : Rabs c <= / INR d * (1 + u)).
-  { apply product_le; [|apply factor; auto]. rewrite Rabs_pos_eq; [lra|]. apply Rlt_le, Rinv_0_lt_compat; auto. }
+  assert (c_le : Rabs c <= / INR d * (1 + u)) by size.
   set (e' := fun i => Rabs c * ((1 + u) * e i + u * Rabs (z i)) + w).
   assert (Q' : forall i, Rabs (q i - c * z i) <= e' i).
   { intros i; destruct (Q i) as (x & y & X & W & ->).
     replace (t i * c * (1 + x) + y - c * z i) with (c * ((1 + x) * (t i - z i) + x * z i) + y) by ring.
-    unfold e'. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; auto. apply product_le; [lra|].
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; apply product_le; auto; [apply factor; auto|lra]. }
+    specialize (H i). unfold e'. clear c_le. size. }
   assert (allE : all e' = Rabs c * ((1 + u) * all e + u * all (fun i => Rabs (z i))) + INR d * w).
   { unfold e'. rewrite <- all_const. unfold all. rewrite sum_plus, sum_scale, sum_plus, !sum_scale. reflexivity. }
   destruct (sum2 (fun i => c * z i) e' q o m P M Q') as (_ & B).
@@ -217,17 +207,13 @@ assert (K : u * partial x o * (1 + u) ^ (nodes o - 1) * (1 + u) <= u * T x * (1 
 apply (Rmult_le_compat_r (1 + u)) in B; [|lra].
 replace (s / INR d * (1 + e) + f - mean x) with ((s - all x) / INR d * (1 + e) + e * mean x + f)
   by (unfold mean; field; lra).
-assert (Rabs ((s - all x) / INR d * (1 + e)) <= Rabs (s - all x) / INR d * (1 + u)).
-{ apply product_le; [|apply factor; auto]. unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ _)); [lra|].
-  apply Rlt_le, Rinv_0_lt_compat; auto. }
-assert (Rabs (e * mean x) <= u * Rabs (mean x)) by (apply product_le; lra).
 assert (Rabs (s - all x) / INR d * (1 + u) <= u * T x * (1 + gamma d u) / INR d).
 { apply Rmult_le_reg_r with (INR d); auto. field_simplify; lra. }
 assert (w <= 2 * om).
 { apply Rle_trans with (1 := w_small). assert (u <= / 2) by (unfold guard_terms, guard_rest in guard; generalize (pos_INR d); nra).
   nra. }
-unfold divided_alpha. generalize (Rabs_triang ((s - all x) / INR d * (1 + e) + e * mean x) f)
-  (Rabs_triang ((s - all x) / INR d * (1 + e)) (e * mean x)). lra.
+apply Rle_trans with (Rabs (s - all x) / INR d * (1 + u) + u * Rabs (mean x) + w); [|unfold divided_alpha; lra].
+assert (I := inverse). unfold Rdiv; size.
 Qed.
 
 (** ** The mean square *)
@@ -251,11 +237,10 @@ eapply Rle_trans; [apply (average_error z (fun i => k * z i + w) t v); auto|].
   replace ((x i - m) * (1 + a) * ((x i - m) * (1 + a)) * (1 + b) + y - z i)
     with (((1 + a) * (1 + a) * (1 + b) - 1) * z i + y) by (unfold z; ring).
   eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; auto.
-  apply product_le; [|rewrite Rabs_pos_eq; auto; lra].
+  apply product_le; [|apply own_size; auto].
   replace ((1 + a) * (1 + a) * (1 + b) - 1) with (a * (1 + a) * (1 + b) + (a * (1 + b) + b)) by ring.
   replace k with (u * (1 + u) * (1 + u) + (u * (1 + u) + u)) by (unfold k; ring).
-  assert (F := factor). repeat (eapply Rle_trans; [apply Rabs_triang|]; apply Rplus_le_compat); auto;
-    repeat apply product_le; auto. }
+  size. }
 destruct (gamma_guard d ltac:(lia)) as [K1 K2]. destruct (gamma_guard (S d) ltac:(lia)) as [K3 K4].
 set (K := 1 + gamma d u) in *. set (K' := 1 + gamma (S d) u) in *.
 assert (M : 0 <= mean z) by (apply mean_pos; auto).

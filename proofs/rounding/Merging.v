@@ -70,7 +70,6 @@ Proof. apply sum_pos; intros; apply Rabs_pos. Qed.
 Lemma total_abs o : Rabs (total x o) <= part_abs o.
 Proof. unfold total, part_abs, total; rewrite <- (map_map x Rabs); apply sum_abs. Qed.
 
-Let abs1 := factor u.
 
 Let three_pos : 0 <= three.
 Proof. unfold three; simpl; nra. Qed.
@@ -79,7 +78,7 @@ Let theta a b c : Rabs a <= u -> Rabs b <= u -> Rabs c <= u -> Rabs ((1 + a) * (
 Proof.
 intros A B C. replace ((1 + a) * (1 + b) * (1 + c) - 1) with (a * (1 + b) * (1 + c) + (b * (1 + c) + c)) by ring.
 replace three with (u * (1 + u) * (1 + u) + (u * (1 + u) + u)) by (unfold three; ring).
-repeat (eapply Rle_trans; [apply Rabs_triang|]; apply Rplus_le_compat); auto; repeat apply product_le; auto.
+size.
 Qed.
 
 Let budget o l := u * partial x o + three * apart o + three * (INR l * part_abs o) + 2 * w * sizes o.
@@ -145,14 +144,9 @@ induction 1 as [i|a b l l' ma mb c delta step m _ IHa _ IHb N D C S M|a b l l' m
     rewrite Rabs_pos_eq; [|apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; lra]].
     apply Rmult_le_reg_r with (size a); [lra|]. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
   eapply Rle_trans; [|apply (node a b l l' (max l l') ea eb (three * (size b * Rabs gap) + n * w) IHa IHb)].
-  + eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; apply product_le; auto; [|lra].
-    assert (A1 : Rabs (th * (size b * gap + (eb - size b / size a * ea))) <= three * (size b * Rabs gap + (Rabs eb + Rabs ea))).
-    { apply product_le; auto. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat.
-      - rewrite Rabs_mult, (Rabs_pos_eq (size b)) by lra. lra.
-      - unfold Rminus; eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp; lra. }
-    assert (A2 : Rabs (n * e) <= n * w) by (apply product_le; auto; rewrite Rabs_pos_eq; lra).
-    generalize (Rabs_triang (ea + eb) (th * (size b * gap + (eb - size b / size a * ea)) + n * e)) (Rabs_triang ea eb)
-      (Rabs_triang (th * (size b * gap + (eb - size b / size a * ea))) (n * e)). lra.
+  + assert (Sb := own_size (size b) ltac:(lra)). assert (Sn := own_size n ltac:(lra)).
+    apply Rle_trans with ((Rabs ea + Rabs eb + (three * (size b * Rabs gap + (Rabs eb + Rabs ea)) + n * w)) * (1 + u)
+      + u * Rabs (total x (Node a b))); [size|]. apply Rplus_le_compat_r, Rmult_le_compat_r; lra.
   + apply Rplus_le_le_0_compat; repeat apply Rmult_le_pos; try lra. apply Rabs_pos.
   + unfold budget; simpl partial; simpl apart; simpl sizes. fold n gap. rewrite Rmin_right by lra.
     generalize (Rmult_le_compat_l _ _ _ three_pos (levels a b l l')) (Rmult_le_pos n w ltac:(lra) w_pos). lra.
@@ -166,16 +160,9 @@ induction 1 as [i|a b l l' ma mb c delta step m _ IHa _ IHb N D C S M|a b l l' m
   replace (_ - total x (Node a b)) with ((ea + eb + (ta * (ea + total x a) + tb * (eb + total x b) + n * (e + f))) * (1 + d4)
       + d4 * total x (Node a b)) by (unfold ea, eb, ta, tb; rewrite total_node; field; lra).
   eapply Rle_trans; [|apply (node a b l l' (S (max l l')) ea eb (three * (part_abs a + part_abs b) + n * (w + w)) IHa IHb)].
-  + eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; apply product_le; auto; [|lra].
-    assert (A1 : Rabs (ta * (ea + total x a)) <= three * (Rabs ea + part_abs a)).
-    { apply product_le; auto. eapply Rle_trans; [apply Rabs_triang|]. generalize (total_abs a); lra. }
-    assert (B1 : Rabs (tb * (eb + total x b)) <= three * (Rabs eb + part_abs b)).
-    { apply product_le; auto. eapply Rle_trans; [apply Rabs_triang|]. generalize (total_abs b); lra. }
-    assert (A2 : Rabs (n * (e + f)) <= n * (w + w)).
-    { apply product_le; [rewrite Rabs_pos_eq; lra|]. eapply Rle_trans; [apply Rabs_triang|]; lra. }
-    generalize (Rabs_triang (ea + eb) (ta * (ea + total x a) + tb * (eb + total x b) + n * (e + f))) (Rabs_triang ea eb)
-      (Rabs_triang (ta * (ea + total x a) + tb * (eb + total x b)) (n * (e + f)))
-      (Rabs_triang (ta * (ea + total x a)) (tb * (eb + total x b))). lra.
+  + assert (Sn := own_size n ltac:(lra)). assert (Ta := total_abs a). assert (Tb := total_abs b).
+    apply Rle_trans with ((Rabs ea + Rabs eb + (three * (Rabs ea + part_abs a) + three * (Rabs eb + part_abs b)
+      + n * (w + w))) * (1 + u) + u * Rabs (total x (Node a b))); [size|]. apply Rplus_le_compat_r, Rmult_le_compat_r; lra.
   + generalize (part_abs_pos a) (part_abs_pos b); intros.
     apply Rplus_le_le_0_compat; repeat apply Rmult_le_pos; lra.
   + unfold budget; simpl partial; simpl apart; simpl sizes. fold n. rewrite S_INR.

@@ -12,6 +12,24 @@ intros (d & e & D & E & ->); exists d; split; auto.
 replace e with 0; [ring|]. revert E; unfold Rabs; destruct Rcase_abs; lra.
 Qed.
 
+Lemma product_le a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a * b) <= x * y.
+Proof. intros; rewrite Rabs_mult; apply Rmult_le_compat; auto; apply Rabs_pos. Qed.
+
+Lemma sum_of_two a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a + b) <= x + y.
+Proof. intros; eapply Rle_trans; [apply Rabs_triang|lra]. Qed.
+
+Lemma difference a b x y : Rabs a <= x -> Rabs b <= y -> Rabs (a - b) <= x + y.
+Proof. intros; apply sum_of_two; auto. rewrite Rabs_Ropp; auto. Qed.
+
+Lemma own_size a : 0 <= a -> Rabs a <= a.
+Proof. intros; rewrite Rabs_pos_eq; lra. Qed.
+
+Lemma quotient_pos a b : 0 <= a -> 0 < b -> 0 <= a / b.
+Proof. intros; apply Rmult_le_pos; [auto|apply Rlt_le, Rinv_0_lt_compat; auto]. Qed.
+
+(* A bound of the same shape as the expression. *)
+Ltac size := repeat first [assumption | apply difference | apply sum_of_two | apply product_le | apply own_size, Rle_0_1 | apply Rle_refl].
+
 (** ** Trees *)
 
 Inductive order := Leaf (i : nat) | Node (a b : order).
@@ -101,13 +119,8 @@ induction 1 as [i|a b s s' r _ IHa _ IHb R].
   rewrite total_node. destruct (near_sum _ _ _ R) as (d & D & ->).
   set (S := total z a + total z b) in *.
   replace ((s + s') * (1 + d) - S) with ((s - total z a + (s' - total z b)) * (1 + d) + d * S) by (unfold S; ring).
-  assert (Rabs (1 + d) <= 1 + u).
-  { eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_R1; lra. }
-  eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult.
-  assert (Rabs d * Rabs S <= u * Rabs S) by (apply Rmult_le_compat_r; [apply Rabs_pos|auto]).
-  assert (Rabs (s - total z a + (s' - total z b)) * Rabs (1 + d) <=
-      (Rabs (s - total z a) + Rabs (s' - total z b)) * (1 + u)).
-  { apply Rmult_le_compat; try apply Rabs_pos; [apply Rabs_triang|auto]. }
+  apply Rle_trans with ((Rabs (s - total z a) + Rabs (s' - total z b)) * (1 + u) + u * Rabs S).
+  { apply sum_of_two; apply product_le; size. }
   simpl nodes; replace (Datatypes.S (nodes a + nodes b) - 1)%nat with (nodes a + nodes b)%nat by lia.
   destruct (grow (nodes a) (nodes a + nodes b)%nat) as [_ Ga]; [lia|].
   destruct (grow (nodes b) (nodes a + nodes b)%nat) as [_ Gb]; [lia|].

@@ -128,8 +128,7 @@ assert (q0 : 0 <= q) by (apply Rmult_le_pos; lra).
 assert (T0 : 0 <= T d x).
 { unfold T, any_order. apply Rmult_le_pos; [apply pos_INR|]. rewrite map_map. apply sum_pos; intros; apply Rabs_pos. }
 assert (t00 : 0 <= t0).
-{ unfold t0, Rdiv. assert (0 < / (INR d - 1)) by (apply Rinv_0_lt_compat; lra).
-  apply Rplus_le_le_0_compat; [|repeat apply Rmult_le_pos; lra]. apply Rmult_le_pos; [apply Rmult_le_pos; auto|lra]. }
+{ apply Rplus_le_le_0_compat; [apply quotient_pos; [apply Rmult_le_pos; auto|lra]|repeat apply Rmult_le_pos; lra]. }
 assert (G1 : 1 <= G).
 { apply (pow_gamma 0 (merged_steps * d) u); auto; lia. }
 set (B := t0 + h * sqrt v + q * sqrt ms).
@@ -212,8 +211,8 @@ repeat split.
       apply Rlt_le, Rinv_0_lt_compat, pow_lt; lra.
     - unfold C'. replace (q * sqrt ms * (q * z * sq / size c)) with (q ^ 2 * / size c * (sqrt ms * (z * sq))) by (field; lra).
       apply Rmult_le_compat_l; [|apply ZU; auto]. apply Rmult_le_pos; [apply pow2_ge_0|lra]. }
-  assert (A'0 : 0 <= A') by (unfold A', Rdiv; apply Rmult_le_pos; [apply Rmult_le_pos; [exact hy|lra]|lra]).
-  assert (C'0 : 0 <= C') by (unfold C', Rdiv; apply Rmult_le_pos; [apply Rmult_le_pos; [exact qz|lra]|lra]).
+  assert (A'0 : 0 <= A') by (apply quotient_pos; [apply Rmult_le_pos; [exact hy|]|]; lra).
+  assert (C'0 : 0 <= C') by (apply quotient_pos; [apply Rmult_le_pos; [exact qz|]|]; lra).
   assert (rv := sqrt_pos v). assert (rms := sqrt_pos ms).
   assert (K : (t0 + A + C) ^ 2 <= B * (t0 + A' + C')).
   { assert (hv := Rmult_le_pos _ _ h0 rv). assert (qm := Rmult_le_pos _ _ q0 rms).
@@ -262,12 +261,9 @@ Proof.
 intros Z0 H P I c. destruct (part_node a b P) as [Pa Pb].
 assert (tz : forall o, 0 <= total Z o) by (intros; apply sum_pos; auto).
 assert (sa := size_pos a). assert (sb := size_pos b). assert (sn := size_node a b).
-assert (c0 : 0 <= c).
-{ unfold c, Rdiv. repeat apply Rmult_le_pos; try lra. apply Rlt_le, Rinv_0_lt_compat; lra. }
-assert (ca : 0 <= size b / size (Node a b)).
-{ unfold Rdiv. apply Rmult_le_pos; try lra. apply Rlt_le, Rinv_0_lt_compat; lra. }
-assert (cb : 0 <= size a / size (Node a b)).
-{ unfold Rdiv. apply Rmult_le_pos; try lra. apply Rlt_le, Rinv_0_lt_compat; lra. }
+assert (c0 : 0 <= c) by (apply quotient_pos; [apply Rmult_le_pos|]; lra).
+assert (ca : 0 <= size b / size (Node a b)) by (apply quotient_pos; lra).
+assert (cb : 0 <= size a / size (Node a b)) by (apply quotient_pos; lra).
 assert (cA : c = size b / size (Node a b) * size a) by (unfold c; field; lra).
 assert (cB : c = size a / size (Node a b) * size b) by (unfold c; field; lra).
 (* W = c (D + r)(D + s) with |r|, |s| <= R, S *)
@@ -276,16 +272,12 @@ assert (prod : forall D r s R S, Rabs r <= R -> Rabs s <= S ->
 { intros D r s R S Rr Ss. replace (_ - _) with (c * (D * (r + s) + r * s)) by ring.
   rewrite Rabs_mult, (Rabs_pos_eq c) by auto.
   replace (2 * (c * Rabs D * ((R + S) / 2)) + c * ((R + S) / 2) ^ 2) with (c * (Rabs D * (R + S) + ((R + S) / 2) ^ 2)) by field.
-  apply Rmult_le_compat_l; auto. eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult.
-  assert (Rabs r * Rabs s <= R * S) by (apply Rmult_le_compat; auto using Rabs_pos).
-  assert (Rabs D * Rabs (r + s) <= Rabs D * (R + S)).
-  { apply Rmult_le_compat_l; [apply Rabs_pos|]. eapply Rle_trans; [apply Rabs_triang|lra]. }
+  apply Rmult_le_compat_l; auto. apply Rle_trans with (Rabs D * (R + S) + R * S); [size|].
   assert (0 <= (R - S) ^ 2) by apply pow2_ge_0. lra. }
 destruct I as [a b ma mb A B|a i ma m A M].
 - assert (Ea := H a ma Pa A). assert (Eb := H b mb Pb B). set (ea := ma - part_mean a) in *. set (eb := mb - part_mean b) in *.
   exists (Rabs ea + Rabs eb). assert (a2 := pow2_abs ea). assert (b2 := pow2_abs eb).
-  assert (Rabs (eb - ea) <= Rabs ea + Rabs eb).
-  { unfold Rminus; eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp; lra. }
+  assert (Rabs (eb - ea) <= Rabs ea + Rabs eb) by (rewrite Rplus_comm; size).
   split; [generalize (Rabs_pos ea) (Rabs_pos eb); lra|]. split.
   + apply Rle_trans with (2 * (c * ea ^ 2 + c * eb ^ 2)).
     * rewrite <- a2, <- b2. assert (0 <= (Rabs ea - Rabs eb) ^ 2) by apply pow2_ge_0. nra.
@@ -351,8 +343,7 @@ assert (K : exists E X F, 0 <= E /\ 0 <= X /\ 0 <= F /\ E <= 2 * X + F /\ X ^ 2 
     destruct (increment_error Z a b W Z0 H P I) as (f & f0 & fZ & fW). rewrite scatter_node.
     assert (sa := size_pos a). assert (sb := size_pos b). assert (sn := size_node a b).
     set (n := size (Node a b)) in *. set (c := size a * size b / n) in *. set (dm := part_mean b - part_mean a) in *.
-    assert (c0 : 0 <= c).
-    { unfold c, Rdiv. repeat apply Rmult_le_pos; try lra. apply Rlt_le, Rinv_0_lt_compat; lra. }
+    assert (c0 : 0 <= c) by (apply quotient_pos; [apply Rmult_le_pos|]; lra).
     assert (Sa := scatter_pos a). assert (Sb := scatter_pos b).
     assert (g0 : 0 <= c * Rabs dm * f) by (apply Rmult_le_pos; auto; apply Rmult_le_pos; auto using Rabs_pos).
     assert (h0 : 0 <= c * f ^ 2) by (apply Rmult_le_pos; auto; apply pow2_ge_0).
@@ -377,13 +368,11 @@ assert (K : exists E X F, 0 <= E /\ 0 <= X /\ 0 <= F /\ E <= 2 * X + F /\ X ^ 2 
         Rabs (M * (1 + z) - s) <= (1 + u) ^ (N + 8) * (s + e) - s + y * (1 + u) ^ N).
       { intros z M0 s g e y j Z1 s0 B e0 y0 Lg Lj. unfold twice in Z1. fold q in Z1.
         replace (M0 * (1 + z) - s) with ((M0 - s) * (1 + z) + z * s) by ring.
-        assert (Rabs (1 + z) <= q) by (eapply Rle_trans; [apply Rabs_triang|]; rewrite Rabs_R1; lra).
-        assert (Rabs ((M0 - s) * (1 + z)) <= ((1 + u) ^ g * (s + e) - s + y * (1 + u) ^ j) * q) by (apply product_le; auto).
-        assert (Rabs (z * s) <= (q - 1) * s) by (apply product_le; auto; rewrite Rabs_pos_eq; lra).
+        assert (Rabs (1 + z) <= q) by (replace q with (1 + (q - 1)) by ring; size).
+        apply Rle_trans with (((1 + u) ^ g * (s + e) - s + y * (1 + u) ^ j) * q + (q - 1) * s); [size; apply own_size; auto|].
         assert (G1 : (1 + u) ^ g * q <= (1 + u) ^ (N + 8)) by (unfold q; rewrite <- pow_add; apply grow; lia).
         assert (G2 : (1 + u) ^ j * q <= (1 + u) ^ N) by (unfold q; rewrite <- pow_add; apply grow; lia).
-        apply (Rmult_le_compat_r (s + e)) in G1; [|lra]. apply (Rmult_le_compat_l y) in G2; auto.
-        generalize (Rabs_triang ((M0 - s) * (1 + z)) (z * s)). lra. }
+        apply (Rmult_le_compat_r (s + e)) in G1; [|lra]. apply (Rmult_le_compat_l y) in G2; auto. lra. }
       assert (n0 : 0 <= w * n) by (apply Rmult_le_pos; lra).
       assert (tB : Rabs (t - c * dm ^ 2) <= (1 + u) ^ 8 * (c * dm ^ 2 + r) - c * dm ^ 2 + w * n * (1 + u) ^ 0).
       { replace (t - c * dm ^ 2) with (t - W + (W - c * dm ^ 2)) by ring. eapply Rle_trans; [apply Rabs_triang|].
@@ -464,7 +453,7 @@ assert (G2 : q * (1 + u) ^ (2 * nodes o) <= 2).
 { apply Rle_trans with (2 := g2). unfold q; rewrite <- pow_add. apply g. lia. }
 assert (qr : q * r <= q * ((1 + u) ^ (2 * nodes o + 8) * (v + E / INR d) - v + w * INR (nodes o) * (1 + u) ^ (2 * nodes o))).
 { apply Rmult_le_compat_l; lra. }
-assert (Ed : 0 <= E / INR d) by (apply Rmult_le_pos; [auto|apply Rlt_le, Rinv_0_lt_compat; lra]).
+assert (Ed : 0 <= E / INR d) by (apply quotient_pos; lra).
 assert (L : q * (1 + u) ^ (2 * nodes o + 8) * (v + E / INR d) <= (1 + gamma (2 * d + 8) u) * (v + merged_change)).
 { apply Rmult_le_compat; try lra. apply Rmult_le_pos; [lra|apply pow_le; lra]. }
 assert (wn : 0 <= w * INR (nodes o)) by (apply Rmult_le_pos; auto using pos_INR).
