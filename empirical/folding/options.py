@@ -9,7 +9,7 @@ from lngeom.options import argument, folder, option, seed
 class Ablation:
     """Options of an ablation; None stands for a default. No `site_tokens` leave single norms as they are."""
 
-    model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
+    model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M-Instruct)", default=None)
     corpus: str | None = option(
         None, "as for lngeom sweep, or a folder of .npz passages: inputs by name, and labels", metavar="TEXT"
     )

@@ -171,6 +171,17 @@ def quarters(rows: Sequence[Row], null: str) -> tuple[list[Row], list[Row]]:
     return [row for row, share in shares if share <= 1 / 4], [row for row, share in shares if share >= 3 / 4]
 
 
+def by_chance(rows: Sequence[Row]) -> float:
+    """In how many rows 1 would be in either quarter on average, were it drawn like the directions.
+
+    Its rank among K of them is then one of K + 1 equally likely numbers, of which K // 4 + 1 are in a quarter:
+
+    >>> round(by_chance([{"directions": 64}] * 65), 9)
+    17.0
+    """
+    return sum((row["directions"] // 4 + 1) / (row["directions"] + 1) for row in rows)
+
+
 def summary(rows: Sequence[Row]) -> list[str]:
     """A run in a few lines over the norm layers: what no affine gauge changes, then how the checkpoint is stored."""
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
@@ -194,7 +205,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
             low, high = map(len, quarters(measured, null))
             lines.append(
                 f"{words} the norm: among {others} 1 ranks in the lowest quarter at {low} layers, in the highest at "
-                f"{high}; by chance at {len(measured) / 4:.3g} each"
+                f"{high}; by chance at {by_chance(measured):.3g} each"
             )
     lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})

@@ -14,7 +14,7 @@ from .. import observe
 from ..judge import ISOTROPY, MODEL, Prediction, count_verdicts
 from ..runs import ENVIRONMENT
 from ..support import Row, read_records
-from .console import NULLS, quarters, summary
+from .console import NULLS, by_chance, quarters, summary
 from .html import read_svgs, write_page
 from .sweep_figures import ROLES, subject_of
 
@@ -57,6 +57,7 @@ def extremes(rows: Iterable[Row]) -> Row | None:
         "radius": min(before, key=lambda row: row["gauge_mean"]),
         "alike": alike[:: len(alike) - 1] if len(alike) > 1 else [],
         "quarters": {words: quarters(before, null) for null, words in NULLS.items()},
+        "by_chance": by_chance(before),
         "least": min(before, key=lambda row: row["d_cos2"]),
         "most": max(before, key=lambda row: row["d_cos2"]),
         "apart": max(apart, key=lambda row: row["distance_mean"], default=None),

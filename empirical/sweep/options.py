@@ -41,7 +41,7 @@ class Sweep:
     model: str | None = argument(
         "MODEL",
         "hub id, local directory, .gguf file, known name, all, or MODULE:FUNCTION that returns a model in memory and "
-        "its batches (default: bundled SmolLM2-135M)",
+        "its batches (default: bundled SmolLM2-135M-Instruct)",
         default=None,
     )
     corpus: str | None = option(

@@ -313,8 +313,8 @@ class Explanation:
     """How far a computed output is off, and which causes are possible; made by :func:`explain_difference`.
 
     Attributes:
-        verdict: {"rounding", "unstable", "variant", "bug"}. A backward-stable kernel may return it; only a named
-            algorithm that loses digits may; it is another documented definition; none of these.
+        verdict: {"rounding", "unstable", "variant", "bug"}. Every row is in the family that holds all outputs of
+            correct kernels; or a named algorithm that loses digits, or another documented definition, fits; or neither.
         method: {"two-pass", "merged", "one-pass"} or None. The first way to the variance that explains every row.
         cause: str or None. The algorithm, definition or mistake whose own family holds what was computed.
         also_fits: tuple of str. For rounding: variants and mistakes that the precision cannot rule out.

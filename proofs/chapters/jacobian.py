@@ -156,7 +156,7 @@ def test_norm(x: Vector, v: Vector):
 
 @theorem(XIONG, "Lemma 3", "states ‖J‖₂ = O(√d/‖x‖); the proof replaces ‖Πx‖ by ‖x‖")
 def test_no_uniform_bound(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """Shifts change ‖x‖ and leave the Jacobian, so no bound by ‖x‖ holds where it is not 0.
+    """Shifts change ‖x‖ and leave the Jacobian, so no bound that falls to 0 with growing ‖x‖ holds where it is not 0.
 
     J(x + c1) = J(x)
 

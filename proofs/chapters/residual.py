@@ -69,7 +69,7 @@ def test_shrinking(h: Vector, c: Scalar):
 def test_shift_forgotten(
     x: Vector, x2: Vector, f: Vector, y: Vector, y2: Vector, g: Vector, b: Vector, w: Vector, c: Scalar, eps: Epsilon
 ):
-    """A Pre-LN network forgets what is added to its stream along 1.
+    """A network whose readers are all LayerNorms forgets what is added to its stream along 1.
 
     x′ = x + c1, y = x + f, y′ = x′ + f imply LN_ε(y′; g, b) = LN_ε(y; g, b)
 

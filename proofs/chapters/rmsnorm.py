@@ -337,7 +337,7 @@ def _(goal, given, x, z, eps):
 
 @theorem(GUPTA, "section 3.2", "replaces LayerNorm by RMSNorm where states are nearly orthogonal to 1")
 def test_swap(x: Vector, c: Scalar, eps: Epsilon):
-    """The two norms of a vector differ by little more than √d|cos θ|.
+    """The two norms of a vector differ by at most √d|cos θ|√(1 + cos²θ).
 
     ‖LN_ε(x) − RMS_ε(x)‖² ≤ d δ²(1 + δ²) for cos²θ ≤ δ² and ε > 0, here c for δ²
 

@@ -37,7 +37,7 @@ def sgd_step(w: Vector, m: Vector, p: Vector, eta: Scalar, beta: Scalar, lam: Sc
 
 @theorem(OWN, "training", "behind LayerNorm every gradient p of a writer has 1·p = 0", kind="lemma")
 def test_sgd_keeps_mean(w: Vector, m: Vector, p: Vector, g: Vector, eta: Scalar, beta: Scalar, lam: Scalar):
-    """A step of SGD leaves the part of a writer along 1 as it is; weight decay only shrinks it.
+    """A step of SGD multiplies the part of a writer along 1 by 1 − ηλ, with λ the weight decay.
 
     1·w′ = (1 − ηλ) 1·w for w′ = w − η(βm + p + λw), 1·p = 0 and 1·m = 0
     """

@@ -91,7 +91,9 @@ def test_the_table_of_ranks_is_that_of_the_run() -> None:
     }
     for name, (centred, counts) in lines.items():
         shares = (before[f"{centred}rank_among_{null}"] / before["directions"] for null in ("signs", "random"))
-        assert "| {} | {} | {} |".format(name, *(counts(share).sum() for share in shares)) in page
+        chance = len(before) * sum(counts(rank / 64) for rank in range(65)) / 65
+        assert "| {} | {} | {} | {:.1f} |".format(name, *(counts(share).sum() for share in shares), chance) in page
+    assert f"(at {(before['sign_rank_high'] < 32).sum()} the whole interval of its rank is below 32)" in page
     first = results("smollm2/sites").query("side == 'input' and bucket == 'first' and rank_among_random == 44")
     assert len(first) == 32
     for name, digits in (("d_cos2", "energies of {:.2f} to {:.2f}"), ("rank_among_signs", "it ranks {} to {} there")):
