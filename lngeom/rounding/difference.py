@@ -374,7 +374,7 @@ def explain_difference(
 ) -> Explanation:
     """Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.
 
-    "Rounding" means that every row is in a family that holds all outputs of correct kernels (:func:`tolerance`). Else the
+    "Rounding" means that every row is in a family that holds all outputs of correct kernels (:func:`tolerance`). Else
     documented variants, the usual mistakes (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing
     or used as 1 + gain, ...) and the unstable algorithms are tried, each with its own family of possible outputs.
 
