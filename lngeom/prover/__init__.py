@@ -18,12 +18,12 @@ from .rules import *  # noqa: F403
 from .tactics import *  # noqa: F403
 from .terms import *  # noqa: F403
 from .terms import Effort, ExhaustedError
-from .textbook import triangle
+from .textbook import component, triangle
 from .vocabulary import *  # noqa: F403
 from .writing import *  # noqa: F403
 from .writing import Text, steps_text
 
-__all__ = ["atoms_of", "derivative", "triangle"]
+__all__ = ["atoms_of", "component", "derivative", "triangle"]
 __all__ += meaning.__all__
 __all__ += decision.__all__
 __all__ += rules.__all__

@@ -354,9 +354,13 @@ def vanishing(above: Proved, total: Proved) -> Proved:
     return rules.combine(w, [(-1, None, law), (root, None, nought)])
 
 
+def component(e: object, x: object) -> Proved:
+    """E² = e, S(e) = 1 |- e·x = S(e·x)·e, for a vector e of the basis and any x."""
+    return rules.instantiate(_component(), {vector("e"): term(e), vector("x"): term(x)})
+
+
 @functools.cache
 def _component() -> Proved:
-    """E² = e, S(e) = 1 |- e·x = S(e·x)·e."""
     e, x = vector("e"), vector("x")
     idem, one = rules.assume(Formula(e * e - e, "=")), rules.assume(Formula(sum_of(e) - 1, "="))
     product = rules.multiply(_reduced_square(e, idem), rules.others(e * x, 0))
@@ -397,5 +401,5 @@ def _back(proved: Proved, basis: Sequence[Term], vectors: Sequence[Term], picked
     """The theorem with the components themselves, by the law of basis vectors."""
     proved = rules.instantiate(proved, picked)
     for e, x in itertools.product(basis, vectors):
-        proved = rules.cut(rules.instantiate(_component(), {vector("e"): e, vector("x"): x}), proved)
+        proved = rules.cut(component(e, x), proved)
     return proved

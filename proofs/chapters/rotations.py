@@ -9,10 +9,10 @@ from lngeom import prover as sy
 from lngeom.norms import scale
 from lngeom.prover import dim, dot, ones, square_norm, summed
 from lngeom.strategies import centred, isometries, rational_root, scalars, vectors
-from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
+from lngeom.theorems import Basis, Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._shared import mean_square, same_divisor, same_radicand, variance
-from ..works import ASHKBOOS, GUPTA, QUAROT
+from .._shared import as_sum, mean_square, product, same_divisor, same_radicand, sum_of_squares, variance
+from ..works import ASHKBOOS, GUPTA, OWN, QUAROT
 
 
 def mirror_laws(given: list[sy.Proved], u: Vector) -> list[tuple[sy.Proved, object]]:
@@ -185,3 +185,153 @@ def _(goal, given, x, q, c, eps):
     swapped = same_divisor(size + eps, variance(q) + eps, sizes)
     own = sy.combine(q / scale(size, eps=eps) - q / divisor, [(1, None, plain), (q, None, swapped)])
     return same_size(goal, [own, not_zero, positive], q, size, variance(x), eps)
+
+
+def turned(x: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar) -> Vector:
+    """The pair (x_i, x_j) replaced by (c x_i − s x_j, s x_i + c x_j), e and f the coordinate vectors of i and j."""
+    a, b = dot(e, x), dot(f, x)
+    return x + ((c - 1) * a - s * b) * e + (s * a + (c - 1) * b) * f
+
+
+@st.composite
+def angles(draw: st.DrawFn, d: int) -> dict[str, object]:
+    """Cosine and sine of an angle, two coordinate vectors, different where d ≥ 2, and a gain that agrees there."""
+    c, s = draw(st.sampled_from(((3, 4), (-3, 4), (5, 0), (-5, 0), (0, 5), (4, -3))))
+    i, j = (draw(st.permutations(range(d))) * 2)[:2]
+    g = list(draw(vectors(d)))
+    g[j] = g[i]
+    e, f = ([Fraction(k == place) for k in range(d)] for place in (i, j))
+    return {"c": Fraction(c, 5), "s": Fraction(s, 5), "e": e, "f": f, "g": g}
+
+
+ROTARY = OWN, "rotary positions", "a rotation in pairs of coordinates, beside a norm of queries and keys"
+
+
+def same_length(given: list[sy.Proved], x: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar) -> sy.Proved:
+    """‖Rx‖² = ‖x‖², because e·e = f·f = 1, e·f = 0 and c² + s² = 1."""
+    apart, circle = given[:2]
+    moved = turned(x, e, f, c, s)
+    return sy.prove(sy.equal(square_norm(moved), square_norm(x)), *units(e), *units(f), apart, circle)
+
+
+def units(e: Basis) -> list[sy.Proved]:
+    """What it means that e is a coordinate vector."""
+    return [sy.assume(sy.equal(e * e, e)), sy.assume(sy.equal(summed(e), 1))]
+
+
+def exchanged(x: Vector, g: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar) -> sy.Proved:
+    """g∘Rx − R(g∘x) = s(g_j − g_i)(x_j e + x_i f)."""
+    a, b, h, k = dot(e, x), dot(f, x), dot(e, g), dot(f, g)
+    left = g * turned(x, e, f, c, s) - turned(g * x, e, f, c, s)
+    first, second = (sy.component(u, g) for u in (e, f))
+    parts = [
+        ((c - 1) * a - s * b, None, first),
+        (s * a + (c - 1) * b, None, second),
+        (-(c - 1) * e - s * f, x, first),
+        (s * e - (c - 1) * f, x, second),
+    ]
+    return sy.combine(left - s * (k - h) * (b * e + a * f), parts)
+
+
+@theorem(*ROTARY, models=angles)
+def test_rotary(x: Vector, g: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Epsilon):
+    """RMSNorm commutes with the rotation of two coordinates whose gains agree.
+
+    RMS_ε(Rx; g) = R RMS_ε(x; g) for g_i = g_j, R the rotation of the coordinates i ≠ j with c² + s² = 1
+
+    Remark: Hence with rotary positions, which rotate every coordinate of a query or key in one pair, whatever the
+    angles.
+    """
+    assume(dot(e, f) == 0, "i ≠ j")
+    assume(c**2 + s**2 == 1, "c² + s² = 1")
+    assume(dot(e, g) == dot(f, g), "g_i = g_j")
+    assert lg.rms_norm(turned(x, e, f, c, s), g, eps=eps) == turned(lg.rms_norm(x, g, eps=eps), e, f, c, s)
+    wrong(
+        "LayerNorm commutes with it too",
+        lambda: lg.layer_norm(turned(x, e, f, c, s), g, eps=eps) == turned(lg.layer_norm(x, g, eps=eps), e, f, c, s),
+    )
+
+
+def divisors(given: list[sy.Proved], x: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Scalar) -> sy.Proved:
+    """RMSNorm divides Rx and x by the same number."""
+    moved = mean_square(turned(x, e, f, c, s))
+    lengths = sy.combine(moved - mean_square(x), [(1 / dim(x), None, same_length(given, x, e, f, c, s))])
+    return same_divisor(moved + eps, mean_square(x) + eps, lengths)
+
+
+@test_rotary.proof
+def _(goal, given, x, g, e, f, c, s, eps):
+    size, moved = scale(mean_square(x), eps=eps), turned(x, e, f, c, s)
+    parts = [(g * moved, None, divisors(given, x, e, f, c, s, eps)), (1 / size, None, exchanged(x, g, e, f, c, s))]
+    swapped = -s * (dot(f, x) * e + dot(e, x) * f) / size
+    return sy.combine(goal.term, [*parts, (swapped, None, given[2])])
+
+
+@theorem(*ROTARY, models=angles)
+def test_rotary_gains(x: Vector, g: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Epsilon):
+    """Where RMSNorm commutes with a rotation of two coordinates at one vector that it moves, their gains agree.
+
+    RMS_ε(Rx; g) = R RMS_ε(x; g), s ≠ 0 and x_i² + x_j² > 0 imply g_i = g_j
+    """
+    assume(dot(e, f) == 0, "i ≠ j")
+    assume(c**2 + s**2 == 1, "c² + s² = 1")
+    assume(
+        lg.rms_norm(turned(x, e, f, c, s), g, eps=eps) == turned(lg.rms_norm(x, g, eps=eps), e, f, c, s),
+        "RMS_ε(Rx; g) = R RMS_ε(x; g)",
+    )
+    assume(s != 0)
+    assume(dot(e, x) ** 2 + dot(f, x) ** 2 > 0, "x_i² + x_j² > 0")
+    assert dot(e, g) == dot(f, g)
+    wrong("all gains agree", lambda: g == dot(e, g))
+
+
+@test_rotary_gains.proof
+def _(goal, given, x, g, e, f, c, s, eps):
+    """(g∘Rx − R(g∘x))·(x_j e + x_i f) is 0, and s(g_j − g_i)(x_i² + x_j²)."""
+    apart, _, same, sine, moves = given
+    size, moved, across = scale(mean_square(x), eps=eps), turned(x, e, f, c, s), dot(f, x) * e + dot(e, x) * f
+    left = g * moved - turned(g * x, e, f, c, s)
+    scaled = sy.combine(left / size, [(1, None, same), (-g * moved, None, divisors(given, x, e, f, c, s, eps))])
+    positive = sy.prove(sy.greater(1 / size), sy.assume(sy.greater(eps)))
+    none, law = sy.cancel(left, scaled, positive), exchanged(x, g, e, f, c, s)
+    product = sy.combine(s * (dot(f, g) - dot(e, g)) * square_norm(across), [(1, across, none), (-1, across, law)])
+    length = sy.prove(sy.equal(square_norm(across), dot(e, x) ** 2 + dot(f, x) ** 2), *units(e), *units(f), apart)
+    factor = s * (dot(e, x) ** 2 + dot(f, x) ** 2)
+    whole = sy.combine(goal.term * factor, [(-1, None, product), (s * (dot(f, g) - dot(e, g)), None, length)])
+    return sy.cancel(goal.term, whole, sy.multiply(sine, sy.weaken(moves, "!=")))
+
+
+@theorem(*ROTARY, models=angles)
+def test_rotary_layer(x: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Epsilon):
+    """LayerNorm commutes with no rotation of two coordinates among three or more.
+
+    LN_ε(R1) = R LN_ε(1), ε > 0 and d ≥ 3 imply Rx = x
+    """
+    assume(dot(e, f) == 0, "i ≠ j")
+    assume(dim(e) >= 3)
+    assume(eps > 0)
+    one = ones(e)
+    assume(
+        lg.standardize(turned(one, e, f, c, s), eps=eps) == turned(lg.standardize(one, eps=eps), e, f, c, s),
+        "LN_ε(R1) = R LN_ε(1)",
+    )
+    assert turned(x, e, f, c, s) == x
+    wrong("the same among two", instead={"d ≥ 3": lambda: dim(e) >= 2})
+
+
+@test_rotary_layer.proof
+def _(goal, given, x, e, f, c, s, eps):
+    """ΠR1 = 0: of its components i and j the difference is −2s, and for s = 0 each is (c − 1)(1 − 2/d)."""
+    apart, large, positive, same = given
+    d, centred = dim(x), lg.project(turned(ones(x), e, f, c, s))
+    inside = as_sum(
+        sy.greater(mean_square(centred) + eps),
+        [product(sy.prove(sy.greater(1 / d)), sum_of_squares(centred)), positive],
+    )
+    flat = sy.cancel(centred, same, sy.inverse_sign(sy.root_positive(inside)))
+    known = [*units(e), *units(f), apart]
+    twice = sy.prove(sy.equal(dot(f - e, centred), 2 * s), *known)
+    sine = sy.combine(s, [(Fraction(1, 2), f - e, flat), (Fraction(-1, 2), None, twice)])
+    own = sy.prove(sy.equal(d * dot(e, centred), (c - 1) * (d - 2)), *known, sine)
+    share = sy.combine((c - 1) * (d - 2), [(d, e, flat), (-1, None, own)])
+    return sy.prove(goal, sine, sy.cancel(c - 1, share, sy.add(large, sy.constant(1, ">"))))
