@@ -177,7 +177,7 @@ SENTENCES = {
     "read as own dtype": "reads {} as if they were of {}",
     "output dtype": "outputs are of {} for rows of {}, where PyTorch keeps the dtype",
     "eps by default": "no eps is given, stated or seen: the default, {:.3g}, is meant",
-    "undetectable": "undetectable by these inputs, within rounding: {}", "infinite at": "NaN or infinite at d = {}",
+    "infinite at": "NaN or infinite at d = {}",
     "derivatives not checked":
         "the derivatives were not checked: those of the definition are not those of this forward pass",
     "derivatives not examined": "the derivatives were not examined: no bounds are derived for those of this formula",

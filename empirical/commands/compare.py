@@ -5,7 +5,7 @@ with the same norm layers are compared by name, others by role and relative dept
 
 Examples:
     lngeom compare runs/before runs/after
-    lngeom compare runs/gpt2 runs/llama --csv change.csv --html change.html
+    lngeom compare runs/gpt2 runs/llama --html change.html
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,6 @@ class Options:
     """The runs, and where the table goes."""
 
     runs: tuple[str, ...] = argument("RUN", "output directories of lngeom sweep")
-    csv: Path | None = option(None, "write the table", metavar="FILE", type=written)
     html: Path | None = option(None, "write a page", metavar="FILE", type=written)
     json: str | None = json_option("the table")
 
@@ -56,7 +55,7 @@ def run(options: Options) -> int:
     from ..pages import print_rows, write_page
     from ..sweep import compare_runs
 
-    rows = compare_runs(options.runs, options.csv)
+    rows = compare_runs(options.runs)
     runs = range(1, len(options.runs) + 1)
     lines, told = [_line(row, runs) for row in rows], [_told(rows, k) for k in runs[1:]]
     if options.html:

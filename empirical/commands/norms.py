@@ -4,14 +4,13 @@ MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a functio
 
 Examples:
     lngeom norms gpt2
-    lngeom norms models/llama --csv norms.csv
+    lngeom norms models/llama --json norms.json
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from lngeom.options import argument, json_alone, json_option, option, written
+from lngeom.options import argument, json_alone, json_option
 
 from ..support import Row
 
@@ -23,17 +22,13 @@ class Options:
     """The model, and where the table goes."""
 
     model: str = argument("MODEL", "the model")
-    csv: Path | None = option(None, "write the table", metavar="FILE", type=written)
     json: str | None = json_option("the table")
 
 
 def run(options: Options) -> int:
     from ..pages import print_rows
-    from ..support import write_table
 
     rows = _rows(options.model)
-    if options.csv is not None:
-        write_table(options.csv, rows)
     if not json_alone(rows, options.json):
         shown = [{**row, "gain": f"1 + {row['gain']}" if row["gain_offset"] else row["gain"]} for row in rows]
         columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in shown)]

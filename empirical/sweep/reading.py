@@ -14,7 +14,7 @@ from lngeom.files import Json
 
 from .. import judge, observe
 from ..runs import RunDirectory
-from ..support import Row, Rows, read_records, write_table
+from ..support import Row, Rows, read_records
 
 Place = tuple[str, str]
 """A norm layer and one side of it."""
@@ -99,9 +99,7 @@ def _matched(tables: Sequence[Places]) -> list[tuple[Place, ...]]:
     ]
 
 
-def compare_runs(
-    paths: Sequence[str | os.PathLike[str] | FinishedRun], output: str | os.PathLike[str] | None = None
-) -> Rows:
+def compare_runs(paths: Sequence[str | os.PathLike[str] | FinishedRun]) -> Rows:
     """Several runs side by side: before and after fine-tuning, two checkpoints, two architectures.
 
     A row for each norm layer and side over all tokens: of the same name, or, if the runs do not have the same norm
@@ -111,7 +109,6 @@ def compare_runs(
 
     Args:
         paths: Two or more finished runs, or their directories.
-        output: A CSV file to write as well.
 
     >>> import tempfile
     >>> import torch
@@ -144,6 +141,4 @@ def compare_runs(
         compared.append(row)
     if not compared:
         raise RunError(f"{runs[0].path} and {runs[1].path}: have no norm layers of the same role to compare")
-    if output is not None:
-        write_table(Path(output), compared)
     return compared

@@ -64,14 +64,13 @@ class Options:
     )
     junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
     github: bool = option(False, "print annotations for GitHub Actions")
-    undetectable: bool = option(False, "list the known mistakes that no input distinguishes from rounding")
     outputs: Path | None = option(None, "judge what a program wrote into a folder of --write-inputs", metavar="DIR")
     verbose: bool = option(False, "print how it was proved and everything that was not tested")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
 _WRITTEN = ("certificate", "reproducer", "junit", "json")
-_ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds", "undetectable")
+_ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds")
 
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:

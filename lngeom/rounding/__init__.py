@@ -2,7 +2,7 @@
 
 from .certainty import certainly_outside
 from .definition import Definition, rounded
-from .difference import Case, Explanation, diagnose, explain_difference, indistinct
+from .difference import Case, Explanation, diagnose, explain_difference
 from .family import REAL, Arithmetic, Family, Sample, Spread
 from .formats import FORMATS
 from .gradients import Gradients
@@ -22,6 +22,5 @@ __all__ = [
     "diagnose",
     "error_bound",
     "explain_difference",
-    "indistinct",
     "tolerance",
 ]

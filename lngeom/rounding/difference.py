@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy
@@ -177,34 +176,18 @@ def _narrow(names: Sequence[Cause | None], plain: Arithmetic, cases: list[Case])
                 yield _unstable(name, Cause("one-pass in", form), replace(low, method="one-pass"))
 
 
-def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None = None) -> Iterator[Cause]:
-    """Single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
-
-    Without `arithmetic`, the kernel has `dtype` and declares nothing.
-    """
-    bases: dict[int, Definition] = {}
-    cases = _listed(cases)
-    for case in cases:
-        bases.setdefault(case.sample.d, case.base)
-    # Mistakes are made for one gain: with a larger one they overflow, and then explain anything.
-    cases = [case for case in cases if str(case.base.gain) == str(bases[case.sample.d].gain)]
-    makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
-    asked = _together(cases)
-    for name in dict.fromkeys(name for of in makers.values() for name in of):
+def _indistinct(case: Case, dtype: str, arithmetic: Arithmetic) -> Iterator[Cause]:
+    """Single variants and mistakes that differ from the layer and explain `case` as well as it does."""
+    asked = [case]
+    for name, make in {name: make for name, _, make in candidates(case.base, case.sample.d, dtype)}.items():
         if len(name.parts) > 1:
             continue
-        made = {d: of[name]() for d, of in makers.items() if name in of}
+        made = make()
         # The same definition, rounded once more.
-        if any(definition.casts or definition.verdict == "unstable" for definition in made.values()):
+        if made.casts or made.verdict == "unstable":
             continue
-        apart = (_differs(case, made[case.sample.d]) for case in cases if case.sample.d in made)
-        of_case = partial(_of_dimension, made)
-        if any(apart) and _explain(asked, of_case, arithmetic or Arithmetic.of(dtype)):  # the cheaper test first
+        if _differs(case, made) and _explain(asked, lambda _, made=made: made, arithmetic):  # the cheaper test first
             yield name
-
-
-def _of_dimension(made: dict[int, Definition], case: Case) -> Definition:
-    return made.get(case.sample.d, case.base)
 
 
 def _explain(asked: list[Case], made: Making, arithmetic: Arithmetic) -> bool:
@@ -437,4 +420,4 @@ def _judged(
         return verdict, "one-pass" if one_pass else None, str(cause) if cause else None, ()
     strict = case.base.family(case.sample, replace(plain, method="two-pass")).fit(case.got).ok.all()
     method: Method = "two-pass" if strict or not case.base.centered else "merged"
-    return "rounding", method, None, tuple(map(str, indistinct([few], dtype, plain)))
+    return "rounding", method, None, tuple(map(str, _indistinct(few, dtype, plain)))

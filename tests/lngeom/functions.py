@@ -18,7 +18,7 @@ FORMULAS = ("norms", "projection", "angles", "epsilon", "fibers", "derivatives",
 MODULES = {name: importlib.import_module(f"lngeom.{name}") for name in (*FORMULAS, "rounding", "errors")}
 OFFERED = {name: getattr(module, name) for module in MODULES.values() for name in module.__all__}
 # What the rounding engine shares with `lngeom.check`, which documents it there.
-ENGINE = {"Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose", "indistinct"}
+ENGINE = {"Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose"}
 EXPORTED = sorted(name for name, value in OFFERED.items() if inspect.isfunction(value) and name not in ENGINE)
 
 

@@ -16,7 +16,7 @@ from lngeom.derivatives import jacobian_product, jacobian_transpose_product
 from lngeom.fibers import invert
 from lngeom.folding import center_writer, certify_centering, certify_fold, certify_rounding, fold_affine
 from lngeom.norms import batch_norm
-from lngeom.rounding import Arithmetic, Definition, certainly_outside, diagnose, error_bound, indistinct
+from lngeom.rounding import Arithmetic, Definition, certainly_outside, diagnose, error_bound
 
 from .functions import FUNCTIONS, data
 
@@ -217,7 +217,6 @@ def test_the_functions_of_rounding_refuse_what_they_do_not_know(odd: Any) -> Non
     layer, arithmetic = Definition(centered=True, gain=None, bias=None, eps=0.0), Arithmetic.of("float32")
     for asked in (
         lambda: diagnose(odd, "float32"),
-        lambda: list(indistinct(odd, "float32")),
         lambda: Arithmetic.of(odd),
         lambda: certainly_outside([1.0, 3.0], [1.0, 1.0], odd, arithmetic),
         lambda: certainly_outside([1.0, 3.0], [1.0, 1.0], layer, odd),

@@ -25,7 +25,6 @@ class CheckOptions:
             :class:`Contract`; by default PyTorch's.
         refuse: Notes that are not accepted, by their kind or by words: a correct norm with such a note is a variant.
             For example "batch invariant", "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
-        undetectable: Whether the notes list the known mistakes that no input tells from rounding.
     """
 
     kind: str | None = None
@@ -39,7 +38,6 @@ class CheckOptions:
     seconds: float = 60.0
     spec: str | None = None
     refuse: tuple[str, ...] = ()
-    undetectable: bool = False
 
     def __post_init__(self) -> None:
         if self.dtype not in FORMATS:

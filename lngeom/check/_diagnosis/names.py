@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, REAL, Arithmetic, Sample, indistinct, rounded
+from lngeom.rounding import FORMATS, REAL, Arithmetic, Sample, rounded
 from lngeom.sentences import Cause, Statement, several
 
-from .._trials.inputs import HUGE
 from .._trials.trial import Shown, Trial
 from .._trials.trials import Tried
 from .diagnoses import explained
@@ -102,10 +101,6 @@ def _noted(tried: Tried, verdict: str) -> Iterator[Statement]:
     yield from (note for note in still if kernel.asked.backward or note.kind == "unregistered")
     if claim.default:
         yield Statement("eps by default", float(claim.eps))
-    listed = verdict == "rounding" and kernel.asked.undetectable and not claim.meant.stated
-    cases = [trial.case() for trial in trials if trial.d <= HUGE] if listed else []
-    if names := tuple(indistinct(cases, kernel.dtype) if cases else ()):
-        yield Statement("undetectable", names)
     infinite = sorted({trial.d for trial in trials if math.isinf(trial.largest)})
     if verdict != "rounding" and infinite and kernel.d not in infinite:
         yield Statement("infinite at", tuple(infinite))
