@@ -122,7 +122,7 @@ def energy_figure(rows: Table) -> Any:
         axes.set_prop_cycle(color=matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(lines.columns))))
         axes.plot(lines.index, lines, label=[*lines.columns])
         axes.axhline(1, color=NULL, linestyle="--", linewidth=0.8)
-        axes.set(yscale="log", xlabel="step")
+        axes.set(yscale="log", ylim=(1e-3, 3), xlabel="step")  # behind LayerNorm it begins at rounding
         axes.set_xscale("symlog", linthresh=1)
 
     groups = at_best_rate(rows).groupby([*GROUP, "norm"], sort=False)
