@@ -46,7 +46,7 @@ def test_of_a_run(tmp_path: Path) -> None:
         high = sum(row[f"rank_among_{null}"] >= 48 for row in before)
         assert ranks[:3] == ["64", str(low), str(len(before))]
         assert str(high) in ranks
-    assert chance[0] == f"{len(before) / 4:.3g}"
+    assert chance[0] == f"{len(before) * 17 / 65:.3g}"
     assert radius[0] == f"{min(row['gauge_mean'] for row in before):.4g}"
     least, most = sorted(before, key=lambda row: row["d_cos2"])[:: len(before) - 1]
     for row in (least, most):
