@@ -4,7 +4,7 @@
     python experiments/benchmarks/bench_axes.py --methods lengths --sizes 65536
 
 Gains are 1 + 0.3 N(0, 1), like those of a trained layer. "axes" is lengths and all directions, "lengths" no
-directions; eigh and eigvalsh act on GΠG, svd on GΠ, "dlasd4" is LAPACK's own secular solver called root by root.
+directions; eigh and eigvalsh act on GΠG, svd on GΠ.
 Every method runs in a process of its own: time is the median of three to five calls, with the shortest and the
 longest, memory the peak of the first call above the start, the error that of the worst squared length. A ratio is that
 of the medians, its ends those of the shortest and longest calls. Other work on the machine distorts times,
@@ -21,14 +21,13 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from harness import finish, parser, peak, table  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
 Method = Callable[[np.ndarray], np.ndarray | None]
 """The squared lengths over d, largest first, or None where it computes no lengths of its own."""
-PAIRS = (("axes", "eigh"), ("axes", "svd"), ("lengths", "eigvalsh"), ("lengths", "dlasd4"))
+PAIRS = (("axes", "eigh"), ("axes", "svd"), ("lengths", "eigvalsh"))
 
 
 def dense(gain: np.ndarray, *, symmetric: bool) -> np.ndarray:
@@ -38,17 +37,6 @@ def dense(gain: np.ndarray, *, symmetric: bool) -> np.ndarray:
     return matrix
 
 
-def dlasd4(gain: np.ndarray) -> np.ndarray:
-    """Lengths by dlasd4, which solves the equation with the largest pole eliminated; distinct gains only."""
-    poles = np.sort(np.abs(gain))
-    largest, poles = poles[-1], poles[:-1]
-    z = np.sqrt((largest - poles) * (largest + poles))
-    norm = float(np.linalg.norm(z))
-    z /= norm
-    (root,) = scipy.linalg.get_lapack_funcs(("lasd4",), (z,))
-    return np.array([root(i, poles, z, rho=norm**2 / gain.size)[1] for i in range(poles.size)])[::-1] ** 2
-
-
 def done(_: Any) -> None:
     return None
 
@@ -56,7 +44,6 @@ def done(_: Any) -> None:
 METHODS: dict[str, Method] = {
     "axes": lambda gain: done(lg.principal_axes(gain).directions),
     "lengths": lambda gain: lg.principal_axes(gain).semi_axes ** 2 / gain.size,
-    "dlasd4": dlasd4,
     "eigh": lambda gain: np.linalg.eigh(dense(gain, symmetric=True))[0][:0:-1],
     "eigvalsh": lambda gain: np.linalg.eigvalsh(dense(gain, symmetric=True))[:0:-1],
     "svd": lambda gain: np.linalg.svd(dense(gain, symmetric=False)).S[:-1] ** 2,

@@ -3,15 +3,15 @@
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..carriers import Array, check_gain, door, namespace, narrow, widen
 from ..errors import InputError
-from .secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
 
-_SMALLEST, _LARGEST = 2.0**-511, 2.0**511
+Floats = NDArray[np.float64]
+_SMALLEST, _LARGEST, _APART = 2.0**-511, 2.0**511, 2.0**200
 
 
 def to_numpy(array: Array) -> Floats:
@@ -37,11 +37,11 @@ class PrincipalAxes(ABC):
         self._gain = to_numpy(gain)
         self._size = np.abs(self._gain)
         nonzero = self._size[self._size > 0.0]
-        if nonzero.size and not (nonzero.min() >= _SMALLEST and nonzero.max() <= _LARGEST):
+        if nonzero.size and not _SMALLEST <= nonzero.min() <= nonzero.max() <= min(_LARGEST, _APART * nonzero.min()):
             raise InputError(
                 f"gain has nonzero magnitudes from {float(nonzero.min())!r} to {float(nonzero.max())!r}: their squares "
-                "must neither overflow nor underflow (2^-511 to 2^511, about 1e-153 to 1e153); rescale the gain, "
-                "the axes scale with it"
+                "must neither overflow nor underflow (2^-511 to 2^511, and within a factor of 2^200 of each other); "
+                "rescale the gain, the axes scale with it, or set the smallest magnitudes to 0"
             )
 
     @property
@@ -54,20 +54,14 @@ class PrincipalAxes(ABC):
         """Semi-axes, descending."""
 
     @abstractmethod
-    def _rows(self, positions: Integers, work: Floats) -> Floats:
-        """Unit directions of the axes at `positions`, one per row; may lie in `work` and last until the next call."""
+    def _direction(self, position: int) -> Floats:
+        """Unit direction of an axis, from 0."""
 
     def _here(self, result: Floats) -> Array:
         """`result` in the library and on the device of the gain."""
         if isinstance(self._like, np.ndarray):
             return result
         return namespace(self._like).asarray(result, device=self._like.device)
-
-    def _blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Unit directions of all axes in blocks of rows, each with its positions."""
-        work = workspace(len(self), self.d)
-        for positions in blocks(len(self), self.d):
-            yield slice(positions[0], positions[-1] + 1), self._rows(positions, work)
 
     def __len__(self) -> int:
         """Return m, the dimension of the ellipsoid."""
@@ -89,7 +83,7 @@ class PrincipalAxes(ABC):
         if not -len(self) <= i < len(self):
             msg = f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
             raise InputError(msg)
-        return self._here(self._rows(np.array([i % len(self)]), workspace(1, self.d))[0])
+        return self._here(self._direction(i % len(self)))
 
     @functools.cached_property
     def directions(self) -> Array:
@@ -98,8 +92,8 @@ class PrincipalAxes(ABC):
         8·d·m bytes, computed in O(d²) time on first access and kept.
         """
         rows = np.empty((len(self), self.d))
-        for positions, block in self._blocks():
-            rows[positions] = block
+        for position in range(len(self)):
+            rows[position] = self._direction(position)
         return self._here(rows).T
 
 
@@ -115,7 +109,10 @@ class CenteredAxes(PrincipalAxes):
         self._first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
         self._poles = ascending[self._first]
         self._weights = np.diff(self._first, append=self.d).astype(np.float64)
-        self._origin, self._offset = solve(self._poles, self._weights)
+        # In units of a power of two, so that the lengths of a gain scaled by one are scaled, bit for bit.
+        self._exponent = int(np.frexp(self._poles[-1])[1])
+        self._poles, self._scaled = np.ldexp(self._poles, -self._exponent), np.ldexp(self._gain, -self._exponent)
+        self._pole_of = np.searchsorted(self._poles, abs(self._scaled))
         # Descending order: pole by pole, first its tied axes (member t = 1, 2, ...), then the root below (member 0).
         pole = np.arange(self._poles.size)[::-1]
         ties = np.where(self._poles > 0.0, self._weights - 1.0, 0.0).astype(np.int64)[pole]
@@ -125,34 +122,50 @@ class CenteredAxes(PrincipalAxes):
         self._member = np.where(member > np.repeat(ties, count), 0, member)
 
     @functools.cached_property
+    def _equation(self) -> tuple[Floats, Floats, float]:
+        """The secular equation times a² − λ, a the largest pole: 1 + ρ Σ zᵢ²/(aᵢ² − λ) = 0 of the poles aᵢ below."""
+        below, largest = self._poles[:-1], self._poles[-1]
+        z = np.sqrt(self._weights[:-1] * (largest - below) * (largest + below))
+        length = float(np.linalg.norm(z))
+        return below, z / (length or 1.0), length * length / self.d
+
+    def _root(self, gap: int) -> tuple[Floats, float, Floats]:
+        """The root between two neighbouring poles, between its differences from and sums with the poles below."""
+        from scipy.linalg.lapack import dlasd4  # as slow to import as the rest of lngeom
+
+        below, z, rho = self._equation
+        return dlasd4(gap, below, z, rho=rho)[:3]
+
+    @functools.cached_property
     def _all_lengths(self) -> Floats:
-        below = np.concatenate(([0.0], root(self._poles, np.arange(self._offset.size), self._origin, self._offset)))
-        return math.sqrt(self.d) * np.where(self._member == 0, below[self._pole], self._poles[self._pole])
+        roots = np.array([self._root(gap)[1] for gap in range(self._poles.size - 1)])
+        below = np.concatenate(([0.0], np.clip(roots, self._poles[:-1], self._poles[1:])))
+        lengths = np.where(self._member == 0, below[self._pole], self._poles[self._pole])
+        return math.sqrt(self.d) * np.ldexp(lengths, self._exponent)
 
     def _lengths(self) -> Floats:
         return self._all_lengths
 
-    def _rows(self, positions: Integers, work: Floats) -> Floats:
-        pole, member = self._pole[positions], self._member[positions]
-        at_root = np.flatnonzero(member == 0)
-        gap, vectors = pole[at_root] - 1, work[1, : at_root.size]
-        terms = differences(self._size, self._poles, gap, self._origin[gap], work)
-        terms -= self._offset[gap][:, None]
-        with np.errstate(under="ignore"):
-            np.multiply(self._gain, unit(self._poles, gap)[:, None], out=vectors)
-            vectors /= terms
-            vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-        if at_root.size == positions.size:
-            return vectors
-        result = np.zeros((positions.size, self.d))
-        result[at_root] = vectors
-        for row in np.flatnonzero(member):
-            # Helmert contrast of the tied gains: orthogonal to the gain within the group and to the other contrasts.
-            t, start = int(member[row]), self._first[pole[row]]
-            tied = self._order[start : start + t + 1]
-            contrast = np.full(t + 1, 1.0 / math.sqrt(t * (t + 1.0)))
-            contrast[t] = -t * contrast[t]
-            result[row, tied] = np.sign(self._gain[tied]) * contrast
+    def _direction(self, position: int) -> Floats:
+        pole, t = int(self._pole[position]), int(self._member[position])
+        if t == 0:
+            minus, _, plus = self._root(pole - 1)
+            terms = np.empty(self._poles.size)
+            np.multiply(minus, plus, out=terms[:-1])
+            if pole == self._poles.size - 1:  # where a − √λ would cancel, from the equation; a single term may be −1
+                terms = -abs(terms)
+                terms[-1] = -self._weights[-1] / np.sum(self._weights[:-1] / terms[:-1])
+            else:
+                less = self._poles[-1] - self._poles[-2]
+                terms[-1] = (less + minus[-1]) * (less + plus[-1])
+            vector = self._scaled / terms[self._pole_of]
+            return vector / math.sqrt(vector @ vector)
+        # Helmert contrast of the tied gains: orthogonal to the gain within the group and to the other contrasts.
+        result = np.zeros(self.d)
+        tied = self._order[self._first[pole] : self._first[pole] + t + 1]
+        contrast = np.full(t + 1, 1.0 / math.sqrt(t * (t + 1.0)))
+        contrast[t] = -t * contrast[t]
+        result[tied] = np.sign(self._gain[tied]) * contrast
         return result
 
 
@@ -167,10 +180,8 @@ class CoordinateAxes(PrincipalAxes):
     def _lengths(self) -> Floats:
         return math.sqrt(self.d) * self._size[self._coordinate]
 
-    def _rows(self, positions: Integers, work: Floats) -> Floats:
-        result = np.zeros((positions.size, self.d))
-        result[np.arange(positions.size), self._coordinate[positions]] = 1.0
-        return result
+    def _direction(self, position: int) -> Floats:
+        return (np.arange(self.d) == self._coordinate[position]).astype(np.float64)
 
 
 @door
@@ -184,15 +195,15 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     = 1/g_S, on the support S of the gain; the published formula for zero gains drops the second term. For RMSNorm the
     axes are the coordinate axes, with semi-axes √d|g_i|.
 
-    Each length is computed in float64 to nearly full relative accuracy, also where lengths differ by hundreds of orders
-    of magnitude or lie close together, which a dense eigensolver cannot do. Nonzero gains may have magnitudes from
-    2⁻⁵¹¹ to 2⁵¹¹.
+    Each length is computed by LAPACK's dlasd4 to nearly full relative accuracy, also where lengths differ by tens of
+    orders of magnitude or lie close together, which a dense eigensolver cannot do. Nonzero gains may have magnitudes
+    from 2⁻⁵¹¹ to 2⁵¹¹, within a factor of 2²⁰⁰ of each other.
 
     Returns PrincipalAxes with ``.semi_axes`` (m,) descending, m = d − max(1, k) for k zero gains (RMSNorm: d − k);
     ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m).
 
     Source: Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973),
-    section 5, for the secular equation; Li, LAPACK Working Note 89, for the iteration.
+    section 5, for the secular equation; Li, LAPACK Working Note 89, for dlasd4.
 
     >>> import numpy as np, lngeom as lg
     >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
