@@ -104,15 +104,11 @@ class CenteredAxes(PrincipalAxes):
         super().__init__(gain)
         # Axes belong to the distinct magnitudes ("poles" aⱼ, ascending). A pole of multiplicity m is itself m − 1
         # times the length of an axis, unless it is 0; below each pole but the first lies the root of its gap.
-        self._order = np.argsort(self._size, kind="stable")
-        ascending = self._size[self._order]
-        self._first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
-        self._poles = ascending[self._first]
-        self._weights = np.diff(self._first, append=self.d).astype(np.float64)
+        poles, self._pole_of, weights = np.unique(self._size, return_inverse=True, return_counts=True)
         # In units of a power of two, so that the lengths of a gain scaled by one are scaled, bit for bit.
-        self._exponent = int(np.frexp(self._poles[-1])[1])
-        self._poles, self._scaled = np.ldexp(self._poles, -self._exponent), np.ldexp(self._gain, -self._exponent)
-        self._pole_of = np.searchsorted(self._poles, abs(self._scaled))
+        self._exponent = int(np.frexp(poles[-1])[1])
+        self._poles, self._scaled = np.ldexp(poles, -self._exponent), np.ldexp(self._gain, -self._exponent)
+        self._weights = weights.astype(np.float64)
         # Descending order: pole by pole, first its tied axes (member t = 1, 2, ...), then the root below (member 0).
         pole = np.arange(self._poles.size)[::-1]
         ties = np.where(self._poles > 0.0, self._weights - 1.0, 0.0).astype(np.int64)[pole]
@@ -162,7 +158,7 @@ class CenteredAxes(PrincipalAxes):
             return vector / math.sqrt(vector @ vector)
         # Helmert contrast of the tied gains: orthogonal to the gain within the group and to the other contrasts.
         result = np.zeros(self.d)
-        tied = self._order[self._first[pole] : self._first[pole] + t + 1]
+        tied = np.flatnonzero(self._pole_of == pole)[: t + 1]
         contrast = np.full(t + 1, 1.0 / math.sqrt(t * (t + 1.0)))
         contrast[t] = -t * contrast[t]
         result[tied] = np.sign(self._gain[tied]) * contrast
