@@ -3,6 +3,7 @@
 import functools
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,19 +119,18 @@ class CenteredAxes(PrincipalAxes):
         self._member = np.where(member > np.repeat(ties, count), 0, member)
 
     @functools.cached_property
-    def _equation(self) -> tuple[Floats, Floats, float]:
-        """The secular equation times a² − λ, a the largest pole: 1 + ρ Σ zᵢ²/(aᵢ² − λ) = 0 of the poles aᵢ below."""
+    def _root(self) -> Callable[..., tuple[Floats, float, Floats, int]]:
+        """The root of a gap, between its differences from and sums with all poles but the largest, by LAPACK.
+
+        The secular equation times a² − λ, a the largest pole, is 1 + ρ Σ zᵢ²/(aᵢ² − λ) = 0 of the poles aᵢ below.
+        """
+        from scipy.linalg import get_lapack_funcs  # as slow to import as the rest of lngeom
+
         below, largest = self._poles[:-1], self._poles[-1]
         z = np.sqrt(self._weights[:-1] * (largest - below) * (largest + below))
-        length = float(np.linalg.norm(z))
-        return below, z / (length or 1.0), length * length / self.d
-
-    def _root(self, gap: int) -> tuple[Floats, float, Floats]:
-        """The root between two neighbouring poles, between its differences from and sums with the poles below."""
-        from scipy.linalg.lapack import dlasd4  # as slow to import as the rest of lngeom
-
-        below, z, rho = self._equation
-        return dlasd4(gap, below, z, rho=rho)[:3]
+        length = float(np.linalg.norm(z)) or 1.0
+        (dlasd4,) = get_lapack_funcs(("lasd4",), (z,))
+        return functools.partial(dlasd4, d=below, z=z / length, rho=length * length / self.d)
 
     @functools.cached_property
     def _all_lengths(self) -> Floats:
@@ -145,7 +145,7 @@ class CenteredAxes(PrincipalAxes):
     def _direction(self, position: int) -> Floats:
         pole, t = int(self._pole[position]), int(self._member[position])
         if t == 0:
-            minus, _, plus = self._root(pole - 1)
+            minus, _, plus, _ = self._root(pole - 1)
             terms = np.empty(self._poles.size)
             np.multiply(minus, plus, out=terms[:-1])
             if pole == self._poles.size - 1:  # where a − √λ would cancel, from the equation; a single term may be −1

@@ -65,7 +65,8 @@ def sign(poles: np.ndarray, weights: np.ndarray, root: float) -> int:
 
 @pytest.mark.parametrize("name", GAINS)
 def test_a_root_is_right_to_its_condition(name: str) -> None:
-    axes, (poles, counts) = lg.principal_axes(GAINS[name]), np.unique(np.abs(GAINS[name]), return_counts=True)
+    axes: Any = lg.principal_axes(GAINS[name])
+    poles, counts = np.unique(np.abs(GAINS[name]), return_counts=True)
     roots = (axes.semi_axes / math.sqrt(axes.d))[axes._member == 0][::-1]
     width = 4 * axes.d**0.5 * U
     for low, high, root in zip(poles[:-1], poles[1:], roots, strict=True):
