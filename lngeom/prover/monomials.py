@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Iterable, Iterator
 
-from .terms import Term, _is_vector_atom
+from .terms import Term, _is_vector_atom, sqrt
 
 
 @functools.lru_cache(1 << 16)
@@ -69,6 +69,20 @@ def match(monomial: tuple, lead: tuple) -> Iterator[tuple[tuple, tuple | None]]:
             a = divide(divide(monomial, ((atom, 1),)) or (), outer)
             if b is not None and a is not None:
                 yield a, b
+
+
+def polynomial_roots(t: Term) -> Iterator[tuple[Term, Term]]:
+    """The polynomials p, of two summands or more, and the monomial m with t = p²·m: none, or one and its opposite."""
+    least = {atom: min(dict(m).get(atom, 0) for m, _ in t) for atom, _ in next(iter(t), ((), 0))[0]}
+    common = tuple(sorted((atom, k) for atom, k in least.items() if k))
+    c = {divide(monomial, common) or (): c for monomial, c in t}
+    squares = [m for m in c if c[m] > 0 and all(k % 2 == 0 for _, k in m)]
+    if len(squares) < 2 or len(c) > len(squares) * (len(squares) + 1) // 2:
+        return
+    first, *others = (sqrt(c[m]) * Term({tuple((atom, k // 2) for atom, k in m): 1}) for m in squares)
+    p = sum((r if c.get((first * r).pairs[0][0], 0) > 0 else -r for r in others), first)
+    if p * p == Term(c):
+        yield from ((p, Term({common: 1})), (-p, Term({common: 1})))
 
 
 def quotients(t: Iterable, u: Term) -> Iterator[Term]:

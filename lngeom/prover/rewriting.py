@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from . import rules
-from .monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
+from .monomials import argument, atoms_of, divide, match, polynomial_roots, power_of_d, quotients, weight
 from .rules import Formula, Proved
 from .signs import Signs
 from .terms import ONE, ProofError, S, Term, term
@@ -203,8 +203,12 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[
 def _monomial_roots(
     atom: tuple, find: Callable[[Term, str], Proved | None], signs: list[Proved]
 ) -> Iterator[tuple[Proved, Term]]:
-    """√(uw) = r√w for the nonnegative factors u = r² of a monomial, and the same for inverses."""
-    if atom[0] != "sqrt" or len(atom[1]) != 1:
+    """√(uw) = r√w for the nonnegative factors u = r² of a monomial, or r of more summands; the same for inverses."""
+    if atom[0] != "sqrt":
+        return
+    if len(atom[1]) > 1:
+        for r, w in polynomial_roots(argument(atom)):
+            yield from _same_root(argument(atom), r * rules.sqrt(w), signs)
         return
     r, w = ONE, ONE
     ((monomial, c),) = argument(atom)

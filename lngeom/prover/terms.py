@@ -408,12 +408,14 @@ def _substituted(t: Term, values: dict[tuple, Term]) -> Term:
     for monomial, c in t.pairs:
         product = Term((((), c),), False)
         for atom, exponent in monomial:
-            if atom[0] == "S":
+            if atom in values:
+                new = values[atom]
+            elif atom[0] == "S":
                 new = sum_of(_substituted(Term({atom[1]: 1}), values))
             elif atom[0] in ("inv", "sqrt"):
                 new = (inv if atom[0] == "inv" else sqrt)(_substituted(Term(atom[1]), values))
             else:
-                new = values.get(atom, Term(((((atom, 1),), _ONE),), atom[0] == "v"))
+                new = Term(((((atom, 1),), _ONE),), atom[0] == "v")
             product *= new**exponent
         whole += product
     return whole

@@ -5,13 +5,14 @@ They turn a goal into simpler ones, for which the search looks. Untrusted like i
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from . import rules
 from .decision import cauchy_schwarz, cleared, prove, uncleared
 from .linear import splits, square_root
-from .monomials import atoms_of, divide, quotients
+from .monomials import atoms_of, divide, polynomial_roots, quotients
+from .normalized import normalized
 from .rewriting import Equations, reduced, rewrite
 from .rules import Formula, Proved, transport
 from .signs import Signs
@@ -37,10 +38,16 @@ class Steps:
     def prove(self, goal: Formula, facts: Sequence[Proved]) -> Proved:
         """The goal by the search, or by a step and the search."""
         equations = [(fact, None) for fact in facts if fact.conclusion.relation == "="]
-        short = reduced(goal.term, equations, [], short=True)
-        if found := self._prove(Formula(short, goal.relation), facts, DEPTH, 2):
-            return transport(goal.term, rewrite(goal.term - short, equations, [], short=True), found)
+        short = goal._replace(term=reduced(goal.term, equations, [], short=True))
+        for core in (self.core, self._searched):
+            if found := Effort.brief(self.terms, lambda core=core: normalized(short, facts, core)):
+                break
+        if found := found or self._searched(short, facts):
+            return transport(goal.term, rewrite(goal.term - short.term, equations, [], short=True), found)
         raise ProofError("no step helps")
+
+    def _searched(self, goal: Formula, facts: Sequence[Proved]) -> Proved | None:
+        return self._prove(goal, facts, DEPTH, 2)
 
     def _prove(self, goal: Formula, facts: Sequence[Proved], depth: int, cases: int) -> Proved | None:
         place = goal, frozenset(fact.conclusion for fact in facts)
@@ -111,7 +118,7 @@ class Steps:
         for monomial, c in goal.term:
             for root in [atom for atom, k in monomial if atom[0] == "sqrt" and k == 1] if c < 0 else []:
                 factor = search.find(-c * Term({divide(monomial, ((root, 1),)) or (): Fraction(1)}), ">=")
-                for a, b in _parts(root):
+                for a, b in _parts(root, lengths):
                     if factor and known == bool(lengths & {sum_of(a * a), sum_of(b * b)}):
                         piece = rules.multiply(factor, triangle(a, b))
                         rest = goal.term - piece.conclusion.term
@@ -134,15 +141,18 @@ class Steps:
                 yield rules.cases_sign(t, first, second)
 
 
-def _parts(root: tuple) -> Iterator[tuple[Term, Term]]:
-    """Two vectors whose sum has the length that a root is."""
+def _parts(root: tuple, lengths: Iterable[Term]) -> Iterator[tuple[Term, Term]]:
+    """Two vectors whose sum has the length that a root is; one may have one of the lengths."""
     u = square_root(Term(root[1]))
-    summands = [Term({m: c}) for m, c in u] if u else []
+    if not u or sum_of(u * u) != Term(root[1]):
+        return
+    summands = [Term({m: c}) for m, c in u]
     for count in range(1, len(summands) // 2 + 1) if len(summands) <= 4 else ():
         for chosen in itertools.combinations(summands, count):
             a = sum(chosen, term(0))
-            if u and sum_of(u * u) == Term(root[1]):
-                yield a, u - a
+            yield a, u - a
+    for v in filter(None, map(square_root, sorted(lengths, key=lambda t: t.pairs))):
+        yield from ((a, u - a) for a in (v, -v))
 
 
 def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[Proved]:
@@ -152,6 +162,7 @@ def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[
     taken = {(atom, k) for m, c in t if c < 0 for atom, k in m if atom[0] == "S"}
     for atom in sorted(atom for atom, k in taken if all(n == 2 for _, n in atom[1])):
         yield from (bound for bound in _bounds(atom, signs) if atoms_of([bound.conclusion.term]) <= atoms)
+    yield from _along(t, signs)
     squared = sorted(atom for atom, k in taken if k == 2)
     for product in (atom[1] for atom in squared):
         whole = Term({product: Fraction(1)})
@@ -167,6 +178,23 @@ def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[
                 bound = _short(bound, equations, signs)
                 if atoms_of([bound.conclusion.term]) <= atoms:
                     yield bound
+
+
+def _along(t: Term, signs: list[Proved]) -> Iterator[Proved]:
+    """Cauchy's inequality of y and a sum v, and with a bound of S(y²), where a term subtracts a multiple of S(y·v)²."""
+    sums = {atom for monomial, _ in t for atom, _ in monomial if atom[0] == "S"}
+    for y in sorted({power for _, product in sums for power in product if power[0][0] == "v" and power[1] == 1}):
+        mixed, square = {atom for atom in sums if y in atom[1]}, (("S", ((y[0], 2),)), 1)
+        taken = Term({m: -c for m, c in t if sum(k for atom, k in m if atom in mixed) == 2})
+        for p, m in itertools.islice(polynomial_roots(taken), 1):
+            found = [(divide(n, ((a, 1),)), divide(a[1], (y,)), c) for n, c in p for a, _ in n if a in mixed]
+            v = sum((Term({n or (): c}) * Term({rest or (): Fraction(1)}) for n, rest, c in found), term(0))
+            scale = Signs(signs).find(m, ">=") if sum_of(Term({(y,): 1}) * v) == p else None
+            if scale:
+                known = rules.multiply(scale, _cauchy(Term({(y,): Fraction(1)}), v))
+                longer = rules.multiply(scale, rules.total(rules.square(v)))
+                bounds = (sign for sign in signs if dict(sign.conclusion.term).get((square,), 0) == -1)
+                yield from (known, *(rules.add(known, rules.multiply(longer, bound)) for bound in bounds))
 
 
 def _bounded_by(goal: Formula, bound: Proved, search: Signs) -> Proved | None:
