@@ -65,25 +65,30 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
     # Atoms, and the laws about them, are the same in every round.
     laws_of = functools.cache(lambda atom: [(law, None) for law in _laws(atom, find)])
     roots_of = functools.cache(lambda atom: [*_monomial_roots(atom, find, signs)])
+    squares_of = functools.cache(lambda atom: [*_square_roots(atom, signs)])
     terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
     inner: Equations = []
+    squares: Equations = []
     laws: Equations = []
     for _ in range(MAX_ROUNDS):
         atoms = atoms_of(terms)
         roots = []
         if related:
+            squares = [root for atom in sorted(atoms) for root in squares_of(atom)]
             roots = [*_proportional_roots(terms, signs), *(root for atom in sorted(atoms) for root in roots_of(atom))]
         laws = [*roots, *(law for atom in sorted(atoms) for law in laws_of(atom))]
-        rewrites = [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
+        rewrites = [
+            rule for theorem, solved in [*squares, *inner, *equations, *laws] for rule in _solved(theorem, solved)
+        ]
         shorter = [*inner, *equations] if short else []
         plain = [rule for theorem, solved in shorter for rule in _solved(theorem, solved)]
         before = len(inner)
         inner = list(_inner(atoms, rewrites, plain)) if related else []
-        more = [theorem.conclusion.term for theorem, _ in laws + inner]
+        more = [theorem.conclusion.term for theorem, _ in [*squares, *laws, *inner]]
         if atoms_of([*terms, *more]) == atoms and len(inner) == before:
             break
         terms = [*terms, *more]
-    return [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
+    return [rule for each in (squares, inner, equations, laws) for pair in each for rule in _solved(*pair)]
 
 
 def _inner(atoms: Iterable[tuple], rewrites: list[Rule], plain: list[Rule]) -> Iterator[tuple[Proved, Term | None]]:
@@ -203,12 +208,8 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[
 def _monomial_roots(
     atom: tuple, find: Callable[[Term, str], Proved | None], signs: list[Proved]
 ) -> Iterator[tuple[Proved, Term]]:
-    """√(uw) = r√w for the nonnegative factors u = r² of a monomial, or r of more summands; the same for inverses."""
-    if atom[0] != "sqrt":
-        return
-    if len(atom[1]) > 1:
-        for r, w in polynomial_roots(argument(atom)):
-            yield from _same_root(argument(atom), r * rules.sqrt(w), signs)
+    """√(uw) = r√w for the nonnegative factors u = r² of a monomial, and the same for inverses."""
+    if atom[0] != "sqrt" or len(atom[1]) != 1:
         return
     r, w = ONE, ONE
     ((monomial, c),) = argument(atom)
@@ -223,6 +224,12 @@ def _monomial_roots(
     root = r * rules.sqrt(c * w)
     if root != Term({((atom, 1),): Fraction(1)}):
         yield from _same_root(argument(atom), root, signs)
+
+
+def _square_roots(atom: tuple, signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
+    """√(p²w) = p√w for a sum p >= 0 and a monomial w, and the same for inverses."""
+    for p, w in polynomial_roots(argument(atom)) if atom[0] == "sqrt" else ():
+        yield from _same_root(argument(atom), p * rules.sqrt(w), signs)
 
 
 def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, Term]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 
 from . import rules
-from .decision import prove
+from .decision import cleared, prove
 from .linear import combined, inner_products
 from .monomials import argument, atoms_of, divide, power_of_d
 from .rewriting import Equations, cleared_roots, inside_of, reduced, rewrite
@@ -88,8 +88,8 @@ def _cased(goal: Formula, facts: Sequence[Proved], splits: int) -> Proved:
     roots += [_shortened(root, equations, signs) for root in roots]
     try:
         short = reduced(goal.term, equations, signs, short=True)
-        if cleared := [*cleared_roots(short, equations, signs)]:
-            equations = [*equations, *cleared]
+        if outside := [*cleared_roots(short, equations, signs)]:
+            equations = [*equations, *outside]
             short = reduced(goal.term, equations, signs, short=True)
         proved = _direct(Formula(short, goal.relation), [*known, *roots])
         return transport(goal.term, rewrite(goal.term - short, equations, signs, short=True), proved)
@@ -309,6 +309,12 @@ def _direct(goal: Formula, known: list[Proved]) -> Proved:
     except ProofError:
         pass
     t = goal.term
+    equations, signs = _sorted(known)
+    left, divisor, _ = cleared(t, equations, Signs(signs))
+    if divisor and not left:
+        same = rewrite(t * divisor.conclusion.term, equations, signs)
+        inverse = rules.inverse_sign(divisor).conclusion.term
+        return rules.combine(t, [(inverse, None, same), (-t, None, rules.inverse(divisor))])
     if not t.is_scalar:
         return rules.definite(t, _direct(Formula(sum_of(t * t), "="), known))
     return both_signs(*(prove(Formula(p, ">="), *known, further=_completed) for p in (t, -t)))
