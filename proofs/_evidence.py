@@ -51,6 +51,7 @@ class Evidence:
         replayed: The version of Coq in which this very proof was replayed, or empty.
         undefined: Where the library divides by 0 though the hypotheses hold, or empty: there the proof reads 1/0 as 0.
         unread: Why the theorem could not be checked at all, with file and line, or empty.
+        refuted: Whether the claim is false at some point.
         faults, dumps: list of str. What failed, and its normal forms.
 
     >>> from lngeom.proofs import find, gather
@@ -75,14 +76,17 @@ class Evidence:
     replayed: str = ""
     undefined: str = ""
     unread: str = ""
+    refuted: bool = False
     faults: list[str] = field(default_factory=list)
     dumps: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> str:
-        """``"proved"``; ``"proved in Coq"`` or ``"up to cited fact"`` where there is a last step; or ``"failed"``."""
+        """``"proved"``; ``"proved in Coq"`` or ``"up to cited fact"`` where there is a last step; without a proof
+        ``"refuted"`` or ``"undecided"``; and ``"failed"`` where there is one and another check finds a fault.
+        """
         if self.faults:
-            return "failed"
+            return "refuted" if self.refuted else "failed" if self.proved else "undecided"
         if not self.theorem.last_step:
             return "proved"
         return "proved in Coq" if self.replayed and last_step_proved(self.theorem) else "up to cited fact"
@@ -122,6 +126,7 @@ class Evidence:
         except (AssertionError, prover.ProofError, CheckError) as error:
             text = traceback.extract_tb(error.__traceback__)[-1].line
             reason, line = told(error, fully=False)[:3] or [f"{text} is false"], line_of(self.theorem, error)
+            self.refuted |= reason[0].startswith("false at ")
             self.dumps += [str(note) for note in getattr(error, "__notes__", ()) if str(note) not in reason]
             name = self.theorem.id + (f", line {line}" if line else "")
             fault = f"{name}: {'; '.join(reason).removeprefix(f'{self.theorem.id}: ')}"

@@ -27,7 +27,7 @@ HEADS = {
     "proved": "Proved for every d",
     "proved in Coq": "Proved for every d, the last step in Coq",
     "up to cited fact": "Proved for every d up to a last step in words",
-    "failed": "NOT PROVED",
+    **dict.fromkeys(("refuted", "undecided", "failed"), "NOT PROVED"),
 }
 """What the box of a theorem says first."""
 KINDS = {
@@ -152,7 +152,7 @@ class StatusCounts(SphinxDirective):
     """``{status-counts}``: how many theorems have which status and kind, and how many were replayed in Coq."""
 
     def run(self) -> list[nodes.Node]:
-        theorems = [one for one in load(self.env.app, "theorems.json")["theorems"] if one["status"] != "failed"]
+        theorems = [one for one in load(self.env.app, "theorems.json")["theorems"] if not one["faults"]]
         kinds = {"theorem": "theorems", "lemma": "lemmas", "definition": "definitions"}
         rows = []
         for status in [*dict.fromkeys(one["status"] for one in theorems), "all"]:

@@ -2,8 +2,9 @@
 
 Without an id, print a table of all theorems: id, statement, source, status, milliseconds of the proof, refuted wrong
 variants, and whether the proof was replayed in Coq. With the id of a theorem, print its statement, certificate and
-counterexamples. The name of a chapter selects its theorems, and a Python file those that it states. The exit code is 0
-only if every check of every chosen theorem holds.
+counterexamples. The name of a chapter selects its theorems, and a Python file those that it states. A statement without
+a proof is refuted, by a counterexample, or undecided. The verdict of each of several theorems goes to standard error as
+soon as it is known. The exit code is 0 only if every check of every chosen theorem holds.
 
 Examples:
     lngeom prove
@@ -26,8 +27,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -55,7 +54,9 @@ class Options:
     certificates: Path | None = option(None, "write each proof as a file ID.json into DIR", metavar="DIR")
     jobs: int | None = option(None, "processes to check with (default: one per core)")
     timeout: int | None = option(
-        None, "CPU seconds to search for the proofs of one theorem (default: a fixed number of steps)"
+        None,
+        "CPU seconds to search for the proofs of each theorem, not counting the search for counterexamples and the other "
+        "checks (default: a fixed number of steps)",
     )
     verbose: bool = option(False, "also show what was not proved as normal forms", "-v", "--verbose")
 
@@ -111,7 +112,7 @@ def _chosen(ids: Sequence[str]) -> tuple[list[Theorem], list[str]]:
 def _replayed(gathered: list[Evidence], command: str) -> str:
     """Which of the proofs, as they are now, stand in the record of ``lngeom verify``."""
     versions = {evidence.replayed for evidence in gathered if evidence.replayed}
-    proved = [evidence for evidence in gathered if evidence.status != "failed"]
+    proved = [evidence for evidence in gathered if not evidence.faults]
     missing = [evidence.theorem.id for evidence in proved if not evidence.replayed]
     if not missing:
         replayed = f"replayed in Coq {', '.join(versions)} by a checker proved sound there: all {len(proved)}"
@@ -135,16 +136,20 @@ def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
 
 
 def _progress(chosen: list[Theorem], jobs: int | None, timeout: int | None) -> Iterator[Evidence]:
-    """Evidence in order, with a bar on the terminal."""
-    console = Console(stderr=True)
+    """Evidence in order, each verdict of several told at once."""
     with ExitStack() as stack:
         gathering = partial(_gather, timeout=timeout)
         results: Iterator[Evidence] = map(gathering, chosen)
         if len(chosen) > 1 and jobs != 1:
             results = stack.enter_context(ProcessPoolExecutor(jobs)).map(gathering, chosen)
-        yield from track(
-            results, "theorems", len(chosen), console=console, transient=True, disable=not console.is_terminal
-        )
+        for evidence in results:
+            if len(chosen) > 1 and not evidence.unread:
+                print(f"{evidence.theorem.id}: {_status(evidence)}", file=sys.stderr, flush=True)
+            yield evidence
+
+
+def _status(evidence: Evidence) -> str:
+    return evidence.status + ", with 1/0 = 0" * bool(evidence.undefined)
 
 
 def _table(gathered: list[Evidence]) -> Table:
@@ -159,7 +164,7 @@ def _table(gathered: list[Evidence]) -> Table:
             theorem.id,
             theorem.statement or theorem.title,
             str(theorem.source),
-            evidence.status + ", with 1/0 = 0" * bool(evidence.undefined),
+            _status(evidence),
             f"{evidence.proof_ms:.1f}",
             refuted,
         )
@@ -194,7 +199,7 @@ def _totals(gathered: list[Evidence]) -> str:
 
 def _page(evidence: Evidence) -> str:
     """Everything about one theorem but what failed."""
-    theorem, ok = evidence.theorem, evidence.status != "failed"
+    theorem, ok = evidence.theorem, not evidence.faults
     lines = [
         f"{theorem.id}: {theorem.title}",
         *(["", f"  {theorem.statement}"] if theorem.statement else []),

@@ -98,17 +98,20 @@ def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.Capt
     assert "which is what is proved" not in printed
     assert printed.endswith("nothing is proved, so there is nothing to replay in Coq\n")
     (record,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
-    assert record["status"] == "failed"
+    assert record["status"] == "refuted"
     assert record["faults"]
 
 
 def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    stated = tmp_path / "two.py"
-    stated.write_text(f"{HEAD}assert x * x == x\n\n@theorem\ndef test_two(x: Vector):\n    assert x + x == 2 * x\n")
-    assert main(["prove", str(stated), "-v", "--certificates", str(tmp_path)]) == 1
-    printed = capsys.readouterr().out
+    stated, head = tmp_path / "two.py", "@theorem\ndef test_{}(x: Vector):\n    assert {}\n\n"
+    said = {"two": "x + x == 2 * x", "three": "x**6 - x + 1 > 0"}
+    stated.write_text(f"{HEAD}assert x * x == x\n\n{''.join(head.format(*pair) for pair in said.items())}")
+    assert main(["prove", str(stated), "-v", "--certificates", str(tmp_path), "--timeout", "1"]) == 1
+    printed, told = capfd.readouterr()
+    assert told.splitlines() == ["two.one: refuted", "two.two: proved", "two.three: undecided"]
+    assert "of all: 1 proved, 1 refuted, 1 undecided; " in printed
     assert printed.startswith(
         "FAULT: two.one, line 4: false at d = 1: x = (-1); there 1 = -1 is false\n  as normal forms: "
     )
