@@ -55,8 +55,8 @@ class Options:
     jobs: int | None = option(None, "processes to check with (default: one per core)")
     timeout: int | None = option(
         None,
-        "CPU seconds to search for the proofs of each theorem, not counting the search for counterexamples and the other "
-        "checks (default: a fixed number of steps)",
+        "CPU seconds to search for the proofs of each theorem; counterexamples and the other checks are not counted "
+        "(default: a fixed number of steps)",
     )
     verbose: bool = option(False, "also show what was not proved as normal forms", "-v", "--verbose")
 
