@@ -31,7 +31,7 @@ from lngeom.prover import (
     vector,
 )
 from lngeom.strategies import masks, one_hot
-from lngeom.theorems import BodyError, Epsilon, Scalar, Vector, assume, checks, theorem, varies
+from lngeom.theorems import Basis, BodyError, Epsilon, Mask, Scalar, Vector, assume, checks, theorem, varies
 
 x, y, z, a, b, eps = *map(vector, "xyz"), scalar("a"), scalar("b"), scalar("eps")
 
@@ -118,6 +118,30 @@ def grouped_shares(x: Vector, m: Vector, eps: Epsilon):
     """Inside a group the other does not count."""
     assume(m * m == m, "m∘m = m")
     assert m * grouped(x, m, eps) == m * masked(x, m, eps)
+
+
+@theorem
+def grouped_length(x: Vector, m: Mask, eps: Epsilon):
+    """Both groups together stay shorter than √d."""
+    assume(m.sum() > 0)
+    assume(m.sum() < dim(x))
+    assert square_norm(grouped(x, m, eps)) < dim(x)
+
+
+@theorem
+def dropped_component(x: Vector, e: Basis, eps: Epsilon):
+    """Of a vector of mean 0 one component need not be stored: the others give its RMSNorm, and theirs."""
+    assume(x.sum() == 0)
+    rest = (1 - e) * x
+    y = rest / root((square_norm(rest) + rest.sum() ** 2) / dim(x) + eps)
+    assert y == (1 - e) * lg.rms_norm(x, eps=eps)
+    assert -y.sum() == dot(e, lg.rms_norm(x, eps=eps))
+
+
+@theorem
+def own_slope(x: Vector, e: Basis, eps: Epsilon):
+    """Each output of RMSNorm grows with its own input."""
+    assert dot(e, lg.derivatives.jacobian_product(x, e, eps=eps, centered=False)) > 0
 
 
 @theorem

@@ -67,6 +67,28 @@ def kept(x: Vector, m: Mask):
     assert Claimed.most * square_norm(x / root(square_norm(m * x) / m.sum())) >= m.sum()
 
 
+def bounded_product(q: Vector, x: Vector, y: Vector, eps: Epsilon):
+    step = lg.rms_norm(x, eps=eps) - lg.rms_norm(y, eps=eps)
+    assert dot(lg.rms_norm(q, eps=eps), step) ** 2 <= Claimed.most * dim(q) * square_norm(step)
+
+
+def between(v: Vector, w: Vector, p: Scalar, eps: Epsilon):
+    assume(p >= 0)
+    assume(p <= 1)
+    both = p * lg.rms_norm(v, eps=eps) + (1 - p) * lg.rms_norm(w, eps=eps)
+    assert norm(both) <= Claimed.most * root(dim(v))
+
+
+def other_side(x: Vector, z: Vector, eps: Epsilon):
+    assert norm(x + lg.rms_norm(z, eps=eps)) >= norm(x) - Claimed.most * root(dim(x))
+
+
+def along_itself(x: Vector, a: Scalar):
+    assume(a >= 0)
+    y = lg.rms_norm(x, eps=0)
+    assert lg.rms_norm(x + a * y, eps=0) == Claimed.most * y
+
+
 STEPS = [
     lengths,
     triangle,
@@ -79,6 +101,10 @@ STEPS = [
     component,
     largest_component,
     kept,
+    bounded_product,
+    between,
+    other_side,
+    along_itself,
 ]
 
 
