@@ -8,7 +8,7 @@ from fractions import Fraction
 from . import rules
 from .monomials import argument, quotients
 from .rules import Formula, Proved
-from .terms import ProofError, S, Term, d
+from .terms import ONE, ProofError, S, Term, d
 
 MAX_DEPTH = 6
 
@@ -166,14 +166,14 @@ class Signs:
         return whole if strict or relation == ">=" else None
 
     def _peeled(self, t: Term, relation: str) -> Proved | None:
-        """A multiple of a known sign, or of a variance, plus a shorter rest."""
+        """A multiple of a known sign, or of a variance, plus a shorter rest; or a known sign plus a number."""
         for fact in itertools.chain(self.facts, _variances(t)):
             u, known = fact.conclusion
             if known == "!=" or len(u) < 2:
                 continue
             for quotient in quotients(t, u):
                 rest = t - quotient * u
-                if len(rest) > len(t) - 2:
+                if len(rest) > len(t) - 2 and (quotient != ONE or [m for m, _ in rest] != [()]):
                     continue
                 factor = self.find(quotient, ">") or self.find(quotient, ">=")
                 if factor is None:

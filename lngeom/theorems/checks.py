@@ -23,7 +23,7 @@ from ..prover import (
     evaluate,
     formula,
     holds,
-    prove,
+    search,
     term,
 )
 from ._arrays import check_arrays as check_arrays
@@ -45,9 +45,9 @@ from ._theorem import Theorem
 EXAMPLES, MORE = 25, 200
 """Examples of a theorem, the same in every run; and of one without a proof."""
 
-TERMS, BRIEF = 3_000_000, 40
+TERMS, BRIEF, HINT = 3_000_000, 40, 30_000
 """Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for; what
-part of them comes before the search for a counterexample."""
+part of them comes before the search for a counterexample; and terms to find that a hint follows."""
 
 _COMPARED = 5
 """Models at which what the library computes is compared with the prover's term."""
@@ -162,11 +162,7 @@ def _missing(theorem: Theorem, fact: Formula) -> bool:
     if Search(theorem.kinds, Wrong("", (fact,), theorem.conditions)).small(total=True) is not None:
         return False
     known = [*(condition.formula for condition in theorem.hypotheses.values()), *theorem.implied]
-    try:
-        prove(fact, *map(assume, known))
-    except ProofError:
-        return True
-    return False
+    return Effort.brief(HINT, lambda: search(fact, *map(assume, known))) is None
 
 
 def check_examples(theorem: Theorem, count: int = EXAMPLES) -> Counts:
