@@ -152,7 +152,7 @@ def _parts(root: tuple, lengths: Iterable[Term]) -> Iterator[tuple[Term, Term]]:
             a = sum(chosen, term(0))
             yield a, u - a
     for v in filter(None, map(square_root, sorted(lengths, key=lambda t: t.pairs))):
-        yield from ((a, u - a) for a in (v, -v))
+        yield from ((a, u - a) for a in (v, -v) if len(u - a) <= len(u))
 
 
 def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[Proved]:
