@@ -123,8 +123,8 @@ def grouped_shares(x: Vector, m: Vector, eps: Epsilon):
 @theorem
 def grouped_length(x: Vector, m: Mask, eps: Epsilon):
     """Both groups together stay shorter than √d."""
-    assume(m.sum() > 0)
-    assume(m.sum() < dim(x))
+    assume(m.sum() > 0, redundant="of an empty group the output is 0")
+    assume(m.sum() < dim(x), redundant="of an empty group the output is 0")
     assert square_norm(grouped(x, m, eps)) < dim(x)
 
 
