@@ -3,7 +3,6 @@
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,9 @@ class PrincipalAxes(ABC):
     device that the gain came from, without a gradient.
     """
 
+    _lengths: Floats
+    """Semi-axes, descending."""
+
     def __init__(self, gain: Array) -> None:
         check_gain(gain)
         self._like = gain
@@ -51,10 +53,6 @@ class PrincipalAxes(ABC):
         return self._gain.size
 
     @abstractmethod
-    def _lengths(self) -> Floats:
-        """Semi-axes, descending."""
-
-    @abstractmethod
     def _direction(self, position: int) -> Floats:
         """Unit direction of an axis, from 0."""
 
@@ -66,17 +64,17 @@ class PrincipalAxes(ABC):
 
     def __len__(self) -> int:
         """Return m, the dimension of the ellipsoid."""
-        return self._lengths().size
+        return self._lengths.size
 
     def __repr__(self) -> str:
-        lengths = self._lengths()
+        lengths = self._lengths
         span = f", semi-axes {lengths[0]:.6g} to {lengths[-1]:.6g}" if lengths.size else ""
         return f"<{len(self)} principal axes in dimension {self.d}{span}>"
 
     @property
     def semi_axes(self) -> Array:
         """Lengths of the semi-axes, descending, shape (m,)."""
-        return self._here(self._lengths().copy())
+        return self._here(self._lengths.copy())
 
     @door
     def direction(self, i: int) -> Array:
@@ -107,45 +105,37 @@ class CenteredAxes(PrincipalAxes):
         # times the length of an axis, unless it is 0; below each pole but the first lies the root of its gap.
         poles, self._pole_of, weights = np.unique(self._size, return_inverse=True, return_counts=True)
         # In units of a power of two, so that the lengths of a gain scaled by one are scaled, bit for bit.
-        self._exponent = int(np.frexp(poles[-1])[1])
-        self._poles, self._scaled = np.ldexp(poles, -self._exponent), np.ldexp(self._gain, -self._exponent)
+        exponent = int(np.frexp(poles[-1])[1])
+        self._poles, self._scaled = np.ldexp(poles, -exponent), np.ldexp(self._gain, -exponent)
         self._weights = weights.astype(np.float64)
-        # Descending order: pole by pole, first its tied axes (member t = 1, 2, ...), then the root below (member 0).
-        pole = np.arange(self._poles.size)[::-1]
-        ties = np.where(self._poles > 0.0, self._weights - 1.0, 0.0).astype(np.int64)[pole]
-        count = ties + (pole > 0)
-        self._pole = np.repeat(pole, count)
-        member = np.arange(self._pole.size) - np.repeat(np.cumsum(count) - count, count) + 1
-        self._member = np.where(member > np.repeat(ties, count), 0, member)
-
-    @functools.cached_property
-    def _root(self) -> Callable[..., tuple[Floats, float, Floats, int]]:
-        """The root of a gap, between its differences from and sums with all poles but the largest, by LAPACK.
-
-        The secular equation times a² − λ, a the largest pole, is 1 + ρ Σ zᵢ²/(aᵢ² − λ) = 0 of the poles aᵢ below.
-        """
-        from scipy.linalg import get_lapack_funcs  # as slow to import as the rest of lngeom
-
-        below, largest = self._poles[:-1], self._poles[-1]
-        z = np.sqrt(self._weights[:-1] * (largest - below) * (largest + below))
-        length = float(np.linalg.norm(z)) or 1.0
-        (dlasd4,) = get_lapack_funcs(("lasd4",), (z,))
-        return functools.partial(dlasd4, d=below, z=z / length, rho=length * length / self.d)
-
-    @functools.cached_property
-    def _all_lengths(self) -> Floats:
+        # Descending order: pole by pole, first its tied axes (member t = ..., 2, 1), then the root below (member 0).
+        many, count = self.d - (int(weights[0]) if poles[0] == 0.0 else 1), weights[::-1]
+        self._pole = np.repeat(np.arange(poles.size)[::-1], count)[:many]
+        self._member = (np.repeat(np.cumsum(count), count) - np.arange(1, self.d + 1))[:many]
         roots = np.array([self._root(gap)[1] for gap in range(self._poles.size - 1)])
         below = np.concatenate(([0.0], np.clip(roots, self._poles[:-1], self._poles[1:])))
         lengths = np.where(self._member == 0, below[self._pole], self._poles[self._pole])
-        return math.sqrt(self.d) * np.ldexp(lengths, self._exponent)
+        self._lengths = math.sqrt(self.d) * np.ldexp(lengths, exponent)
 
-    def _lengths(self) -> Floats:
-        return self._all_lengths
+    @functools.cached_property
+    def _equation(self) -> tuple[Floats, Floats, float]:
+        """The secular equation times a² − λ, a the largest pole: 1 + ρ Σ zᵢ²/(aᵢ² − λ) = 0 of the poles aᵢ below."""
+        below, largest = self._poles[:-1], self._poles[-1]
+        z = np.sqrt(self._weights[:-1] * (largest - below) * (largest + below))
+        length = float(np.linalg.norm(z)) or 1.0
+        return below, z / length, length * length / self.d
+
+    def _root(self, gap: int) -> tuple[Floats, float, Floats]:
+        """The root between two neighbouring poles, between its differences from and sums with the poles below."""
+        from scipy.linalg.lapack import dlasd4  # pyright: ignore[reportAttributeAccessIssue] - slow to import
+
+        below, z, rho = self._equation
+        return dlasd4(gap, below, z, rho=rho)[:3]
 
     def _direction(self, position: int) -> Floats:
         pole, t = int(self._pole[position]), int(self._member[position])
         if t == 0:
-            minus, _, plus, _ = self._root(pole - 1)
+            minus, _, plus = self._root(pole - 1)
             terms = np.empty(self._poles.size)
             np.multiply(minus, plus, out=terms[:-1])
             if pole == self._poles.size - 1:  # where a − √λ would cancel, from the equation; a single term may be −1
@@ -172,9 +162,7 @@ class CoordinateAxes(PrincipalAxes):
         super().__init__(gain)
         descending = np.argsort(-self._size, kind="stable")
         self._coordinate = descending[self._size[descending] > 0.0]
-
-    def _lengths(self) -> Floats:
-        return math.sqrt(self.d) * self._size[self._coordinate]
+        self._lengths = math.sqrt(self.d) * self._size[self._coordinate]
 
     def _direction(self, position: int) -> Floats:
         return (np.arange(self.d) == self._coordinate[position]).astype(np.float64)
