@@ -2,25 +2,33 @@
 
     python experiments/benchmarks/bench_norms.py                      # (8192, 4096) float32
     python experiments/benchmarks/bench_norms.py --shape 2048 1024 --threads 1 --dtype bfloat16
+    python experiments/benchmarks/bench_norms.py --kernels docs/results/cost/kernels.csv --compile 1024 4096 --threads 1
 
 Each round times every variant once, in turn, so that other work on the machine meets all of them; the ratio is the
 median of those of the rounds. PyTorch's layer_norm is one fused kernel that reads and writes the tensor once; the
 definition here is a dozen array operations, each of which reads and writes it, and that is what the ratio shows.
 "closed-form gradient" is jacobian_transpose_product, which needs no forward pass, against PyTorch's two passes.
+With `--kernels` PyTorch's own LayerNorm and RMSNorm are timed against each other, forward and with the gradient, and
+then a GPT-2 before and after its fold; ``--device cuda`` times them there. Compiling takes most of the time.
 """
 
 import csv
-from collections.abc import Callable
+import statistics
+import time
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from harness import finish, in_turn, parser, ratio  # pyright: ignore[reportMissingImports]
+from transformers import GPT2Config, GPT2LMHeadModel
 
 import lngeom as lg
+from lngeom.empirical.folding import fold
 
-EPS = 1e-5
+EPS, ELEMENTS = 1e-5, 1 << 21
 
 
 def backward(function: Callable[..., torch.Tensor], x: torch.Tensor, cotangent: torch.Tensor) -> torch.Tensor:
@@ -71,27 +79,80 @@ def finished(function: Callable[[], object]) -> None:
         torch.cuda.synchronize()
 
 
+def kernels(d: int, dtype: torch.dtype, device: str, compiled: bool) -> Mapping[str, Callable[[], object]]:
+    """PyTorch's own two norms of so many vectors that each tensor has two million numbers."""
+    x, c = (torch.randn(ELEMENTS // d, d, device=device, dtype=dtype) for _ in range(2))
+    gain, bias = torch.ones(d, device=device, dtype=dtype), torch.zeros(d, device=device, dtype=dtype)
+    norms: dict[str, Any] = {
+        "layer_norm": lambda v: F.layer_norm(v, (d,), gain, bias, EPS),
+        "rms_norm": lambda v: F.rms_norm(v, (d,), gain, EPS),
+    }
+    if compiled:
+        norms |= {f"{name}, compiled": torch.compile(norm, dynamic=False) for name, norm in norms.items()}
+    work = {name: partial(finished, partial(norm, x)) for name, norm in norms.items()}
+    return work | {
+        f"{name} and gradient": partial(finished, partial(backward, norm, x, c)) for name, norm in norms.items()
+    }
+
+
+def folded(device: str, compiled: bool) -> Mapping[str, Callable[[], object]]:
+    """A pass of a GPT-2 of four blocks with random weights, and of the same after its fold."""
+    config = GPT2Config(n_embd=512, n_layer=4, n_head=8, vocab_size=8192, bos_token_id=0, eos_token_id=0)
+    network = GPT2LMHeadModel(config).eval()
+    models: dict[str, Any] = {"GPT-2": network, "GPT-2, folded": fold(network).model}
+    ids = torch.arange(1024, device=device).reshape(2, 512)
+    if compiled:
+        models |= {f"{name}, compiled": torch.compile(model) for name, model in models.items()}
+
+    def forward(model: Any) -> None:
+        with torch.inference_mode():
+            model(ids, use_cache=False)
+
+    return {name: partial(finished, partial(forward, model.to(device))) for name, model in models.items()}
+
+
+def compare(options: Any) -> None:
+    """Write the times of both norms, every round of them, and print medians, spread and the rate of moved bytes."""
+    device, threads, file = options.device, torch.get_num_threads(), Path(options.kernels)
+    file.write_text("norm,rows,d,dtype,threads,device,round,milliseconds\n", encoding="utf-8")
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    shapes = [(d, dtype) for dtype in ("float32", "bfloat16") for d in options.widths]
+    for d, dtype in [*shapes, (512, "network")]:
+        if dtype == "network":
+            work, moved, n = folded(device, bool(options.compile)), 0, 1024
+        else:
+            work, n = kernels(d, getattr(torch, dtype), device, d in options.compile), ELEMENTS // d
+            moved = ELEMENTS * getattr(torch, dtype).itemsize
+        for name, times in in_turn(work, options.rounds, clock).items():
+            about = (n, d, "float32" if dtype == "network" else dtype, threads, device)
+            with file.open("a", encoding="utf-8", newline="") as opened:
+                rows = [(name, *about, number, round(1e3 * took, 4)) for number, took in enumerate(times, 1)]
+                csv.writer(opened, lineterminator="\n").writerows(rows)
+            low, middle, high = min(times), statistics.median(times), max(times)
+            # Read x and write y; with the gradient also read x and what came back, and write the gradient.
+            rate = (5 if "gradient" in name else 2) * moved / middle / 1e9
+            print(name, *about, *(f"{1e3 * t:.2f}" for t in (middle, low, high)), f"{rate:.1f} GB/s", flush=True)
+
+
 def main() -> None:
-    made = parser(__doc__, device="cpu", rounds=5, shape=[8192, 4096], dtype="float32", threads=0, compiled=False)
-    made.add_argument("--csv", help="write the times of PyTorch's own two kernels, each round of them, here")
+    made = parser(
+        __doc__, device="cpu", rounds=5, shape=[8192, 4096], dtype="float32", threads=0, compiled=False, cpu_time=False
+    )
+    made.add_argument("--kernels", help="time LayerNorm against RMSNorm, and write every round here")
+    made.add_argument("--widths", type=int, nargs="+", default=[768, 1024, 2048, 4096, 8192])
+    made.add_argument("--compile", type=int, nargs="*", default=[], help="widths at which both are compiled too")
     options = made.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
+    if options.kernels:
+        compare(options)
+        return
     (n, d), dtype, generator = options.shape, getattr(torch, options.dtype), torch.Generator().manual_seed(0)
     x, c = (torch.randn(n, d, generator=generator).to(options.device, dtype) for _ in range(2))
     gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(options.device, dtype) for m in (1, 0))
     pairs = variants(x, gain, bias, c, options.compiled)
     work = {(name, k): partial(finished, partial(pair[k], x)) for name, pair in pairs.items() for k in (0, 1)}
     times = in_turn(work, options.rounds)
-    if options.csv:
-        shape = (n, d, options.dtype, torch.get_num_threads(), options.device)
-        with open(options.csv, "w", encoding="utf-8", newline="") as file:
-            lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(("norm", "rows", "d", "dtype", "threads", "device", "round", "milliseconds"))
-            for name in pairs:
-                if "closed" not in name:
-                    theirs = enumerate(times[name, 1], 1)
-                    lines.writerows((name, *shape, number, round(1e3 * took, 4)) for number, took in theirs)
     peer = f"PyTorch {torch.__version__}"
     finish(options.json, [{"work": name, "peer": peer, **ratio(times[name, 0], times[name, 1])} for name in pairs])
 

@@ -32,12 +32,14 @@ def parser(doc: str | None, **defaults: Any) -> argparse.ArgumentParser:
     return made
 
 
-def in_turn(work: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, list[float]]:
+def in_turn(
+    work: Mapping[Any, Callable[[], object]], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[Any, list[float]]:
     """Seconds of each variant, round by round, after one round that warms up: other work on the machine meets all."""
     times: dict[Any, list[float]] = {name: [] for name in work}
     for number in range(rounds + 1):
         for name, function in work.items():
-            took = seconds(function)
+            took = seconds(function, clock)
             if number:
                 times[name].append(took)
     return times
