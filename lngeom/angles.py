@@ -43,7 +43,7 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
 
     `inner` is x·z, `norm` and `other` are ‖x‖ and ‖z‖, of shapes that broadcast. Returns radians from 0 to π: 0 or π
-    where rounding leaves c outside [−1, 1]; NaN where a norm is 0, and where |c| exceeds 1 by more than the root of the
+    where rounding leaves c outside [−1, 1]; NaN where a norm is not positive, and where |c| exceeds 1 by more than the root of the
     epsilon of a dtype, half of all digits, so that the numbers belong to no two vectors. Small angles are lost:
     rounding the three numbers moves an angle near 0 or π by up to the root of the unit roundoff, 1e-8 in float64.
     Source: theorem ``angles.between``.
@@ -56,5 +56,5 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     cosine = widen(inner) / widen(norm) / widen(other)  # the product of the norms may leave the range
     given = [array for array in (inner, norm, other, cosine) if "float" in dtype_name(array)]
     excess, slack = abs(cosine) - 1, max(float(finfo(array).eps) for array in given) ** 0.5
-    cosine = xp.where(excess <= slack, cosine, xp.full_like(cosine, math.nan))
+    cosine = xp.where((excess <= slack) & (norm >= 0) & (other >= 0), cosine, xp.full_like(cosine, math.nan))
     return angle_from_moments(cosine, xp.clip(1 - cosine * cosine, 0, None))

@@ -246,7 +246,10 @@ def _list(value: object, size: int | None = None) -> list:
 
 
 def _short(value: object) -> str:
-    return repr(value)[:80]
+    try:
+        return repr(value)[:80]
+    except ValueError:
+        return "a number of more digits than Python prints"
 
 
 class Terms:
@@ -521,12 +524,19 @@ def recheck(data: Mapping[str, Any]) -> int:
     for name, pattern in ((data["id"], _ID), *((word, _NAME) for word in words)):
         _name(name, pattern)
     try:
-        _need(data["sha256"] == digest(data), "the content does not have the stated hash", Malformed)
+        _need(data["sha256"] == _hash(data), "the content does not have the stated hash", Malformed)
         return _rechecked(data, Algebra())
     except RecursionError:
         raise Malformed(_DEEP) from None
+
+
+def _hash(data: Mapping[str, object]) -> str:
+    try:
+        return digest(data)
     except UnicodeEncodeError:
         raise Malformed("a text has half a character") from None
+    except ValueError:
+        raise Malformed("a number has more digits than Python prints") from None
 
 
 def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
@@ -554,8 +564,11 @@ def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
 
 
 def main(files: list[str]) -> int:
-    """Check files, one line each; 1 if one is refused."""
+    """Check files, one line each; 1 if one is refused, 2 if none is given."""
     refused = 0
+    if not files:
+        print("give certificates to check: python checker.py FILE.json ...", file=sys.stderr)
+        return 2
     for file in files:
         try:
             print(f"{file}: {sum(map(recheck, loaded(Path(file).read_text(encoding='utf-8'))))} steps follow")

@@ -37,8 +37,8 @@ _CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation
 _FORMAT = 6
 """Since 3 the certificate carries its own hash, since 4 outputs are held to each other in float64 alone, since 5 gains
 and biases that moved have maps, since 6 it has the hashes of all files."""
-_ADDED = ("README", "LICENSE", "NOTICE", ".")
-"""How names begin that a user may add: no class of transformers reads such files."""
+_ADDED = ("README", "LICENSE", "NOTICE")
+"""How names begin of files that a user may add, as those of hidden folders: no class of transformers reads them."""
 _ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "quantization_config")
 """Entries of a configuration that say how its file came to be; classes and numbers are compared themselves."""
 Inputs = Mapping[str, Tensor]
@@ -278,7 +278,8 @@ def _fill(draft: Path, folded: Fold, source: ModelSource, certificate: Json, wor
 def _hashes(directory: Path) -> dict[str, str]:
     """SHA-256 of each file that is the fold's."""
     files = {path.relative_to(directory).as_posix(): path for path in sorted(directory.rglob("*")) if path.is_file()}
-    return {n: sha256_of(path) for n, path in files.items() if n != _CERTIFICATE and not n.startswith(_ADDED)}
+    own = {n: path for n, path in files.items() if not path.name.startswith(_ADDED) and "/." not in f"/{n}"}
+    return {n: sha256_of(path) for n, path in own.items() if n != _CERTIFICATE}
 
 
 def _other_files(files: Mapping[str, str], seen: Mapping[str, str]) -> list[str]:

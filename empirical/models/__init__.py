@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         load_model,
         load_network,
         load_tokenizer,
+        loading,
         longest_sequence,
         resolve_device,
         resolve_dtype,

@@ -165,7 +165,7 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
 
 
 @contextmanager
-def _loading(source: ModelSource) -> Iterator[None]:
+def loading(source: ModelSource) -> Iterator[None]:
     """Quietly, and with one line for whatever goes wrong."""
     try:
         if source.is_local:
@@ -202,7 +202,7 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Pretrai
     """
     if random_weights and source.known is not None:
         return source.known.config()
-    with _loading(source):
+    with loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
         refuse_declared(source, config, of_files=not random_weights)
         if random_weights:
@@ -287,7 +287,7 @@ def load_model(source: ModelSource, **options) -> LoadedModel:
     place = resolve_device(plan.device)
     dtype = resolve_dtype(plan.dtype, config, place)
     try:
-        with _loading(source):
+        with loading(source):
             model, report = _drawn(config, plan.seed, place, dtype) if random else _read(source, plan, place, dtype)
     except torch.cuda.OutOfMemoryError:
         msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
@@ -328,7 +328,7 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrain
     Its dtype is the checkpoint's; `allow_pickle` as for :func:`load_model`. Weights that it does not need are
     reported, and are its attribute ``unused_weights``. Raises ModelError.
     """
-    with _loading(source):
+    with loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
         refuse_declared(source, config)
         named = (config.architectures or ["AutoModelForCausalLM"])[0]

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from ..models import text_config
+from ..models import find_model, loading, text_config
 from ..support import ModelError
 
 _PICKLED = (".pt", ".pth", ".ckpt", ".bin")
@@ -60,7 +60,8 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     """
     files = [path] if path.is_file() else sorted(each for each in path.glob("*") if each.suffix in _READ)
     if path.suffix == ".gguf":
-        tensors, notes = _of_gguf(source, path)
+        with loading(find_model(str(path))):
+            tensors, notes = _of_gguf(source, path)
     elif files and all(each.suffix in _READ for each in files):
         tensors = {_WRAPPER.sub("", name): value for each in files for name, value in _tensors(each)}
         notes = ["its weights in the architecture of the source"]

@@ -127,4 +127,4 @@ def check_outputs(folder: Path, refuse: tuple[str, ...] = ()) -> Finding:
         InputError: The folder is none of :func:`write_inputs`, or a file of outputs is missing or of another shape.
     """
     filed = Filed.read(folder)
-    return check(filed, **vars(filed.asked)).refusing(refuse)
+    return check(filed, **vars(filed.asked) | {"refuse": refuse})

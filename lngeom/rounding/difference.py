@@ -377,6 +377,8 @@ def explain_difference(
     """
     dtype = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
     rows, base, name, order = definition(x, gain, bias, eps, dtype, **layer)
+    if not rows.size:
+        raise InputError(f"x has shape {rows.shape}: there are no vectors to compare")
     computed, shape = float64("got", got), rows.shape
     if computed.shape != shape:
         msg = f"got has shape {computed.shape}, but x has shape {shape}: compare outputs of the same vectors"

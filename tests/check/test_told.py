@@ -436,6 +436,7 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     monkeypatch.setattr("lngeom.check._calls.target._SECONDS", 0.5)
     refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
     refused(said("sweep", "sys:exit", "--output", tmp_path / "run"), r"ends the process by sys\.exit")
+    refused(said("check", "math:sqrt", "--refuse", ""), "refuse.* text is empty")
     refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
 
 

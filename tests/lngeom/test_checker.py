@@ -244,6 +244,19 @@ def test_a_hostile_file_is_refused_in_one_line(name: str, tmp_path: Path, capsys
     assert printed.count("\n") == 1
 
 
+@pytest.mark.parametrize("member", ["format", "id", "words", "sha256", "statement", "terms", "steps"])
+def test_a_number_that_python_does_not_print_is_refused(member: str) -> None:
+    data = json.loads(_file("[]"))
+    for value in (10**5000, [["q", 10**5000, 1]]):
+        with pytest.raises(Refused):
+            recheck(data | {member: value})
+
+
+def test_without_files_it_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert checker.main([]) == 2
+    assert "FILE.json" in capsys.readouterr().err
+
+
 def test_what_is_hostile_is_not_the_rest_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "plain.json").write_text(_file("[]"), encoding="utf-8")
     assert checker.main([str(tmp_path / "plain.json")]) == 0

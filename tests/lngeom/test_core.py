@@ -37,6 +37,8 @@ def test_numbers_of_no_two_vectors_have_no_angle(library: Any, dtype: str) -> No
     one, root = library(np.ones(1, dtype)), float(np.finfo(dtype).eps) ** 0.5
     for inner in (5.0, -5.0, math.inf, math.nan, 1 + 4 * root):
         assert np.isnan(float(between(library(np.full(1, inner, dtype)), one, one)[0]))
+    negative = (library(np.array(norms, dtype)) for norms in ([-1, 1, -1], [1, -1, -1]))
+    assert np.isnan(np.asarray(between(one, *negative))).all()
     for sign, angle in ((1, 0.0), (-1, math.pi)):
         found = between(library(np.full(1, sign * (1 + root / 4), dtype)), one, one)
         assert float(found[0]) == np.promote_types(dtype, "float32").type(angle)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lngeom as lg
+from lngeom.errors import InputError
 from tests.kernels.correct import MOMENTS, outputs
 from tests.kernels.rows import EPS
 from tests.kernels.seeded import Kernel, faults
@@ -23,6 +24,12 @@ def explained(kernel: Kernel, kind: str, d: int) -> lg.rounding.Explanation:
         got = kernel(x, *given)
     parameters = dict(zip(("gain", "bias"), given, strict=False))
     return lg.explain_difference(x, got.astype(np.float32), **parameters, eps=EPS, centered=kind == "layernorm")
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 3)])
+def test_no_vectors_cannot_be_compared(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=f"x has shape {re.escape(str(shape))}: there are no vectors to compare"):
+        lg.explain_difference(np.zeros(shape), np.zeros(shape), eps=1e-5)
 
 
 NAMED = faults(np, "outputs")

@@ -50,5 +50,7 @@ class CheckOptions:
             raise InputError(f"eps is {self.eps}: ε is a finite number that is not negative")
         if not 0 < self.seconds < math.inf:
             raise InputError(f"seconds is {self.seconds}: the processor time of one call must be above 0")
+        if not all(map(str.strip, self.refuse)):
+            raise InputError(f"refuse is {self.refuse}: a text is empty, and every note contains it")
         if self.kind not in (None, "layernorm", "rmsnorm"):
             raise InputError(f"kind is {self.kind!r}: the norms are layernorm and rmsnorm")

@@ -286,7 +286,9 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
     path.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])
     assert main(["fold", "--verify", str(folded)]) == 2
     path.write_bytes(kept)
+    (folded / "onnx").mkdir()
     (folded / "README.md").write_text("ours")
+    (folded / "onnx" / "README.md").write_text("ours")
     for file in (folded / name for name in ("worst.npz", "config.json", "generation_config.json")):
         whole_file = file.read_bytes()
         for how, change in (("changed", partial(file.write_bytes, whole_file + b" ")), ("missing", file.unlink)):
@@ -296,8 +298,13 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
             assert re.search(rf"FAILED  {file.name} (was|is) {how} ", capsys.readouterr().out)
         file.write_bytes(whole_file)
     assert main(["fold", "--verify", str(folded)]) == 0
-    (folded / "chat_template.jinja").write_text("")
-    assert main(["fold", "--verify", str(folded)]) == 1
+    for name in ("chat_template.jinja", "README/model.py"):
+        (added := folded / name).parent.mkdir(exist_ok=True)
+        added.write_text("")
+        capsys.readouterr()
+        assert main(["fold", "--verify", str(folded)]) == 1
+        assert f"FAILED  {name} was added" in capsys.readouterr().out
+        added.unlink()
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,8 @@ from torch import Tensor
 from lngeom.cli import main
 from lngeom.empirical.porting import compare_models
 
+from tests.support import refused, said
+
 from .test_port import built, on
 
 State = dict[str, Tensor]
@@ -108,6 +110,14 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "dense": ("llama", unknown, in_folder, "your file has `model.layers.N.self_attn.dense.weight`, which is no name"),
     "integers": ("llama", integers, in_folder, r"is stored quantized \(model.layers.0.mlp.up_proj.qweight\)"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("held", [b"", b"GGUF"])
+def test_a_gguf_file_without_tensors_is_refused_in_one_line(held: bytes, tmp_path: Path) -> None:
+    built("gpt2").save_pretrained(tmp_path / "source")
+    (port := tmp_path / "port.gguf").write_bytes(held)
+    for words in (("norms", port), ("doctor", tmp_path / "source", port)):
+        refused(said(*words), r"port\.gguf'?:? (begins with|cannot be loaded)" if not held else "cannot be")
 
 
 @pytest.mark.parametrize("name", PORTS)
