@@ -20,6 +20,7 @@ KERNELS = """
 import torch
 def layer(x, weight, bias, eps): return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 def gemma(x, weight, eps=1e-6): return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * (1 + weight)
+def plain(x, weight, eps=1e-6): return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight
 def scales(x, eps=1e-6): return 0 * x + torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
 class Half(torch.nn.Module):
     def __init__(self, dim, eps=1e-6):
@@ -68,8 +69,13 @@ def test_options_tell_the_framework(option: str, framework: str, monkeypatch: py
 
 
 def test_the_script_shows_the_fault_without_the_library(capsys: pytest.CaptureFixture[str]) -> None:
-    for file in ("some_kernels", Path("some_kernels.py").resolve()):
-        assert main(["check", f"{file}:gemma", "--eps", "1e-6", "--d", "16", "--reproducer", "show.py"]) == 1
+    gemma, half = ["gemma", "--eps", "1e-6", "--d", "16"], ["plain", "--dtype", "bfloat16"]
+    for file, (name, *options) in (
+        ("some_kernels", gemma),
+        (Path("some_kernels.py").resolve(), gemma),
+        ("some_kernels", half),
+    ):
+        assert main(["check", f"{file}:{name}", *options, "--reproducer", "show.py"]) == 1
         script = Path("show.py").read_text()
         assert "lngeom" not in script
         with pytest.raises(AssertionError):

@@ -103,12 +103,12 @@ class Trial(Outputs):
         return certainly_outside(self.x[row], self.got[row], self.base, self.arithmetic)
 
     def shown(self) -> Shown:
-        """The worst component of the worst row, with the half-width of its interval."""
+        """The worst component of the worst row, with the width of its interval on the side of the error."""
         row, worst = self.worst
         sample = Sample(self.x[row : row + 1])
         exact = float(self.base.output(sample)[0, worst])
         low, high = self.base.family(sample, self.arithmetic).box()
-        bound = float(max(high[0, worst] - exact, exact - low[0, worst]))
+        bound = float(high[0, worst] - exact if self.got[row, worst] > exact else exact - low[0, worst])
         return Shown(self.x[row].tolist(), worst, (float(self.got[row, worst]), exact, bound), self.label)
 
 

@@ -164,8 +164,9 @@ class Finding:
         """
         passed, proof = self.passes(allowed, proved=proved), self.proof
         lines = [f"{'PASS' if passed else 'FAIL'}{name and f' {name}'}: {self.headline(passed)}"]
-        if self.verdict != "rounding" and self.input and not abs(self.wrong - self.right) <= self.bound:
-            exact = "; verified in exact arithmetic" if self.exact else ""
+        within = abs(self.wrong - self.right) <= self.bound
+        if self.verdict != "rounding" and self.input and (self.exact or not within):
+            exact = "; the row as a whole is outside" * within + "; verified in exact arithmetic" * self.exact
             lines.append(
                 f"  got         {self.wrong:.9g}, expected {self.right:.9g} (± {self.bound:.2g} allowed{exact})"
             )

@@ -30,7 +30,7 @@ def verdict(named: Named) -> Finding:
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
     contiguous = shown.label.kind not in STRIDES | BEGINNINGS
     known = claim.meant.stated is None
-    usual = known and contiguous and not claim.kernel.form.axes
+    usual = known and contiguous and not claim.kernel.form.axes and not abs(wrong - right) <= off
     script = reproducer(refuted.kernel, refuted.base(d), shown.input, off) if by_outputs and usual else ""
     if named.cause == LEAK:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
