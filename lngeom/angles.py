@@ -43,9 +43,9 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
 
     `inner` is x·z, `norm` and `other` are ‖x‖ and ‖z‖, of shapes that broadcast. Returns radians from 0 to π: 0 or π
-    where rounding leaves c outside [−1, 1]; NaN where a norm is not positive, and where |c| exceeds 1 by more than the root of the
-    epsilon of a dtype, half of all digits, so that the numbers belong to no two vectors. Small angles are lost:
-    rounding the three numbers moves an angle near 0 or π by up to the root of the unit roundoff, 1e-8 in float64.
+    where rounding leaves c outside [−1, 1]; NaN where a norm is not positive, and where |c| exceeds 1 by more than the
+    root of the epsilon of a dtype, half of all digits, so that the numbers belong to no two vectors. Small angles are
+    lost: rounding the three numbers moves an angle near 0 or π by up to the root of the unit roundoff, 1e-8 in float64.
     Source: theorem ``angles.between``.
 
     >>> import numpy as np, lngeom as lg

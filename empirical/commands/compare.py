@@ -46,8 +46,8 @@ def _told(rows: Sequence[Json], k: int) -> str:
     halves = [(row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]) for row in rows]
     pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
     return (
-        f"d·E of run {k}: beyond the 95 % interval of no change at {sum(c > h for c, h in pairs)} of {len(pairs)} "
-        f"places, where by chance {false_alarms(len(pairs)):.3g} are on average; else not distinguished"
+        f"run {k}: d·E[cos²θ] along the all-ones vector differs from run 1 at {sum(c > h for c, h in pairs)} of "
+        f"{len(pairs)} places, by 95 % intervals; by chance {false_alarms(len(pairs)):.3g} would; others not distinguished"
     )
 
 

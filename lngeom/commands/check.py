@@ -2,13 +2,13 @@
 
 KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
 ``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
-class, or a factory ``f(d)``. There are two verdicts. The first is in exact arithmetic, for every dimension (PROVED,
-PROVED VARIANT, REFUTED, or NOT TRACED with the reason); the second is in floats. The exit code is 0 for ``rounding``
+class, or a factory ``f(d)``. There are two verdicts. The first is in exact arithmetic, for every dimension (proved,
+refuted, or not proved with the reason); the second is in floats. The exit code is 0 for ``rounding``
 and allowed variants, 1 for everything else.
 
 Examples:
     lngeom check mykernels:RMSNorm --backward --json verdict.json
-    lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight' --dtype bfloat16
+    lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight'
     lngeom check model.onnx
 """
 

@@ -322,14 +322,17 @@ class Explanation:
     def message(self) -> str:
         """Verdict, largest ratio and cause in one sentence."""
         ratio, bound, also = self.ratio[self.worst], self.bound[self.worst], self.also_fits
-        numbers = f"largest ratio {ratio:.3g} (difference {self.difference[self.worst]:.3g}, bound {bound:.3g})"
+        numbers = (
+            f"at {ratio:.3g} times the tolerance where it is farthest from a correct output "
+            f"(there {self.difference[self.worst]:.3g} from the exact value, at most {bound:.3g} from rounding)"
+        )
         if self.verdict != "rounding":
             outside = f"{int(self.outside.sum())} of {self.ratio.size} components beyond every rounding"
             unknown = "none of the known variants, mistakes and algorithms agrees with it"
             return f"{self.verdict}: {outside}, {numbers}; {f'it agrees with: {self.cause}' if self.cause else unknown}"
         missing = "" if numpy.isfinite(self.bound).all() else "; where squares may over- or underflow no bound exists"
         more = f" and {len(also) - 3} more" if len(also) > 3 else ""
-        hint = f"; at this precision it cannot be distinguished from: {', '.join(also[:3])}{more}" if also else ""
+        hint = f"; on these inputs one would not see: {', '.join(also[:3])}{more}" if also else ""
         note = " of an implementation that merges partial variances or multiplies before it subtracts the mean"
         return f"rounding{note if self.method == 'merged' else ''}: {numbers}{missing}{hint}"
 

@@ -77,7 +77,10 @@ def _refused(why: str) -> Callable[..., NoReturn]:
     return apply
 
 
-_NO_COMPONENTS = "a vector of every dimension has no components to read or to loop over: use sums and products"
+_NO_COMPONENTS = (
+    "a vector of every dimension has no components to read or to loop over: use sums and products, or a parameter "
+    "e: Basis and dot(e, x)"
+)
 _NO_NUMBER = "a value of a theorem stands for all numbers at once: compute with it as it is"
 
 

@@ -211,6 +211,6 @@ class Finding:
         ]
         if self.point.cotangent is not None:
             parts.append(f"cotangent = {shorten(str(self.point.cotangent))}")
-        parts.append(f"component {self.point.component}")
+        parts.append(f"component [{self.point.component}]")
         layout = f" ({self.point.layout})" if self.point.layout else ""
         return "".join(f", {part}" for part in parts) + layout

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from lngeom.cli import main
 from lngeom.empirical.porting import compare_models
-
 from tests.support import refused, said
 
 from .test_port import built, on
