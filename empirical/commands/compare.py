@@ -47,7 +47,7 @@ def _told(rows: Sequence[Json], k: int) -> str:
     pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
     return (
         f"run {k}: d·E[cos²θ] along the all-ones vector differs from run 1 at {sum(c > h for c, h in pairs)} of "
-        f"{len(pairs)} places, by 95 % intervals; by chance {false_alarms(len(pairs)):.3g} would; others not distinguished"
+        f"{len(pairs)} places, by 95 % intervals; by chance {false_alarms(len(pairs)):.3g}; others not distinguished"
     )
 
 
