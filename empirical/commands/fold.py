@@ -55,6 +55,10 @@ def _summary(certificate: Json) -> list[str]:
     )
     maps = lifted or len(certificate["maps"])
     lines = [f"replaced {count} {form}; certified {maps} changed weight matrices"]
+    if not lifted:
+        lines.append(
+            "the stock class loads LayerNorms with centred weights, load_folded of lngeom.empirical.folding RMSNorms"
+        )
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")
     if certificate["moved"]:
