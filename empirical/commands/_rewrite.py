@@ -56,14 +56,22 @@ def rewrite(
     source = None if options.model is None or options.verify else find_model(options.model, options.revision)
     import torch  # after the refusals that do not need it
 
-    from ..folding import Ruined, compared_on, describe_comparison, refuse_existing, verify_fold, write_fold
+    from ..folding import Ruined, compared_on, describe_comparison, refuse_existing, write_fold
     from ..models import load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
 
     if options.verify is not None:
+        from ..folding import NOT_CHECKED, verify_fold
+
         certificate, wrong = verify_fold(options.verify, options.model)
+        kind = "gauge" if "angles" in certificate else "fold"
+        if not wrong and (kind == "gauge") != (suffix == "gauge"):
+            msg = f"this is the certificate of a {kind}; give it to lngeom {kind} --verify"
+            raise ModelError(f"{options.verify}: {msg}")
+        left = [name for name in NOT_CHECKED if kind == "gauge" or "angles" not in name]
+        note = f"measured at the inputs of the largest difference; not checked again as recorded: {', '.join(left)}"
         lines = [f"FAILED  {line}".replace("\n", "?") for line in wrong]
-        lines = lines or [*summary(certificate), describe_comparison(certificate["compared"])]
-        if not json_alone({"faults": wrong, "certificate": certificate}, options.json):
+        lines = lines or [*summary(certificate), describe_comparison(certificate["compared"]), note]
+        if not json_alone({"faults": wrong, "not_checked": left, "certificate": certificate}, options.json):
             print(printable("\n".join(lines)))
         return 1 if wrong else 0
     if source is None:

@@ -57,28 +57,26 @@ def run(options: Options) -> int:
     fits = options.angle is not None or options.rotate == "dominant"
 
     def change(network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> tuple["Fold", Json]:
-        from ..folding import mean_angles
+        from ..folding import angles_of
 
         if fits and not (fitted and held_out):
             msg = "it is fitted to half of the documents and measured on the rest; give --corpus with two or more"
             raise ModelError(f"--{'angle' if options.angle is not None else 'rotate dominant'}: {msg}")
-        changed, wide = _changed(options, network, fitted)
+        changed = _changed(options, network, fitted)
         told = {"fitted_angles": fitted, "angles": held_out} if fits else {"angles": [*fitted, *held_out]}
         both = network, changed.checkpoint
-        angles = {name: [mean_angles(each, batches, wide) for each in both] for name, batches in told.items()}
-        return changed, {name: {path: [a[path], b[path]] for path in wide} for name, (a, b) in angles.items()}
+        return changed, {name: angles_of(both, batches) for name, batches in told.items()}
 
     return rewrite(options, "gauge", change, _summary, lambda *given: _borne(options, *given))
 
 
-def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> tuple["Fold", list[str]]:
-    """The changed network, and the norms as wide as its stream."""
+def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> "Fold":
+    """The changed network."""
     from ..folding import find_norms, in_turn, sample_inputs, scale, shift
     from ..support import ModelError
 
     norms = find_norms(network, sample_inputs(network))
-    wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
-    layer = norms[wide[0]].kind == "layernorm"
+    layer = next(norm.kind for norm in norms.values() if norm.d == network.config.hidden_size) == "layernorm"
     if options.angle is not None and options.rotate is not None and not layer:
         raise ModelError("--angle turns a stream of RMSNorms itself: give it without --rotate")
     changes: list[Callable[[PreTrainedModel], Fold]] = []
@@ -88,7 +86,7 @@ def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") ->
         changes.append(lambda network: scale(network, factor))
     if options.shift is not None or (options.angle is not None and layer):
         changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
-    return in_turn(network, changes), wide
+    return in_turn(network, changes)
 
 
 def _borne(options: Options, network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> str:
@@ -103,7 +101,7 @@ def _borne(options: Options, network: "PreTrainedModel", fitted: "Batches", held
     for _ in range(6):
         middle = (low + high) / 2
         amount = float(f"{math.copysign(2**middle, asked):.2g}")
-        changed, _ = _changed(replace(options, **{name: amount}), network, fitted)
+        changed = _changed(replace(options, **{name: amount}), network, fitted)
         if ruin(compare(network, changed, [*fitted, *held_out])[0]):
             high = middle
         else:
@@ -129,10 +127,6 @@ def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *
 
 
 def _summary(certificate: Json) -> list[str]:
-    from ..support import ModelError
-
-    if "angles" not in certificate:
-        raise ModelError("this is the certificate of a fold, which tells no angles; give it to lngeom fold --verify")
     lines = []
     told = {"fitted_angles": ", texts used for fitting", "angles": ", held-out texts"}
     for name in [name for name in told if name in certificate]:

@@ -9,8 +9,8 @@ from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
     from .ablation import summarize
-    from .certificate import Ruined, compare, describe_comparison, ruin
-    from .gauge import Batches, direction_at, dominant, entering, mean_angles
+    from .certificate import NOT_CHECKED, Ruined, compare, describe_comparison, ruin
+    from .gauge import Batches, angles_of, direction_at, dominant, entering, mean_angles
     from .inputs import compared_on, passages_for, sample_inputs, tensors
     from .network import centered, own, put
     from .rescaling import in_turn, scale

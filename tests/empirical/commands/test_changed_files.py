@@ -283,7 +283,7 @@ LINES: dict[str, tuple[str, str]] = {
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "no rotation": ("gauge MODEL --corpus IDS --rotate q.npy --output OUT", "--rotate q.npy: give a seed, .* or 'dom"),
     "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
-    "another certificate": ("gauge --verify FOLD", "the certificate of a fold, .*; give it to lngeom fold --verify"),
+    "another certificate": ("gauge --verify FOLD", "the certificate of a fold; give it to lngeom fold --verify"),
     "an adapter": ("norms ADAPTER", "it is an adapter; merge it"),
 }
 """A command line, and the one line that it says."""

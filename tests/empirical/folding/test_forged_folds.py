@@ -1,3 +1,4 @@
+import json
 import shutil
 from collections.abc import Callable
 from functools import cache
@@ -60,6 +61,19 @@ FORGERIES: dict[str, tuple[str, str, Forgery]] = {
     "another class": ("gpt2", "fold", lambda n, c: c.update({"class": "GPT2Model"})),
     "weights that are said to be untied": ("gpt2", "gauge --shift=0.5", lambda n, c: c["untied"].append("lm_head")),
     "weights that were not used": ("llama", "gauge --rotate=0", lambda n, c: c["unused_weights"].append("lm_head")),
+    "angles that were not seen": (
+        "gpt2", "gauge --shift=0.5", lambda n, c: c["angles"].update({"foo": [1.0, 2.0]}),
+    ),
+    "no angles": ("gpt2", "gauge --shift=0.5", lambda n, c: c.pop("angles")),
+    "angles of a fold": ("gpt2", "fold", lambda n, c: c.update({"angles": {"transformer.ln_f": [1.0, 2.0]}})),
+    "another change": ("gpt2", "fold", lambda n, c: c["maps"][0].update({"change": "centred"})),
+    "a smaller error": ("gpt2", "fold", lambda n, c: c["maps"][0].update({"worst": 0.1})),
+    "a map that is not exact": ("gpt2", "fold", lambda n, c: c["maps"][0].update({"exact": False})),
+    "a map that stands twice": ("gpt2", "fold", lambda n, c: c["maps"].append(c["maps"][0])),
+    "norms that were kept": ("gpt2", "fold", lambda n, c: c["kept"].update({"transformer.ln_f": "for luck"})),
+    "a format that is not compared": ("gpt2", "fold", lambda n, c: c["compared"].update({"dtype": "float64"})),
+    "no comparison": ("gpt2", "fold", lambda n, c: c.update({"compared": "equal"})),
+    "a member more": ("gpt2", "fold", lambda n, c: c.update({"extra": "proved optimal"})),
     "a constant that is seen": ("gpt2", "gauge --shift=0.5", uniform),
     "a constant beside the list": ("gpt2", "gauge --shift=0.5", lambda n, c: changed(n, "lm_head.weight", (0, 0))),
     "a gain beside the rotation": (
@@ -108,3 +122,26 @@ def test_a_forged_fold_fails(
     told = capsys.readouterr().out
     assert "FAILED" in told
     assert "FAILED  the weights of the" not in told
+
+
+def test_a_verification_tells_what_it_measures_and_what_it_cannot(
+    sound: Callable[[str, str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = shutil.copytree(sound("gpt2", "gauge --shift=0.5"), tmp_path / "written")
+    certificate = read_sealed(written / "certificate.json")
+    invented = {"angles": {path: [45.0, 90.0] for path in certificate["angles"]}, "model": "gpt2-xl"}
+    write_sealed(written / "certificate.json", certificate | invented)
+    capsys.readouterr()
+    assert main(["gauge", "--verify", str(written)]) == 0
+    told = capsys.readouterr().out
+    assert "mean angle" in told
+    assert "45.00°" not in told
+    assert "not checked again as recorded: lngeom, model, location, revision, compared, angles" in told
+    assert main(["gauge", "--verify", str(written), "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "angles" in told["not_checked"]
+    assert told["certificate"]["angles"].keys() == invented["angles"].keys()
+    assert told["certificate"]["angles"] != invented["angles"]
+    assert told["certificate"]["model"] == "model"
+    assert main(["fold", "--verify", str(written)]) == 2
+    assert "this is the certificate of a gauge; give it to lngeom gauge --verify" in capsys.readouterr().err
