@@ -200,6 +200,7 @@ SENTENCES = {
     "cotangent dropped": "d/dx through output {}, {}: its cotangent is dropped",
     "cotangent changed": "d/dx through output {}, the sum: not its cotangent, as if multiplied by {:.4g}",
     "fault": "{}", "leak": "memory leak: every call keeps about as much memory as it returns",
+    "no output": "no output: x is left as it is, and nothing else is returned",
     "unsteady": "two calls in a row differ on the same rows (noise, or a state that grows)",
     "rows not computed": "rows after the first {} of a batch are not computed: they are 0",
     "rows wrong": "rows after the first {} of a batch are wrong, which are right in a smaller batch",

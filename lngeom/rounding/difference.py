@@ -246,23 +246,23 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, Cau
     eps, threshold = cases[0].base.eps, v[wrong].max(initial=0)
     digits = -numpy.log10(max(off, 2.0**-64))
     approximate = Cause("approximate", off, digits)
+    # NaN or infinite where the layer is finite, which no rounding explains.
+    lost = any(numpy.isinf(base.family(sample, plain).fit(got).ratio).any() for base, sample, got in cases)
     for times, power in (("sqrt(d)", 0.5), ("1/sqrt(d)", -0.5), ("d", 1), ("1/d", -1)):
         if off >= u and d.max() > 1 and abs(factor / d.astype(float) ** power - 1).max() < 16 * u:
             return "bug", Cause("multiplied by", times)
     if off >= u and numpy.ptp(factor) < u * factor.max():
         return "bug", Cause("output multiplied", numpy.median(factor))
     if not wrong.any():  # in a half format narrow arithmetic does as much
-        return ("unstable", approximate) if plain.storage.bits >= 24 else None
+        return ("unstable", approximate) if plain.storage.bits >= 24 and not lost else None
     if padding := _filled(p, v + eps, d, u * (32 + 1 / factor)):
         return "bug", padding
     if wrong.sum() > 1 and numpy.ptp(p[wrong]) < 32 * u * p[wrong].max():
         for side, clamped in (("below", v[~wrong] >= threshold), ("above", v[~wrong] <= v[wrong].min())):
             if clamped.all():
                 return "bug", Cause("clamped", side, 1 / numpy.median(p[wrong]) ** 2 - eps)
-    if form := _narrow_scale(p, eps, d, plain):
-        return "unstable", form
-    if off < 2.0**-4:
-        return "unstable", approximate
+    if form := _narrow_scale(p, eps, d, plain) or (approximate if off < 2.0**-4 else None):
+        return ("bug", several(Cause("not finite"), form)) if lost else ("unstable", form)
     below = (threshold,) if (v[~wrong] > threshold).all() else ()
     return "bug", Cause("scale below" if below else "scale", factor.min(), factor.max(), *below)
 

@@ -1,3 +1,4 @@
+import itertools
 import json
 import re
 import sys
@@ -79,6 +80,12 @@ def running(x: Rows, weight: Rows) -> Rows:
     """An RMSNorm that takes the mean of the last call off."""
     before, LAST[0] = LAST[0], float(x.mean())
     return rms(x - before, weight)
+
+
+def at_call(count: int) -> Callable[..., Rows]:
+    """An RMSNorm that doubles the outputs of every so many calls."""
+    calls = itertools.count(2)
+    return lambda x, weight: rms(x, weight) * (1 if next(calls) % count else 2)
 
 
 def cyclic(x: Rows, weight: Rows) -> Rows:
@@ -275,6 +282,9 @@ TOLD = {
     "folded": Row(Own(folded, names=("weight",)), "after they were changed", MANY),
     "one step": Row(one_step, "strides ignored.* wrong for the heads of a wider array"),
     "four axes": Row(doubled(lambda x, _: x.ndim == 4), r"batches of shape \(2, 2, n, d\)"),
+    "one row": Row(doubled(lambda x, _: x.shape == (1, 32) and 2 < abs(x).max() < 2.2),
+                   "^bug: scale wrong by factors 1 to 2.*  at .*batches of one row"),
+    "a call in many": Row(at_call(97), "^bug: two calls in a row"),
     "one token": Row(short_path, r"of batches of shape \(n, 1, d\)"),
     "single tokens": Row(squeezed, r"outputs of shape \(3, 3, 32\)"),
     "a batch of zeros": Row(lambda x, weight: rms(x, weight) if x.any() else x + 1, "only for a batch of zeros"),
@@ -294,6 +304,8 @@ TOLD = {
     "out": Row(lambda out, x, weight, eps: silent(out.copy_(rms(x, weight, eps)))),
     "part of out": Row(lambda out, x, weight: silent(out[..., :-1].copy_(rms(x, weight)[..., :-1])),
         "^bug: NaN or inf"),
+    "nothing": Row(lambda x, weight, eps: None, "^bug: no output: x is left as it is, and nothing else is returned"),
+    "NaN": Row(lambda x, weight, eps: x * torch.nan, "^bug: NaN or inf$"),
     "in place": Row(lambda x, weight, eps: silent(x.copy_(rms(x, weight, eps))), "^ok.*note +works in place"),
     "in place, by name": Row(rms_norm_, "^ok.*note +works in place"),
     "schema": Row(torch.ops.lngeom_test.rms_norm),

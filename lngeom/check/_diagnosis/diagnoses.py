@@ -20,7 +20,7 @@ from lngeom.sentences import Cause, several
 
 from .._calls.fused import Fused
 from .._trials.claim import Claim
-from .._trials.layouts import OTHER
+from .._trials.layouts import OTHER, SINGLE
 from .._trials.state import UNSTEADY, steady
 from .._trials.trial import Trial
 from .._trials.trials import ASKED, MANNERS, Tried
@@ -131,8 +131,10 @@ class Evidence:
 def unsteady(evidence: Evidence) -> Answer | None:
     """Calls in a row differ: nothing else can be measured."""
     failing = next(trial for trial in evidence.trials if trial.wrong.any())
+    rows = failing.x[failing.wrong, None] if failing.label == SINGLE else ()
     with contextlib.suppress(Exception):  # rows of a batch of three axes may be refused as one of two
-        if not steady(evidence.claim, failing.x, 64 * failing.d):
+        right = any(not evidence.claim.trial(SINGLE, row).wrong.any() for row in rows)  # at another call
+        if right or not steady(evidence.claim, failing.x, 64 * failing.d):
             return "bug", UNSTEADY
     return None
 

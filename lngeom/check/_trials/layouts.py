@@ -13,8 +13,8 @@ from .._tracing.frameworks import FrameworkArray
 from .claim import Claim
 from .trial import Note, Outcome, Trial, attempt
 
-TOKENS = Way("tokens")
-OTHER, BATCHES = "other dtype", {"single", "tokens", "three axes", "four axes", "many"}
+SINGLE, TOKENS = Way("single"), Way("tokens")
+OTHER, BATCHES = "other dtype", {"tokens", "three axes", "four axes", "many"}
 """Kinds of ways: gain and bias of another dtype than the rows, and batches."""
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
@@ -66,12 +66,8 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
     grid = np.resize(many, (_GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
     # Judged where counters of 15 and 16 bits overflow.
     told = np.unique([place % len(grid) for at in (0, 1 << 15, 1 << 16) for place in range(at - 16, at + 16)])
-
-    def alone(count: int) -> np.ndarray:
-        return np.concatenate([kernel.run(row) for row in x[:count, None]])
-
     return (
-        (Way("single"), x[:3], lambda: alone(3)),
+        (SINGLE, x[:3], lambda: alone(claim, x[:3])),
         (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
         (TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
         (Way("three axes"), cube.reshape(-1, d), lambda: kernel.run(cube)),
@@ -151,10 +147,19 @@ def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
         return bool(((abs(got - expected) <= unit * (abs(expected) + abs(bias))) | ~np.isfinite(expected)).all())
 
 
-def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Iterator[Note]:
-    """A note if rows give other bits alone than in their batch; all are tried where notes can be refused."""
+def alone(claim: Claim, x: np.ndarray) -> np.ndarray:
+    """Outputs of rows that are each a batch of its own."""
+    return np.concatenate([claim.kernel.run(row) for row in x[:, None]])
+
+
+def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Iterator[Outcome]:
+    """Rows that give other bits alone than in their batch, and a note; all are tried where notes can be refused."""
     some = slice(None, None, 1 if claim.kernel.asked.refuse else _EVERY)
-    pairs = list(zip(many[some], together[some], strict=True))
-    different = sum(not np.array_equal(claim.kernel.run(x[None])[0], y, equal_nan=True) for x, y in pairs)
-    if different:
-        yield Note("not batch invariant", different, len(pairs))
+    x, batch = many[some], together[some]
+    single = alone(claim, x).reshape(x.shape)
+    other = ~((single == batch) | (np.isnan(single) & np.isnan(batch))).all(-1)
+    if other.any():
+        trial = claim.judged(SINGLE, x[other], single[other])
+        if trial.wrong.any():
+            yield trial
+        yield Note("not batch invariant", int(other.sum()), len(x))

@@ -126,7 +126,11 @@ def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator
     """The main dimension: ordinary rows, what repeated calls show, and all groups."""
     ordinary = groups[0][1]
     yield claim.trial(_ORDINARY, ordinary)
-    if fault := state(claim, ordinary) or _ignored_eps(claim, dict(groups).get(SMALL, ordinary)):
+    if (
+        fault := _missing(claim, ordinary)
+        or state(claim, ordinary)
+        or _ignored_eps(claim, dict(groups).get(SMALL, ordinary))
+    ):
         yield fault
     yield from _of_dimension(claim, groups)
 
@@ -205,6 +209,12 @@ def _either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Tr
     return min((one.judged(label, one.stored(x), got) for one in (claim, cast)), key=lambda trial: trial.largest)
 
 
+def _missing(claim: Claim, x: np.ndarray) -> Cause | None:
+    """Whether a kernel that works in place leaves its rows as they are."""
+    in_place, x = getattr(claim.kernel.form.given, "in_place", False), claim.stored(x)
+    return Cause("no output") if in_place and np.array_equal(claim.kernel.run(x), x) else None
+
+
 def _ignored_eps(claim: Claim, x: np.ndarray) -> Cause | None:
     """Whether the ε that is given is ignored: rows of small variance give the same outputs at another."""
     other = 64 * float(claim.eps) or 1e-3
@@ -212,7 +222,9 @@ def _ignored_eps(claim: Claim, x: np.ndarray) -> Cause | None:
         return None
     x = claim.stored(x)
     outputs = [claim.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other))]  # a lower limit may hide one
-    if not all(np.array_equal(claim.kernel.run(x), output, equal_nan=True) for output in outputs):
+    own = claim.kernel.run(x)
+    # NaN would stay in any case.
+    if not np.isfinite(own).any() or not all(np.array_equal(own, output, equal_nan=True) for output in outputs):
         return None
     return Cause("eps ignored", float(claim.eps), other)
 
