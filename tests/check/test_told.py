@@ -414,7 +414,7 @@ def test_a_row_is_shown_only_where_exact_arithmetic_confirms_that_it_is_wrong(mo
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "unknown purpose": (lambda x, weight, num_heads, eps: rms(x, weight, eps), "num_heads.*leave it out"),
+    "unknown purpose": (lambda x, weight, num_heads, eps: rms(x, weight, eps), "num_heads.*without it"),
     "no default": (lambda x, weight, eps, num_heads: rms(x, weight, eps), "num_heads"),
     "scaled": (lambda x, weight: ((rms(x, weight) * 8).round().to(torch.int8), 8), "of torch.int8"),
     "complex": (lambda x, weight: rms(x, weight) + 1j, "its outputs are complex numbers"),

@@ -146,7 +146,7 @@ def test_the_comparison_is_rebuilt(
     )
     (base / "gpt2-xl" / "sites.csv").unlink()
     (base / "gpt2-xl" / "DONE").write_bytes(done)
-    assert refused("report", base).endswith("sites.csv'); run its command again: lngeom sweep all")
+    assert f"{base / 'gpt2-xl' / 'sites.csv'}: is damaged or gone" in refused("report", base)
 
 
 def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
