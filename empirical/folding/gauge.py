@@ -55,7 +55,7 @@ def mean_angles(network: nn.Module, batches: Batches, paths: Iterable[str]) -> d
     return {path: _degrees(*m.T) for path, m in entering(network, batches, paths, moments_of).items()}
 
 
-def angles_of(networks: Sequence[nn.Module], batches: Batches) -> dict[str, list[float]]:
+def angles_of(networks: Sequence[Any], batches: Batches) -> dict[str, list[float]]:
     """Those of several networks with the norms of the first, at the norms as wide as its stream."""
     norms, width = find_norms(networks[0], sample_inputs(networks[0])), networks[0].config.hidden_size
     wide = [path for path, norm in norms.items() if norm.d == width]
