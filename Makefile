@@ -44,14 +44,14 @@ verify: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --threads
 
 docs: $(STAMP)
 	mkdir -p docs/_build/evidence
 	$(BIN)/lngeom prove --json docs/_build/evidence/theorems.json --certificates docs/_build/evidence/certificates > docs/_build/evidence/theorems.txt
 	$(BIN)/lngeom claims --json > docs/_build/evidence/claims.json
 	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs docs/_build/html
-	$(BIN)/python -m pytest -q tests/docs
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/docs
 	@echo "open docs/_build/html/index.html"
 
 # Needs the network, so that no other target needs it.
