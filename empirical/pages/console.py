@@ -172,9 +172,9 @@ def quarters(rows: Sequence[Row], null: str) -> tuple[list[Row], list[Row]]:
 
 
 def by_chance(rows: Sequence[Row]) -> float:
-    """In how many rows 1 would be in either quarter on average, were it drawn like the directions.
+    """In how many rows 1 would be in a given quarter on average, were it drawn like the directions.
 
-    Its rank among K of them is then one of K + 1 equally likely numbers, of which K // 4 + 1 are in a quarter:
+    Its rank among K directions is then uniform on 0 to K. A quarter has K // 4 + 1 of these K + 1 numbers:
 
     >>> round(by_chance([{"directions": 64}] * 65), 9)
     17.0

@@ -45,9 +45,10 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> 
         return apart(watched, limits.overdue(told))
     except Ended as end:
         what, script, running = limits.read(told)
-        how = "does not end" if -end.status == signal.SIGXCPU else str(end)
+        endless = -end.status == signal.SIGXCPU
         if what and (end.status < 0 or running):
-            return died(f"{what} {how}".replace("not end", "not end, and does not return to Python"), script)
+            return died(f"{what} does not end, and does not return to Python" if endless else f"{what} {end}", script)
+        how = "does not end" if endless else str(end)
         raise InputError(f"code of {name} or of a definition {how}; mend its file, then check again") from None
 
 
