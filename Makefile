@@ -69,7 +69,7 @@ bench: $(STAMP)
 
 # Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
 bench-gpu:
-	PYTHONPATH=. $(PYTHON) experiments/benchmarks/bench_gpu.py --json docs/results/gpu.json $(BENCH)
+	PYTHONPATH=. $(PYTHON) experiments/benchmarks/bench_sweep.py --all --device cuda --dtype bfloat16 --batch-size 64 --null-every 1 $(BENCH)
 
 clean:
 	rm -rf .venv .venv-lowest build dist docs/_build

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -23,19 +20,12 @@ from .reduction import features, reduce
 from .sketches import Sketches, sketch, sum_components
 from .state import SIDES, Side, SiteState, States, merge_sites
 
-T = TypeVar("T")
-
 _TOGETHER = 16
 """Layers that are reduced at once: with 64 directions 9 KB a token wait, and a sixteenth of the operators is called."""
 Shape = tuple[int, int, int]
 """Sequences, positions, and vectors that share a position."""
 _FIRST = threading.Lock()
 """Held while a first pass names its thread: two that begin at once would both be the first."""
-
-
-def _fused_by_default(device: torch.device) -> bool:
-    """On a CPU only long runs gain more time than a compiler takes."""
-    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 @dataclass
@@ -64,8 +54,6 @@ class Observer:
             one with, at least 2. For hidden states of 16 bits they are rounded, so that products are exact in float32.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
-        compiled: Whether PyTorch fuses the formulas of hidden states and of their features into one loop each, which
-            takes some ten seconds, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
 
     >>> import torch
     >>> from torch import nn
@@ -87,7 +75,6 @@ class Observer:
         directions: int = 64,
         seed: int = 0,
         batch_dim: int | None = None,
-        compiled: bool | None = None,
     ) -> None:
         modules = dict(model.named_modules())
         for site in sites:
@@ -99,7 +86,6 @@ class Observer:
         self._model = model
         self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
-        self._asked, self._compiled = compiled is not None, compiled
         self._count, nulls = directions, (random_directions, sign_directions)
         self._directions = {
             d: np.concatenate([null(d, directions, seed) for null in nulls]) for d in {site.d for site in sites}
@@ -252,8 +238,6 @@ class Observer:
         if not entering.numel() or torch._C._current_graph_task_id() != -1:
             return
         self._one_thread()  # a part of the model may be called by itself
-        if self._compiled is None:
-            self._compiled = _fused_by_default(leaving.device)
         if entering.device != leaving.device:  # over several devices, what enters may still be where it came from
             entering = entering.to(leaving.device)
         x, z = (arranged(each, site, self._batch, self._batch_dim) for each in (entering, leaving))
@@ -268,24 +252,12 @@ class Observer:
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
         x = x.reshape(-1, d)
-        before, *_ = self._fused_if_any(sketch, x, z.reshape(-1, d), columns, out=out)
+        before, *_ = sketch(x, z.reshape(-1, d), columns, out=out)
         assert out.sums is not None
-        centred, members = site.kind == "layernorm", buckets.flatten(1)
-        out.sums.copy_(self._fused_if_any(sum_components, x, before, members, centred=centred))
+        out.sums.copy_(sum_components(x, before, buckets.flatten(1), centred=site.kind == "layernorm"))
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)
-
-    def _fused_if_any(self, function: Callable[..., T], *arguments, **options) -> T:
-        """Compiled where that is asked for, and where it is the default if it works."""
-        try:
-            return function(*arguments, **options, compiled=self._compiled)
-        except InputError as error:
-            if self._asked or not self._compiled:
-                raise
-            warnings.warn(f"{error}; measuring goes on without it", stacklevel=2)
-            self._compiled = False
-            return function(*arguments, **options)
 
     def _flush(self) -> None:
         for queue in self._queues.values():
@@ -298,7 +270,7 @@ class Observer:
             return
         paths, columns = tuple(queue.paths), queue.columns[: len(queue.paths)]
         queue.paths = []
-        values = self._fused_if_any(features, columns, kind=queue.site.kind, eps=queue.site.eps)
+        values = features(columns, kind=queue.site.kind, eps=queue.site.eps)
         named = None if self._documents is None else self._documents.to(columns.numbers.device)
         entering = None
         for side, vectors in zip(SIDES, (columns.before, columns.after), strict=True):

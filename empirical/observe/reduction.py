@@ -11,7 +11,6 @@ from lngeom.epsilon import relative_radius_from_mean_square
 from lngeom.norms import layer_rms_distance_from_moments
 from lngeom.projection import centered_inner_product
 
-from .compiled import free, fused
 from .sketches import Sketch, Sketches
 from .state import (
     ANGLE_BINS,
@@ -105,24 +104,22 @@ def _between(inner: Tensor, norm: Tensor, other: Tensor) -> Tensor:
     return torch.rad2deg(angle_from_inner_product(torch.clamp(inner, -most, most), norm, other))
 
 
-def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:
+def features(columns: Sketches, *, kind: str, eps: float) -> dict[Side, Tensor]:
     """Features of the inputs and outputs of norm layers, in the order of :data:`FEATURES`.
 
     Args:
         columns: Sketches of N pairs for each of several layers.
         kind: {"layernorm", "rmsnorm"}. What the layers compute.
         eps: ε of the layers.
-        compiled: Fused by ``torch.compile``: the same formulas, equal up to rounding.
 
     Returns:
         dict: By side, float64, (layers, features, N).
     """
-    first = _whole(columns)
-    if compiled:
-        both = fused(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
-    else:
-        both = _features(columns.numbers, first, columns.d, kind, eps)
-    return dict(zip(SIDES, both, strict=True))
+    columns = Sketches(columns.d, columns.numbers, _whole(columns))
+    before, after = columns.before, columns.after
+    entered = input_features(before, kind=kind, eps=eps)
+    left = output_features(after, before, columns.inner, kind=kind)
+    return {side: torch.stack(list(each.values()), -2) for side, each in zip(SIDES, (entered, left), strict=True)}
 
 
 def _whole(columns: Sketches) -> Tensor:
@@ -132,14 +129,6 @@ def _whole(columns: Sketches) -> Tensor:
         return first
     count = columns.numbers.shape[-1]
     return first.new_zeros(*first.shape[:-2], count, 2).index_copy_(-2, columns.null, first)
-
-
-def _features(numbers: Tensor, projections: Tensor, d: int, kind: str, eps: float) -> tuple[Tensor, Tensor]:
-    columns = Sketches(d, numbers, projections)
-    before, after = columns.before, columns.after
-    entered = input_features(before, kind=kind, eps=eps)
-    left = output_features(after, before, columns.inner, kind=kind)
-    return torch.stack(list(entered.values()), -2), torch.stack(list(left.values()), -2)
 
 
 def reduce(

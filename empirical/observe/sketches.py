@@ -1,7 +1,7 @@
 """A few numbers per hidden state: all that the statistics read of the hidden states themselves.
 
-The hidden states are read once, in chunks that bound the memory taken and stay in the cache, or by one compiled loop
-for both sides of a norm layer. A few numbers per token remain.
+The hidden states are read once, in chunks that bound the memory taken and stay in the cache. A few numbers per token
+remain.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from torch import Tensor
 
 from lngeom import moments
 from lngeom.angles import angle_from_moments
-
-from .compiled import free, fused
 
 # On a CPU so large that operators take longer to compute than to call, and so small that the allocator reuses what it
 # has: the temporaries of larger chunks are given back to the system and cost a page fault for each 4 KB when they come
@@ -152,12 +150,11 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
-def sum_components(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, compiled: bool = False) -> Tensor:
+def sum_components(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool) -> Tensor:
     """The sums by bucket (B, N) of x/‖x‖, or `centred` of Πx/‖Πx‖, their number, and the sums of x²: (B, 2d + 1).
 
     A vector without a finite direction is not among them; constants have none if centred, up to rounding. All finite
     ones that do not underflow are in the sums of squares, component by component. Float64.
-    Fused into one loop if `compiled`, which reads x once and adds in float64.
     """
     dtype, d = kept.projections.dtype, kept.d
     square = kept.variance if centred else kept.mean_square
@@ -167,24 +164,15 @@ def sum_components(x: Tensor, kept: Sketch, buckets: Tensor, *, centred: bool, c
     there = finite & (square > least)
     weights = torch.where(there, (d * square) ** -0.5, 0.0) * buckets
     members = (finite & buckets).to(weights.dtype)
-    if compiled:
-        total, squares = fused(_weighted_sums, free(x, 0), free(weights, 1), free(members, 1), free(finite, 0))
-    else:
-        whole = x.device.type == "cpu" and bool(finite.all())  # a GPU would have to be waited for
-        total, squares = weights.new_zeros(2, len(buckets), d)
-        for part in _chunks(x.shape[0], x.shape[1], x.device):
-            rows = (x[part] if whole else torch.where(finite[part, None], x[part], 0.0)).to(dtype)
-            total += weights[:, part].to(dtype) @ rows
-            squares += members[:, part].to(dtype) @ rows.square()
+    whole = x.device.type == "cpu" and bool(finite.all())  # a GPU would have to be waited for
+    total, squares = weights.new_zeros(2, len(buckets), d)
+    for part in _chunks(x.shape[0], x.shape[1], x.device):
+        rows = (x[part] if whole else torch.where(finite[part, None], x[part], 0.0)).to(dtype)
+        total += weights[:, part].to(dtype) @ rows
+        squares += members[:, part].to(dtype) @ rows.square()
     if centred:
         total -= (weights * torch.where(there, kept.mean, 0.0)).sum(-1, keepdim=True)
     return torch.cat([total, (there & buckets).sum(-1, keepdim=True), squares], -1)
-
-
-def _weighted_sums(x: Tensor, weights: Tensor, members: Tensor, finite: Tensor) -> tuple[Tensor, Tensor]:
-    """Sums (B, d) of the finite rows by their weights (B, N), and of the squares of the members (B, N)."""
-    rows = torch.where(finite[:, None], x, 0.0).to(weights.dtype)
-    return (rows * weights[..., None]).sum(1), (rows * rows * members[..., None]).sum(1)
 
 
 def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
@@ -203,16 +191,13 @@ def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
         out /= torch.linalg.vector_norm(directions, dim=0, dtype=torch.float64).to(out.dtype)
 
 
-def sketch(
-    x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Sketches | None = None
-) -> tuple[Sketch, Sketch, Tensor]:
+def sketch(x: Tensor, z: Tensor, directions: Tensor, *, out: Sketches | None = None) -> tuple[Sketch, Sketch, Tensor]:
     """Sketches of the inputs and outputs of a norm layer, and the inner product x·z of each pair, float64, (N,).
 
     Args:
         x, z: (N, d). Hidden states, on one device.
         directions: (d, K). Random directions as columns. Everything is computed in their dtype, in float32 for those of
             16 bits; only then may they have another length than 1.
-        compiled: Fused by ``torch.compile`` for both sides: the same formulas, equal up to rounding.
         out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
 
     >>> import torch
@@ -227,11 +212,8 @@ def sketch(
     count, d = x.shape
     kept = Sketches.empty(1, count, directions)[0] if out is None else out
     numbers, dtype = kept.numbers, kept.projections.dtype
-    if compiled:
-        numbers.copy_(fused(_row_numbers, free(x, 0), free(z, 0), dtype))
-    else:
-        for part in _chunks(count, d, z.device):
-            numbers[:, part] = _row_numbers(x[part], z[part], dtype)
+    for part in _chunks(count, d, z.device):
+        numbers[:, part] = _row_numbers(x[part], z[part], dtype)
     for side, projections in zip((x, z), kept.projections, strict=True):
         _multiply(side if kept.null is None else side[kept.null], directions, projections)
     if dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for

@@ -71,7 +71,6 @@ class Sweep:
         metavar="N",
     )
     seed: int = option(0, "seed of the random directions and of the choice of these tokens", type=seed)
-    compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")
     output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR", type=folder)

@@ -66,7 +66,6 @@ class Plan:
             "directions": self.sweep.directions,
             "null_every": self.null_every,
             "seed": self.sweep.seed,
-            **({"compiled": True} if self.sweep.compile else {}),
             **({"directions_rounded": True} if self.dtype.itemsize == 2 else {}),
         }
 

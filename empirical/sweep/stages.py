@@ -173,14 +173,7 @@ def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, group: Ranks, c
     if checkpoints.digests:
         say(console, f"continuing after {len(checkpoints.digests)} of {len(shards)} shards")
     given = plan.sweep
-    watch = partial(
-        Observer,
-        loaded.model,
-        loaded.sites,
-        directions=given.directions,
-        seed=given.seed,
-        compiled=given.compile or None,
-    )
+    watch = partial(Observer, loaded.model, loaded.sites, directions=given.directions, seed=given.seed)
     subject = Subject(loaded.model, loaded.device, watch, plan.batch)
     with progress(console, f"measuring {loaded.source.name}", sum(shard.size for shard in mine), done) as advance:
         digests = measure_shards(subject, shards, checkpoints, group, console, advance)

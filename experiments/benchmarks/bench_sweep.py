@@ -78,10 +78,10 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, optio
     passed, bare, observed = partial(forward, loaded, ids), [], []
     with torch.inference_mode():
         forward(loaded, ids)
-        watching = Observer(loaded.model, loaded.sites, directions=directions, compiled=options.compiled or None)
+        watching = Observer(loaded.model, loaded.sites, directions=directions)
         watching.null(null(ids, every))
         with watching:
-            for _ in range(2):  # what waits for more layers is reduced, and its kernel compiled, by the second pass
+            for _ in range(2):  # what waits for more layers is reduced by the second pass
                 forward(loaded, ids)
         begun = time.perf_counter()
         while len(bare) < 3 or time.perf_counter() - begun < options.seconds:
@@ -146,7 +146,7 @@ def memory(options: argparse.Namespace, tokens: int) -> Row:
 def main() -> None:
     made = parser(
         __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], null_every=[8],
-        seconds=30.0, model=str(bundled_model()), all=False, blocks=0, cpu_time=False, compiled=False,
+        seconds=30.0, model=str(bundled_model()), all=False, blocks=0, cpu_time=False,
     )  # fmt: skip
     made.add_argument("--memory", type=int, nargs="+", default=[], metavar="TOKENS")
     options = made.parse_args()

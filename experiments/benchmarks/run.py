@@ -37,7 +37,6 @@ PARTS = {
         "cost", "SmolLM2, every token projected on the random directions, and one in eight",
         f"{_SWEEP} 4 --null-every 1 8 --seconds 90",
     ),
-    "compiled": Part("cost", "The same, reduced by one compiled kernel", f"{_SWEEP} 4 --compiled --seconds 90"),
     "directions": Part(
         "cost", "SmolLM2 with other numbers of random directions, every token projected",
         f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 20",
@@ -46,10 +45,6 @@ PARTS = {
     "shapes": Part(
         "cost", "Seven models at their true width, a block or two of each, random weights",
         f"{_SWEEP} 2 --all --blocks 2 --seconds 20",
-    ),
-    "shapes-compiled": Part(
-        "cost", "The same, reduced by compiled kernels",
-        f"{_SWEEP} 2 --all --blocks 2 --compiled --seconds 20",
     ),
     "memory": Part("cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000"),
     "norms": Part("benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled --shape 2048 1024"),

@@ -11,9 +11,6 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Compiled in this process, and what the processor can do is believed: either takes processes that import PyTorch.
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
-os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 import torch
 from safetensors.torch import load_file, save_file

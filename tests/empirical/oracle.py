@@ -325,7 +325,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 def observed(
-    model: Any, batch: dict[str, Any], sites: Sequence[NormSite], directions: int, seed: int, compiled: bool = False
+    model: Any, batch: dict[str, Any], sites: Sequence[NormSite], directions: int, seed: int
 ) -> tuple[list[dict[str, Any]], dict[str, list[Pair]]]:
     """The table of the observer, and what entered and left each norm layer in the same pass."""
     stored: dict[str, list[Pair]] = {site.path: [] for site in sites}
@@ -334,7 +334,7 @@ def observed(
         stored[path].append((args[0].clone(), output.clone()))
 
     handles = [model.get_submodule(path).register_forward_hook(partial(keep, path)) for path in stored]
-    watching = Observer(model, sites, directions=directions, seed=seed, compiled=compiled)
+    watching = Observer(model, sites, directions=directions, seed=seed)
     with watching as observer, torch.inference_mode():
         model(**batch)
     for handle in handles:
@@ -343,15 +343,13 @@ def observed(
 
 
 def measured_and_stored(
-    model: Any, ids: np.ndarray, directions: int, seed: int, *, compiled: bool = False
+    model: Any, ids: np.ndarray, directions: int, seed: int
 ) -> tuple[list[dict[str, Any]], list[Row]]:
     """The table of the observer, and the rows that the same hidden states give by the second path."""
     sites, modules = sites_of(model), dict(model.named_modules())
     norms = [path for path, one in modules.items() if "Norm" in type(one).__name__ and not path.endswith(OF_HEADS)]
     assert sorted(norms) == sorted(site.path for site in sites)
-    table, stored = observed(
-        model, {"input_ids": torch.from_numpy(ids.astype(np.int64))}, sites, directions, seed, compiled
-    )
+    table, stored = observed(model, {"input_ids": torch.from_numpy(ids.astype(np.int64))}, sites, directions, seed)
     compared, expected = random_directions(sites[0].d, directions, seed), []
     for site in sites:
         (pair,) = stored[site.path]

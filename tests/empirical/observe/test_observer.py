@@ -8,11 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from lngeom.empirical.models import NormSite, norms
-from lngeom.empirical.observe import Observer, States, compute, random_directions, sketch
+from lngeom.empirical.observe import Observer, Sketch, States, compute, random_directions, sketch
 from lngeom.errors import InputError
 
 from ..oracle import Oracle
-from .sketches import excess
 
 B, S, H, D = 4, 5, 3, 8
 SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
@@ -80,6 +79,29 @@ def test_what_was_read_stays_and_measuring_goes_on_in_every_mode_of_gradients() 
         assert state.angles.sum(-1).tolist() == state.norms.sum(-1).tolist() == state.tokens.tolist()
         alone = [observed(model, each)[key].angles for each in (x, y, w)]
         assert np.array_equal(state.angles, sum(alone))
+
+
+Sketched = tuple[Sketch, Sketch, Tensor]
+
+
+def excess(found: Sketched, other: Sketched, *, unit: float = 2.0**-24) -> float:
+    """Largest difference over its bound; ``tests/empirical/oracle.py`` derives the bounds.
+
+    Args:
+        found: Computed with numbers of this unit roundoff.
+        other: Exact, or computed in `float64`; if it is computed like `found`, both may be off, by 2 together.
+    """
+    d = found[0].d
+    gamma = (d + 8) * unit / (1 - (d + 8) * unit)
+    pairs = [((found[2] - other[2]).abs(), gamma * other[0].norm * other[1].norm)]
+    for mine, theirs in zip(found[:2], other[:2], strict=True):
+        size = theirs.norm / d**0.5
+        pairs += [
+            ((mine.mean - theirs.mean).abs(), gamma * size),
+            ((mine.variance.sqrt() - theirs.variance.sqrt()).abs(), 2.1 * gamma * size),
+            ((mine.projections - theirs.projections).abs().amax(-1), gamma * theirs.norm),
+        ]
+    return float(torch.stack([off / bound for off, bound in pairs]).max())  # NaN stays, and is not below any number
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)

@@ -1,7 +1,9 @@
 import html
 import math
 import re
+import runpy
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from lngeom.empirical.pages import Measured, beside_published
 from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.support import read_table
 from lngeom.empirical.sweep import measurement
+from lngeom.files import read_json
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
 from ..conftest import BLOCKS, Refused
@@ -167,3 +170,13 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
             expected = [f"{sign} {count}" for sign, count in counted if count]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
             assert (cell == "–") == (verdicts == [])
+
+
+@pytest.mark.usefixtures("tiny_known")
+def test_the_benchmark_of_the_known_models_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Path(__file__).parents[3] / "experiments" / "benchmarks" / "bench_sweep.py"
+    monkeypatch.syspath_prepend(script.parent)
+    words = f"--all --batch-size 1 --sequence-length 16 --seconds 0 --json {tmp_path / 'found.json'}"
+    monkeypatch.setattr(sys, "argv", ["bench_sweep", *words.split()])
+    runpy.run_path(str(script))["main"]()
+    assert [row["model"] for row in read_json(tmp_path / "found.json")] == list(KNOWN_MODELS)
