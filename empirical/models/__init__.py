@@ -19,7 +19,6 @@ if ROOMS:
     )
 if TYPE_CHECKING:
     from .calls import reads_text_alone, text_config, text_inputs, vocabulary
-    from .code import code_sha256
     from .discovery import FoundNorm, NoNorm, Norms, ellipsoid, norms
     from .families import FAMILIES, Family, Topology, family_of, sites_of, topology_of
     from .gpt2_rms import RMSNorm

@@ -18,7 +18,7 @@ from lngeom.errors import RunError
 from lngeom.files import Json
 
 from .. import judge, observe, pages
-from ..models import NormSite, call, code_sha256, evaluating, fingerprints, sites_of, topology_of
+from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
 from ..observe import Observer, States
 from ..runs import ENVIRONMENT, Ranks, RunDirectory, environment
 from ..support import ModelError, say, sha256_of_tensors
@@ -44,7 +44,7 @@ def measure(
 
     The model is measured as it is, in evaluation mode. A run that was stopped continues after its last finished shard,
     given the same model and the same batches in the same order. Neither it nor a finished one is taken for that of a
-    model of other code, or to whose first or last batch other numbers belong, whatever has changed: settings, versions.
+    model to whose first or last batch other numbers belong, whatever has changed: code, settings, versions.
 
     Args:
         model: Any module: of transformers, of timm, or written by hand.
@@ -123,7 +123,6 @@ def _identity(
         "model": options.name or kind,
         "architecture": getattr(getattr(model, "config", None), "model_type", kind),
         **fingerprints(model, sites),
-        "code_sha256": code_sha256(model),
         "weights": "in memory",
         "dtype": str(dtype).removeprefix("torch."),
         "device": device.type,
