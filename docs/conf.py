@@ -33,7 +33,6 @@ extensions = [
     "lngeom_evidence",
     "lngeom_ledger",
     "lngeom_library",
-    "lngeom_links",
 ]
 
 exclude_patterns = ["_build", "ci", "README.md"]
@@ -92,7 +91,7 @@ nitpick_ignore_regex = [
     ),
 ]
 
-# `sphinx-build -b linkcheck docs docs/_build/linkcheck` asks every other site; the build itself checks links inside.
+# `sphinx-build -b linkcheck docs docs/_build/linkcheck` asks every other site; the build itself checks references inside.
 linkcheck_timeout = 20
 linkcheck_retries = 2
 linkcheck_rate_limit_timeout = 60

@@ -91,19 +91,3 @@ def test_pictures_are_drawn_and_each_is_on_a_page() -> None:
     drawn = {name for page in pages for name in re.findall(r"^```\{drawn\} (\S+)$", page, flags=re.MULTILINE)}
     assert {name.replace("-", "_") for name in drawn} == set(pictures.__all__)
     assert not any("_build/figures" in page for page in pages)
-
-
-def test_dead_links_are_found(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "index.html").write_text('<a id="top" href="sub/page.html#there">x</a><a href="#top">y</a>')
-    (tmp_path / "sub" / "page.html").write_text(
-        '<h1 id="there">x</h1><a href="../index.html#top">x</a><a href="https://example.org/#z">y</a>'
-    )
-    dead_links = importlib.import_module("lngeom_links").dead_links
-    assert dead_links(tmp_path) == []
-    (tmp_path / "sub" / "page.html").write_text('<a href="../index.html#gone">x</a><img src="none.svg">')
-    assert dead_links(tmp_path) == [
-        "index.html: sub/page.html#there: no such anchor",
-        "sub/page.html: ../index.html#gone: no such anchor",
-        "sub/page.html: none.svg: no such file",
-    ]
