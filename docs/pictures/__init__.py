@@ -3,20 +3,9 @@
 from ._axes import axes
 from ._derivative import jacobian
 from ._fibers import fibers
-from ._outputs import eps_sweep, keys, outputs
-from ._relatives import adamw, mirror
+from ._mirror import mirror
+from ._outputs import eps_sweep, outputs
 from ._rms import layer_norm_rms_norm
 from ._steps import steps
 
-__all__ = [
-    "adamw",
-    "axes",
-    "eps_sweep",
-    "fibers",
-    "jacobian",
-    "keys",
-    "layer_norm_rms_norm",
-    "mirror",
-    "outputs",
-    "steps",
-]
+__all__ = ["axes", "eps_sweep", "fibers", "jacobian", "layer_norm_rms_norm", "mirror", "outputs", "steps"]

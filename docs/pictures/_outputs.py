@@ -1,14 +1,13 @@
-"""Where outputs lie: what ε does to them, why their mean tests nothing, and which of them a query can single out."""
+"""Where outputs lie: what ε does to them, and why their mean tests nothing."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from scipy.spatial import ConvexHull
 
 import lngeom as lg
 from lngeom.empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
-from ._space import ONE, ZERO, Floats, Scene, around, components, plane, ring
+from ._space import ONE, ZERO, Floats, Scene, around, components
 
 EPSILONS = (1e-1, 1e-3, 1e-5)
 GAIN = np.array([1.5, 0.7, 1.0])
@@ -113,26 +112,4 @@ def outputs() -> Figure:
         axes.set(ylabel="outputs", title=title, xlabel=label)
         axes.annotate(result, (0.05, 0.75), xycoords="axes fraction", ha="left", color=INK)
     figure.suptitle(f"Where outputs lie: 400 outputs, g = {components(GAIN)}, b = {components(BIAS)}")
-    return figure
-
-
-def keys() -> Figure:
-    """The keys of thirty inputs in the plane of the outputs: on a circle at ε = 0, and inside it with ε."""
-    figure = Figure(figsize=(11, 5.6), layout="constrained")
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(30, 3)) * 10 ** rng.uniform(-1.5, 0.5, (30, 1))
-    for axes, eps in zip(figure.subplots(1, 2, sharex=True, sharey=True), (0.0, 0.1), strict=True):
-        points = plane(lg.standardize(x, eps=eps))
-        corners = ConvexHull(points).vertices
-        hidden = np.setdiff1d(np.arange(len(points)), corners)
-        ring(axes)
-        axes.fill(*points[corners].T, facecolor=BLUE, alpha=0.1, edgecolor=BLUE)
-        axes.scatter(*points[corners].T, color=BLUE, s=26, label=f"{len(corners)} that some query prefers")
-        if len(hidden):
-            axes.scatter(*points[hidden].T, color=VERMILION, s=26, marker="X", label=f"{len(hidden)} that none does")
-        axes.set_aspect("equal")
-        axes.set_axis_off()
-        axes.set_title(rf"$\varepsilon = {eps:g}$")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2)
-    figure.suptitle("Keys behind a LayerNorm, d = 3: a query prefers the one that lies farthest in its direction")
     return figure

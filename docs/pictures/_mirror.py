@@ -1,4 +1,4 @@
-"""Pictures beside LayerNorm: u-Norm in a mirror, and the steps of AdamW."""
+"""u-Norm: LayerNorm in a mirror."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -44,27 +44,4 @@ def mirror() -> Figure:
     scene.segment(y, reflected(y), PURPLE, linestyle=":", label="an output and its mirror image")
     scene.axes.legend(loc="lower center")
     figure.suptitle(r"Projecting off $u$ in place of $\mathbf{1}$: LayerNorm, seen in the grey mirror")
-    return figure
-
-
-SCALES = np.array([0.4, 0.9, 1.7])
-"""D, one over the roots of AdamW's second moments."""
-
-
-def adamw() -> Figure:
-    """Momenta orthogonal to 1, the steps that AdamW makes of them, and the one that leaves the plane most."""
-    figure = Figure(figsize=(8.2, 6.4), layout="constrained")
-    scene = Scene(figure, (1, 1, 1), 1.9, elevation=16, azimuth=12, zoom=1.3)
-    scene.coordinates()
-    momenta = lg.standardize(around(), eps=0.0)
-    scene.sheet(momenta, BLUE)
-    scene.curve(momenta, BLUE, linewidth=2.2, label=r"momenta $p$ with $\mathbf{1}\cdot p=0$")
-    scene.curve(SCALES * momenta, ORANGE, linewidth=2.2, label=r"AdamW's steps $D\circ p$")
-    scene.arrow(ZERO, ONE, BLUE, r"$\mathbf{1}$", beside=0.12 * ONE)
-    farthest = lg.standardize(SCALES, eps=0.0)
-    scene.points(np.stack([farthest, SCALES * farthest]), PURPLE, s=40)
-    words = r"$p$ proportional to $D-\bar{D}\,\mathbf{1}$"
-    scene.segment(farthest, SCALES * farthest, PURPLE, linestyle=":", label=words)
-    scene.axes.legend(loc="lower center")
-    figure.suptitle(r"A step of AdamW leaves the plane orthogonal to $\mathbf{1}$")
     return figure
