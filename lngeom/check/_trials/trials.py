@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 
+from lngeom.behaviours import probes
 from lngeom.cli import out_of_memory
 from lngeom.rounding import FORMATS, Sample, rounded
 from lngeom.sentences import Cause, Way
@@ -132,6 +133,8 @@ def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator
         or _ignored_eps(claim, dict(groups).get(SMALL, ordinary))
     ):
         yield fault
+    if claim.kernel.form.filed:  # the rows that show kind and ε are a file too
+        yield claim.trial(Way("probes"), probes(claim.kernel.d, claim.kernel.dtype))
     yield from _of_dimension(claim, groups)
 
 
