@@ -1,14 +1,8 @@
-"""The tables and the figure of the study of training, from the rows of its runs.
-
-    python -m experiments.training docs/results/training
-
-The folder has runs.csv, every norm at every checkpoint of every run; losses.csv, comparisons.csv, ranks.csv and
-steps.svg are written there, of the seeds that are whole.
-"""
+"""Results of the study from the rows of its runs: losses, comparisons, ranks, and the figure."""
 
 import math
-import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +14,21 @@ from scipy import stats
 
 from lngeom.empirical.pages import NULL, Layout, panels, write_figure
 
+from .network import Recipe
+from .run import DIRECTIONS
+
 Table = Any
 """A DataFrame of pandas, or a Series, neither of which its annotations describe well enough to be checked."""
 
-KEY = ["size", "norm", "place", "embeddings", "rate", "seed", "steps", "text"]
-"""All that determines a run."""
-
+KEY = [field.name for field in fields(Recipe)]
 GROUP, BOUNDS = ["place", "embeddings"], ["mean", "low", "high"]
 
-DIRECTIONS = 256
-"""Sign directions of each seed that 1 is ranked among."""
+
+def finished(output: Path) -> Table:
+    """Rows of the finished runs, each run once: of those in a directory, and of those that its table has."""
+    paths = [*output.glob("runs.csv"), *sorted(output.glob("*/rows.csv"))]
+    parts = [pd.read_csv(path, dtype={"text": str}) for path in paths] or [pd.DataFrame(columns=[*KEY, "step", "site"])]
+    return pd.concat(parts, ignore_index=True).drop_duplicates([*KEY, "step", "site"])
 
 
 def whole(rows: Table) -> Table:
@@ -131,12 +130,10 @@ def energy_figure(rows: Table) -> Any:
     return panels(contents, draw, Layout((4, 2.8), 3, "d·E[cos²θ] of 1", sharex=True, legend="beside"))
 
 
-def main(folder: Path) -> None:
-    rows = whole(pd.read_csv(folder / "runs.csv"))
+def write_results(output: Path) -> None:
+    """Write the rows of all finished runs, and the tables and the figure of the seeds that are whole."""
+    rows = finished(output)
+    rows.to_csv(output / "runs.csv", index=False, float_format="%.7g")
     for table in (losses, comparisons, ranks):
-        table(rows).to_csv(folder / f"{table.__name__}.csv", index=False, float_format="%.5g")
-    write_figure(energy_figure(rows), folder / "steps.svg")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+        table(whole(rows)).to_csv(output / f"{table.__name__}.csv", index=False, float_format="%.5g")
+    write_figure(energy_figure(whole(rows)), output / "steps.svg")
