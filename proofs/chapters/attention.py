@@ -1,8 +1,11 @@
 """Attention: how large a logit behind norms can be, and which keys a query can single out."""
 
+from hypothesis import strategies as st
+
 import lngeom as lg
 from lngeom import prover as sy
 from lngeom.prover import dim, dot, square_norm
+from lngeom.strategies import scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
 from .._shared import as_sum, product, sum_of_squares
@@ -38,7 +41,13 @@ def _(goal, given, x, z, g, h, c, eps):
     return sy.compare(product(above, sy.prove(sy.greater(dim(x)))), abs(logit), squares)
 
 
-@theorem(OWN, "attention", "the case of equality")
+def reciprocal(d: int) -> st.SearchStrategy[dict[str, object]]:
+    """Two gains whose products are all c."""
+    gains = vectors(d, "!=")
+    return st.builds(lambda g, c: {"g": g, "h": [c / gain for gain in g], "c": c}, gains, scalars())
+
+
+@theorem(OWN, "attention", "the case of equality", models=reciprocal)
 def test_bound_attained(x: Vector, g: Vector, h: Vector, c: Scalar):
     """At ε = 0 equal inputs attain the bound, if all products of two gains are equal.
 

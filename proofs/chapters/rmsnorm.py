@@ -1,10 +1,13 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
+from hypothesis import strategies as st
+
 import lngeom as lg
 from lngeom import prover as sy
 from lngeom.epsilon import relative_radius, relative_radius_from_mean_square
 from lngeom.norms import layer_rms_distance, scale
 from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
+from lngeom.strategies import scalars
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import as_sum, mean, mean_square, product, sum_of_squares, variance
@@ -71,7 +74,13 @@ def test_doubled(x: Vector, eps: Epsilon):
     wrong("of x beside itself", lambda: (x - mean(x)) / root(variance(x) + eps) == y)
 
 
-@theorem(OWN, "RMSNorm", "every RMSNorm network is a LayerNorm network of one dimension more")
+def lifts(d: int) -> st.SearchStrategy[dict[str, object]]:
+    """A factor, and the ε of RMSNorm and of LayerNorm that belong to it."""
+    positive = scalars(">")
+    return st.builds(lambda c, eps: {"c": c, "eps": eps, "eta": c**2 * eps * (d - 1) / d}, positive, positive)
+
+
+@theorem(OWN, "RMSNorm", "every RMSNorm network is a LayerNorm network of one dimension more", models=lifts)
 def test_lifted(u: Vector, c: Scalar, eps: Epsilon, eta: Epsilon):
     """LayerNorm of a vector of sum 0 is RMSNorm in one dimension less, with another ε and a factor.
 
