@@ -23,6 +23,7 @@ class Signs:
         self._of: dict[Term, list[Proved]] = {}
         for fact in self.facts:
             self._of.setdefault(fact.conclusion.term, []).append(fact)
+        self._spreads: dict[tuple, Proved] = {}
         self._asked: dict[tuple[Term, str], tuple[int, Proved | None]] = {}
 
     def find(self, t: Term, relation: str) -> Proved | None:
@@ -165,15 +166,29 @@ class Signs:
             whole = rules.add(whole, sign) if whole else sign
         return whole if strict or relation == ">=" else None
 
+    def _variances(self, t: Term) -> Iterator[Proved]:
+        """|- S(m²) − S(m)²/d >= 0 for the sums of squares in t."""
+        for atom in dict.fromkeys(atom for monomial, _ in t.pairs for atom, _ in monomial if atom[0] == "S"):
+            if atom not in self._spreads and all(k % 2 == 0 for _, k in atom[1]):
+                half = Term({tuple((a, k // 2) for a, k in atom[1]): Fraction(1)})
+                self._spreads[atom] = rules.total(rules.square(half - S(half) / d))
+            if atom in self._spreads:
+                yield self._spreads[atom]
+
     def _peeled(self, t: Term, relation: str) -> Proved | None:
         """A multiple of a known sign, or of a variance, plus a shorter rest; or a known sign plus a number."""
-        for fact in itertools.chain(self.facts, _variances(t)):
+        own = dict(t.pairs)
+        for fact in itertools.chain(self.facts, self._variances(t)):
             u, known = fact.conclusion
             if known == "!=" or len(u) < 2:
                 continue
             for quotient in quotients(t, u):
-                rest = t - quotient * u
-                if len(rest) > len(t) - 2 and (quotient != ONE or [m for m, _ in rest] != [()]):
+                part = quotient * u
+                less = sum(1 if own.get(m) == c else -(m not in own) for m, c in part.pairs)
+                if less < 2 and quotient != ONE:
+                    continue
+                rest = t - part
+                if less < 2 and [m for m, _ in rest] != [()]:
                     continue
                 factor = self.find(quotient, ">") or self.find(quotient, ">=")
                 if factor is None:
@@ -192,12 +207,3 @@ def _repeat(theorem: Proved, times: int) -> Proved:
     for _ in range(times - 1):
         result = rules.multiply(result, theorem)
     return result
-
-
-def _variances(t: Term) -> Iterator[Proved]:
-    """|- S(m²) − S(m)²/d >= 0 for the sums of squares in t."""
-    for monomial, _ in t:
-        for atom, _ in monomial:
-            if atom[0] == "S" and all(k % 2 == 0 for _, k in atom[1]):
-                half = Term({tuple((a, k // 2) for a, k in atom[1]): Fraction(1)})
-                yield rules.total(rules.square(half - S(half) / d))

@@ -45,7 +45,7 @@ from ._theorem import Theorem
 EXAMPLES, MORE = 25, 200
 """Examples of a theorem, the same in every run; and of one without a proof."""
 
-TERMS, BRIEF, HINT = 3_000_000, 40, 30_000
+TERMS, BRIEF, HINT = 2_000_000, 40, 30_000
 """Terms that the long search for the proofs of one theorem makes, a minute's work, unless seconds are asked for; what
 part of them comes before the search for a counterexample; and terms to find that a hint follows."""
 

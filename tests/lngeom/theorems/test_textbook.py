@@ -118,7 +118,7 @@ def test_a_step_proves_what_it_is_for_and_no_near_miss(
     with pytest.raises(ProofError, match="false at d = "):
         check_proof(near)
     premises = [given(condition.formula) for condition in near.conditions.values()]
-    with pytest.raises((ProofError, ExhaustedError)), Effort.limited(150_000):
+    with pytest.raises((ProofError, ExhaustedError)), Effort.limited(50_000):
         search(near.goals[-1], *premises)
 
 
