@@ -87,7 +87,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"lngeom\..*_\w+\.\w+|lngeom\.sentences\.\w+"),
     (
         r"py:class",
-        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
+        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm"
+        r"|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
     ),
 ]
 
