@@ -80,19 +80,20 @@ nitpick_ignore_regex = [
     # described by their own manuals
     (
         r"py:.*",
-        r"(numpy|scipy|np|os|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random|types|hypothesis)\..*",
+        r"(numpy|scipy|np|os|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random|types|hypothesis)"
+        r"\..*",
     ),
     # types that nobody has to name: they stand in a file of a room
     (r"py:.*", r"lngeom\.((?!empirical|proofs)\w+|(empirical|proofs|check)\.\w+)\.\w+\.\w+"),
     (r"py:.*", r"lngeom\..*_\w+\.\w+|lngeom\.sentences\.\w+"),
     (
         r"py:class",
-        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm"
-        r"|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
+        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method"
+        r"|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
     ),
 ]
 
-# `sphinx-build -b linkcheck docs docs/_build/linkcheck` asks every other site; the build itself checks references inside.
+# `sphinx-build -b linkcheck docs docs/_build/linkcheck` asks every other site; the build checks references inside.
 linkcheck_timeout = 20
 linkcheck_retries = 2
 linkcheck_rate_limit_timeout = 60
