@@ -13,17 +13,8 @@ from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.errors import InputError, LngeomError
 from lngeom.proofs import _registry
-from lngeom.proofs.claims import DOCUMENTS, Claim, as_text, claims, document_of, explanation, find, ledger, select
-from lngeom.proofs.claims.case import (
-    Counterexample,
-    Relation,
-    WorkedExample,
-    agree,
-    counterexample,
-    decide,
-    of_wrong,
-    show,
-)
+from lngeom.proofs.claims import DOCUMENTS, Claim, as_text, case, claims, document_of, explanation, find, ledger, select
+from lngeom.proofs.claims.case import Counterexample, agree, decide
 from lngeom.proofs.claims.texts import _claim, examples
 from lngeom.prover import dim, root
 from lngeom.theorems import CheckError, Scalar, assume, theorem, wrong as wrong_variant
@@ -117,7 +108,7 @@ def test_a_wrong_variant_is_shown_beside_its_theorem(example: Counterexample) ->
     label = example.name.partition("/")[2]
     assert {line.says for line in example.work().refuted} == {label}
     with pytest.raises(InputError, match="has no wrong variant 'none'"):
-        of_wrong(example.name.removesuffix(label) + "none").work()
+        case.of_wrong(example.name.removesuffix(label) + "none").work()
 
 
 def test_of_several_claims_those_are_shown_that_are_certainly_false(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +120,7 @@ def test_of_several_claims_those_are_shown_that_are_certainly_false(monkeypatch:
         wrong_variant("of any sign", instead={"a > 0": lambda: a != 0}, at={"a": -2})
 
     monkeypatch.setattr("lngeom.proofs.claims.case.find", {"body": body}.__getitem__)
-    assert [line.numbers for line in of_wrong("body/of any sign").work().refuted] == ["−2 ≤ −1"]
+    assert [line.numbers for line in case.of_wrong("body/of any sign").work().refuted] == ["−2 ≤ −1"]
 
 
 def _sample_deviation(x: Any, *affine: Any, **how: Any) -> Any:
@@ -154,15 +145,15 @@ def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch: pyte
 
 fractions = st.fractions(-4, 4, max_denominator=6)
 intervals = st.tuples(fractions, fractions).map(lambda ends: Interval(min(ends), max(ends)))
-ORACLE: dict[Relation, Callable[[Fraction, Fraction], bool]] = dict(
-    zip(get_args(Relation), (op.eq, op.ne, op.lt, op.le, op.gt, op.ge), strict=True)
+ORACLE: dict[case.Relation, Callable[[Fraction, Fraction], bool]] = dict(
+    zip(get_args(case.Relation), (op.eq, op.ne, op.lt, op.le, op.gt, op.ge), strict=True)
 )
 
 
 @pytest.mark.parametrize("relation", ORACLE)
 @given(pairs=st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
 def test_decisions_hold_for_all_numbers_in_the_intervals(
-    relation: Relation, pairs: list[tuple[Interval, Interval]]
+    relation: case.Relation, pairs: list[tuple[Interval, Interval]]
 ) -> None:
     left, right = Enclosure([a for a, _ in pairs]), Enclosure([b for _, b in pairs])
     decision = decide(left, relation, right)
@@ -189,16 +180,16 @@ def test_what_is_not_certain_is_refused() -> None:
         ("true", (root, "=", root + Fraction(1, 2**90))),
     ):
         with pytest.raises(CheckError):
-            getattr(WorkedExample(), kind)("said", *statement)
-    WorkedExample().true("equal irrational numbers", root * root, "=", 2)
+            getattr(case.WorkedExample(), kind)("said", *statement)
+    case.WorkedExample().true("equal irrational numbers", root * root, "=", 2)
     assert not agree(Interval(0, 1), Interval(0, 1))
     for size, digits in ((1, 29), (10**6, 29), (1, 31), (10**6, 31)):
         assert agree(Interval(size, size * (1 + Fraction(1, 10**digits))), size) == (digits > 30)
     with pytest.raises(CheckError, match="has a value"):
-        WorkedExample().undefined("1/2", lambda: Fraction(1, 2))
+        case.WorkedExample().undefined("1/2", lambda: Fraction(1, 2))
 
-    @counterexample
-    def nothing(case: WorkedExample) -> None:
+    @case.counterexample
+    def nothing(case: case.WorkedExample) -> None:
         """Nothing."""
         case.true("1 = 1", 1, "=", 1)
 
@@ -207,9 +198,9 @@ def test_what_is_not_certain_is_refused() -> None:
 
 
 def test_numbers_are_shown_briefly() -> None:
-    assert show(Enclosure([Fraction(-1, 2), Fraction(3)])) == "(−1/2, 3)"
-    assert show(Interval(2).sqrt()) == "1.4142136"
-    assert show(Fraction(1, 10**6)) == "1e−06"
+    assert case.show(Enclosure([Fraction(-1, 2), Fraction(3)])) == "(−1/2, 3)"
+    assert case.show(Interval(2).sqrt()) == "1.4142136"
+    assert case.show(Fraction(1, 10**6)) == "1e−06"
 
 
 def test_command_prints_every_claim(capsys: pytest.CaptureFixture[str]) -> None:

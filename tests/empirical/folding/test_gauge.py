@@ -15,18 +15,8 @@ from torch import nn
 
 import lngeom
 from lngeom.cli import main
-from lngeom.empirical.folding import (
-    Fold,
-    find_norms,
-    mean_angles,
-    own,
-    passages_for,
-    rotate,
-    sample_inputs,
-    scale,
-    shift,
-    tensors,
-)
+from lngeom.empirical import folding
+from lngeom.empirical.folding import Fold, own, rotate, sample_inputs, scale, shift
 from lngeom.empirical.folding.certificate import certify_maps
 from lngeom.empirical.models import find_model
 from lngeom.empirical.observe import random_rotation, reflection
@@ -53,7 +43,7 @@ def _rotated(network: Any) -> Fold:
 
 
 def wide(network: Any) -> list[str]:
-    return [path for path, norm in find_norms(network, sample_inputs(network)).items() if norm.d == WIDTH]
+    return [path for path, norm in folding.find_norms(network, sample_inputs(network)).items() if norm.d == WIDTH]
 
 
 def proved(network: Any, changed: Fold) -> bool:
@@ -66,7 +56,7 @@ def test_every_layer_norm_is_taken_to_any_angle(family: str, degrees: float) -> 
     batches = [sample_inputs(network, seed=3)]
     changed = shift(network, batches, degrees=degrees)
     assert proved(network, changed)
-    angles = mean_angles(changed.checkpoint, batches, wide(network))
+    angles = folding.mean_angles(changed.checkpoint, batches, wide(network))
     if "falcon" in family:  # no biases: one constant for all norms
         assert np.mean(list(angles.values())) == pytest.approx(degrees)
         return
@@ -96,11 +86,11 @@ def test_angles_to_1_are_those_to_any_direction(family: str) -> None:
     assert len(changed.maps) > 2 * len(paths)
     direction = rotation.T @ np.full(WIDTH, WIDTH**-0.5)
     mirrored = rotate(network, reflection(direction))
-    turned, to_direction = (mean_angles(each.checkpoint, batches, paths) for each in (changed, mirrored))
+    turned, to_direction = (folding.mean_angles(each.checkpoint, batches, paths) for each in (changed, mirrored))
     # Norms of transformers compute in float32: four roundings each (square, mean, root, product), of vectors that are
     # added to the stream, whose direction moves by no larger angle.
     assert turned == pytest.approx(to_direction, rel=0, abs=np.rad2deg(4 * len(paths) * 2.0**-24))
-    assert max(abs(turned[path] - angle) for path, angle in mean_angles(network, batches, paths).items()) > 1
+    assert max(abs(turned[path] - angle) for path, angle in folding.mean_angles(network, batches, paths).items()) > 1
 
 
 @pytest.mark.parametrize("parameter", ["model.embed_tokens.weight", "model.layers.1.mlp.gate_proj.weight"])
@@ -139,7 +129,7 @@ def test_post_norm_networks_have_the_gauge_of_their_branches() -> None:
     changed = shift(network, batches, degrees=20.0)
     assert proved(network, changed)
     assert list(changed.kept) == ["cls.predictions.transform.LayerNorm"], "it reads a GELU"
-    angles = mean_angles(changed.checkpoint, batches, set(wide(network)) - set(changed.kept))
+    angles = folding.mean_angles(changed.checkpoint, batches, set(wide(network)) - set(changed.kept))
     assert angles == pytest.approx(dict.fromkeys(angles, 20.0))
 
 
@@ -190,11 +180,11 @@ def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
     assert "norm inputs, held-out texts: " in lines[1]
     certificate = json.loads((written / "certificate.json").read_text())
     source, cut = find_model(str(tmp_path / "model")), {"tokens": 64, "length": 16, "per_document": 1}
-    given = passages_for(original, source, open_corpus(str(corpus)), **cut)
-    halves = [[tensors(original, [passage]) for passage in given[part::2]] for part in (0, 1)]
+    given = folding.passages_for(original, source, open_corpus(str(corpus)), **cut)
+    halves = [[folding.tensors(original, [passage]) for passage in given[part::2]] for part in (0, 1)]
     stock, paths = type(original).from_pretrained(written).eval(), list(certificate["angles"])
     for name, batches in zip(("fitted_angles", "angles"), halves, strict=True):
-        found = [mean_angles(each, batches, paths) for each in (original, stock)]
+        found = [folding.mean_angles(each, batches, paths) for each in (original, stock)]
         told = [{path: pair[side] for path, pair in certificate[name].items()} for side in (0, 1)]
         assert told == [pytest.approx(each) for each in found]
     if network == "whisper":

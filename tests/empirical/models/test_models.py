@@ -6,16 +6,8 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, ViTConfig
 
-from lngeom.empirical.models import (
-    find_model,
-    load_config,
-    load_model,
-    load_tokenizer,
-    longest_sequence,
-    resolve_device,
-    resolve_dtype,
-    text_inputs,
-)
+from lngeom.empirical import models
+from lngeom.empirical.models import find_model, load_config, load_model
 
 from ..conftest import POSITIONS, WIDTH, message, rewritten
 
@@ -27,7 +19,7 @@ def test_local_directory(model_directory: Path) -> None:
     assert not loaded.model.training
     stored = load_file(model_directory / "model.safetensors")
     assert torch.equal(loaded.model.state_dict()["norm.weight"], stored["norm.weight"])
-    assert longest_sequence(loaded.config) == POSITIONS
+    assert models.longest_sequence(loaded.config) == POSITIONS
 
 
 def test_revision_of_a_directory_is_its_content(model_directory: Path, tmp_path: Path) -> None:
@@ -46,8 +38,8 @@ def test_dtypes(model_directory: Path) -> None:
         assert load_model(source, dtype=name, device="cpu").dtype == name
     config = load_config(source)
     config.dtype = torch.float16
-    assert resolve_dtype("auto", config, torch.device("cpu")) is torch.float32
-    assert resolve_dtype("auto", config, torch.device("cuda")) is torch.float16
+    assert models.resolve_dtype("auto", config, torch.device("cpu")) is torch.float32
+    assert models.resolve_dtype("auto", config, torch.device("cuda")) is torch.float16
 
 
 def test_random_weights_depend_on_the_seed_alone(model_directory: Path) -> None:
@@ -145,23 +137,23 @@ def test_revision_of_a_local_model_is_refused(model_directory: Path) -> None:
 
 def test_models_that_read_no_text_are_told() -> None:
     vit = AutoModel.from_config(ViTConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2))
-    assert "ViTModel reads pixel_values, not text" in message(lambda: text_inputs(vit, torch.ones(1, 4)))
+    assert "ViTModel reads pixel_values, not text" in message(lambda: models.text_inputs(vit, torch.ones(1, 4)))
 
 
 def test_a_missing_tokenizer_is_told(model_directory: Path) -> None:
-    text = message(lambda: load_tokenizer(find_model(str(model_directory))))
+    text = message(lambda: models.load_tokenizer(find_model(str(model_directory))))
     assert text.startswith(f"model {str(model_directory)!r} has no tokenizer that can be loaded (")
     assert text.endswith(" that does not read text as MODULE:FUNCTION")
 
 
 def test_devices_and_dtypes_that_are_not_there(model_directory: Path) -> None:
     config = load_config(find_model(str(model_directory)))
-    text = message(lambda: resolve_device("tpu"))
+    text = message(lambda: models.resolve_device("tpu"))
     assert text.startswith("--device tpu: cannot be used (")
     assert text.endswith("; use auto, cpu or cuda")
-    assert message(lambda: resolve_dtype("int8", config, torch.device("cpu"))) == (
+    assert message(lambda: models.resolve_dtype("int8", config, torch.device("cpu"))) == (
         "--dtype int8: unknown; use auto, float32, bfloat16, float16, float64"
     )
     if not torch.cuda.is_available():
-        assert message(lambda: resolve_device("cuda")).endswith("; use auto, cpu or cuda")
-        assert resolve_device("auto") == torch.device("cpu")
+        assert message(lambda: models.resolve_device("cuda")).endswith("; use auto, cpu or cuda")
+        assert models.resolve_device("auto") == torch.device("cpu")

@@ -9,20 +9,10 @@ import pytest
 import torch
 
 from lngeom import project
+from lngeom.empirical import observe
 from lngeom.empirical.folding import entering, find_norms, rotate, sample_inputs, shift
 from lngeom.empirical.models import Kind, sites_of
-from lngeom.empirical.observe import (
-    SIDES,
-    TABLE,
-    Gauge,
-    Observer,
-    gauge_dependent,
-    moved_columns,
-    norm_table,
-    random_gauge,
-    random_rotation,
-    rows,
-)
+from lngeom.empirical.observe import SIDES, TABLE, Gauge, Observer, gauge_dependent, random_gauge, rows
 from lngeom.empirical.pages.console import STORED
 from lngeom.empirical.pages.sweep import is_stored
 
@@ -65,7 +55,7 @@ def _shifted(network: Any) -> Any:
 
 
 def _rotated(network: Any) -> Any:
-    return rotate(network, random_rotation(WIDTH, 5)).checkpoint
+    return rotate(network, observe.random_rotation(WIDTH, 5)).checkpoint
 
 
 @pytest.mark.parametrize(
@@ -113,7 +103,7 @@ def test_twenty_gauges_of_each_network_move_what_gauges_change(family: str) -> N
     x = entering(network, inputs, [norm.path], lambda x: x[: len(x) // 2 * 2])[norm.path].unflatten(0, (-1, 2))
     gauges = [random_gauge(norm.kind, WIDTH, rng) for _ in range(20)]
     expected = {(c.name, side) for c in TABLE for side in SIDES if gauge_dependent(c.name, norm.kind, side)}
-    moved = moved_columns(norm.kind, x, norm.eps, gauges)
+    moved = observe.moved_columns(norm.kind, x, norm.eps, gauges)
     assert sorted(moved - expected) == []
     # A small integer may stay by chance.
     assert all(re.match("rank|sign_rank|top|components", name) for name, _ in expected - moved)
@@ -124,13 +114,13 @@ def test_what_is_no_gauge_moves_more(fault: str) -> None:
     kind, rng = "rmsnorm" if "RMS" in fault else "layernorm", np.random.default_rng(2)
     x, one = torch.from_numpy(rng.standard_normal((4, 5, 8))), random_gauge(kind, 8, rng)
     parts = {**vars(one)} | {
-        "Q does not fix 1": {"rotation": random_rotation(8, 1)}, "a shift before RMSNorm": {"shift": 1.0},
+        "Q does not fix 1": {"rotation": observe.random_rotation(8, 1)}, "a shift before RMSNorm": {"shift": 1.0},
     }.get(fault, {})  # fmt: skip
     wrong = Gauge(**parts)
     if fault == "ε is kept":
         object.__setattr__(wrong, "eps", lambda eps: eps)
-    assert ("gauge_mean", "input") in moved_columns(kind, x, 0.1, [wrong])
-    assert ("gauge_mean", "input") not in moved_columns(kind, x, 0.1, [one])
+    assert ("gauge_mean", "input") in observe.moved_columns(kind, x, 0.1, [wrong])
+    assert ("gauge_mean", "input") not in observe.moved_columns(kind, x, 0.1, [one])
 
 
 def test_the_summary_says_of_no_other_column_that_it_is_stored() -> None:
@@ -146,7 +136,7 @@ def test_no_gauge_moves_the_mean_cosine_and_constants_have_none() -> None:
     kinds: tuple[Kind, ...] = ("layernorm", "rmsnorm")
     assert not any(gauge_dependent("mean_cosine", kind, side) for kind in kinds for side in SIDES)
     x = torch.tensor([[[3.0, 1.0], [5.0, 7.0], [2.0, 2.0], [torch.inf, 0.0]]], dtype=torch.float64)
-    layer, rms = (norm_table(kind, x, 0.1, np.ones(2), np.zeros(2))[2]["mean_cosine"] for kind in kinds)
+    layer, rms = (observe.norm_table(kind, x, 0.1, np.ones(2), np.zeros(2))[2]["mean_cosine"] for kind in kinds)
     assert layer == pytest.approx(-1)  # (1, −1) and (−1, 1)
     a, b, c = x[0, :3] / x[0, :3].norm(dim=-1, keepdim=True)
     assert rms == pytest.approx(float(a @ b + b @ c + c @ a) / 3)

@@ -5,14 +5,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from lngeom.empirical.observe import (
-    centred_interval,
-    false_alarms,
-    paired_reach,
-    random_directions,
-    ratio_interval,
-    sign_directions,
-)
+from lngeom.empirical import observe
+from lngeom.empirical.observe import random_directions, ratio_interval
 
 D, COUNT = 576, 64
 COVERAGE = {2: (0.894, 0.758), 5: (0.842, 0.633), 25: (0.902, 0.789), 86: (0.918, 0.876)}
@@ -22,7 +16,7 @@ COVERAGE = {2: (0.894, 0.758), 5: (0.842, 0.633), 25: (0.902, 0.789), 86: (0.918
 def test_where_one_coordinate_carries_a_state_flat_directions_are_all_alike_and_isotropic_ones_are_not() -> None:
     x = np.zeros(D)
     x[7] = 1.0
-    flat = D * (sign_directions(D, COUNT, 0) @ x) ** 2
+    flat = D * (observe.sign_directions(D, COUNT, 0) @ x) ** 2
     assert flat == pytest.approx(np.ones(COUNT), rel=4 * np.finfo(float).eps)
     below = scipy.stats.beta(1 / 2, (D - 1) / 2).cdf(1 / D)
     assert round(below, 4) == 0.6823
@@ -55,7 +49,7 @@ def test_coverage_with_documents_of_unequal_length(documents: int) -> None:
     level = 1 + rng.standard_normal(tokens.shape) / 2  # of each document; around it, variance 1 a token
     noise = np.sqrt(tokens) * rng.standard_normal(tokens.shape)
     squares = (level + noise / tokens) ** 2 * tokens + rng.chisquare(np.maximum(tokens - 1, 1))
-    ends = [centred_interval(*each)[1:] for each in zip(squares, tokens * level + noise, tokens, strict=True)]
+    ends = [observe.centred_interval(*each)[1:] for each in zip(squares, tokens * level + noise, tokens, strict=True)]
     assert round(np.mean([low <= 1 + 1 / 4 <= high for low, high in ends]), 3) == COVERAGE[documents][1]
 
 
@@ -64,13 +58,13 @@ def test_an_interval_of_pairs_is_that_of_students_test_of_pairs() -> None:
     common, tokens = rng.gamma(4, 100, 9), np.full(9, 100)
     one, other = (common + rng.standard_normal(9) for _ in range(2))
     interval = scipy.stats.ttest_rel(one / 100, other / 100).confidence_interval(0.95)
-    reach = paired_reach((one, tokens), (other, tokens))
+    reach = observe.paired_reach((one, tokens), (other, tokens))
     assert reach == pytest.approx((interval.high - interval.low) / 2)
     apart = [ratio_interval(each, tokens) for each in (one, other)]
     assert reach is not None
     assert 10 * reach < max(high - mean for mean, _, high in apart)
-    assert paired_reach((one[:1], tokens[:1]), (other[:1], tokens[:1])) is None
+    assert observe.paired_reach((one[:1], tokens[:1]), (other[:1], tokens[:1])) is None
 
 
 def test_false_alarms_are_expected_at_the_level_of_the_intervals() -> None:
-    assert false_alarms(122) == pytest.approx(6.1)
+    assert observe.false_alarms(122) == pytest.approx(6.1)

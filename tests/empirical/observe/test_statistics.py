@@ -10,24 +10,10 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from torch import nn
 
+from lngeom.empirical import observe
 from lngeom.empirical.judge import ISOTROPY
 from lngeom.empirical.models import NormSite
-from lngeom.empirical.observe import (
-    COLUMNS,
-    FEATURES,
-    TABLE,
-    Observer,
-    SiteState,
-    States,
-    compute,
-    load_states,
-    merge,
-    ratio_interval,
-    read_sites,
-    rows,
-    save_states,
-    student,
-)
+from lngeom.empirical.observe import Observer, States, compute, merge, rows
 from lngeom.empirical.support import write_table
 from lngeom.errors import InputError, RunError
 from lngeom.proofs import find
@@ -67,27 +53,27 @@ def states(
 
 
 def test_the_required_columns_come_first() -> None:
-    assert list(COLUMNS[: len(REQUIRED)]) == REQUIRED
-    assert len(set(COLUMNS)) == len(COLUMNS)
+    assert list(observe.COLUMNS[: len(REQUIRED)]) == REQUIRED
+    assert len(set(observe.COLUMNS)) == len(observe.COLUMNS)
     table = rows(states(hidden_states()), [SITE])
-    assert [tuple(row) for row in table] == [COLUMNS] * 6
+    assert [tuple(row) for row in table] == [observe.COLUMNS] * 6
     assert [(row["side"], row["bucket"]) for row in table] == [
         (side, bucket) for side in ("input", "output") for bucket in ("first", "rest", "all")
     ]
 
 
 def test_each_column_says_what_it_is_and_by_which_theorem() -> None:
-    assert all(each.doc and each.unit in ("", "°", "text") for each in TABLE)
-    assert {each.name.endswith("_deg") == (each.unit == "°") for each in TABLE} == {True}
-    theorems = {each.theorem for each in TABLE} - {""}
+    assert all(each.doc and each.unit in ("", "°", "text") for each in observe.TABLE)
+    assert {each.name.endswith("_deg") == (each.unit == "°") for each in observe.TABLE} == {True}
+    theorems = {each.theorem for each in observe.TABLE} - {""}
     assert {find(id).id for id in theorems} == theorems
     assert ISOTROPY in theorems
 
 
 def test_the_table_survives_the_disk(tmp_path: Path) -> None:
     table = rows(states(hidden_states()), [SITE])
-    write_table(tmp_path / "sites.csv", table, COLUMNS)
-    assert read_sites(tmp_path / "sites.csv") == table
+    write_table(tmp_path / "sites.csv", table, observe.COLUMNS)
+    assert observe.read_sites(tmp_path / "sites.csv") == table
 
 
 @pytest.mark.parametrize("size", [47.17, 2.0**-40, 2.0**40, 1e-150, 1e150])
@@ -138,7 +124,7 @@ def test_ranks_take_the_tokens_that_are_projected_and_all_else_takes_all() -> No
             assert some["rank_among_random"] < every["rank_among_random"] == 4
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(SiteState)])
+@pytest.mark.parametrize("name", [field.name for field in fields(observe.SiteState)])
 def test_a_change_of_any_field_is_noticed(name: str) -> None:
     whole = states(hidden_states())
     change = {key: 1 if (x := getattr(state, name)).dtype == np.int64 else 1e-9 * x for key, state in whole.items()}
@@ -211,10 +197,10 @@ FLOATS = {
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
     for (_, side), state in states(hidden_states().to(dtype)).items():
-        for field in fields(SiteState):
+        for field in fields(observe.SiteState):
             array = getattr(state, field.name)
             assert array.dtype == (np.float64 if field.name in FLOATS else np.int64), field.name
-        assert state.mean.shape == (len(FEATURES[side]), 2)
+        assert state.mean.shape == (len(observe.FEATURES[side]), 2)
         assert state.angles.shape == (2, 180 * 100)  # of 0.01° each
         assert state.angles.sum() == state.norms.sum() == state.tokens.sum() == 60
 
@@ -222,9 +208,9 @@ def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
 def test_states_survive_the_disk(tmp_path: Path) -> None:
     whole = states(hidden_states())
     for name in ("a", "b"):
-        save_states(tmp_path / name, whole, {"seconds": "1", "batch_size": "6"})
+        observe.save_states(tmp_path / name, whole, {"seconds": "1", "batch_size": "6"})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    found, metadata = load_states(tmp_path / "a")
+    found, metadata = observe.load_states(tmp_path / "a")
     assert metadata == {"seconds": "1", "batch_size": "6"}
     assert found.keys() == whole.keys()
     for key, state in found.items():
@@ -235,7 +221,7 @@ def test_states_survive_the_disk(tmp_path: Path) -> None:
 
 
 def test_a_state_whose_numbers_or_metadata_changed_is_refused(tmp_path: Path) -> None:
-    save_states(tmp_path / "a", states(hidden_states()), {"seconds": "1"})
+    observe.save_states(tmp_path / "a", states(hidden_states()), {"seconds": "1"})
     tensors, (stored,) = load_file(tmp_path / "a"), safe_open(tmp_path / "a", "numpy").metadata().values()
     for other, about in (
         (tensors | {"0/input/tokens": tensors["0/input/tokens"] + 1}, stored),
@@ -244,28 +230,28 @@ def test_a_state_whose_numbers_or_metadata_changed_is_refused(tmp_path: Path) ->
     ):
         save_file(other, tmp_path / "b", {"lngeom": about})
         with pytest.raises(RunError, match="is damaged"):
-            load_states(tmp_path / "b")
+            observe.load_states(tmp_path / "b")
 
 
-@pytest.mark.parametrize(("floor", "low"), [(0.0, 0.0), (-np.inf, 1 / 3 - student(2) / 3)])
+@pytest.mark.parametrize(("floor", "low"), [(0.0, 0.0), (-np.inf, 1 / 3 - observe.student(2) / 3)])
 def test_an_interval_ends_at_the_least_value_of_the_mean(floor: float, low: float) -> None:
     sums, tokens = np.array([0.0, 0.0, 1.0]), np.array([1, 1, 1])
-    mean, found, high = ratio_interval(sums, tokens, floor=floor)
-    assert (mean, found, high) == pytest.approx((1 / 3, low, 1 / 3 + student(2) / 3))
-    assert ratio_interval(sums[2:], tokens[2:], floor=floor) == (1, floor, np.inf)
+    mean, found, high = observe.ratio_interval(sums, tokens, floor=floor)
+    assert (mean, found, high) == pytest.approx((1 / 3, low, 1 / 3 + observe.student(2) / 3))
+    assert observe.ratio_interval(sums[2:], tokens[2:], floor=floor) == (1, floor, np.inf)
 
 
 def test_a_state_that_is_not_there_or_of_another_version_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(RunError, match=r"remove it and run again$"):
-        load_states(tmp_path / "state")
-    save_states(tmp_path / "state", states(hidden_states()), {})
+        observe.load_states(tmp_path / "state")
+    observe.save_states(tmp_path / "state", states(hidden_states()), {})
     monkeypatch.setattr("lngeom.empirical.observe.storage._FORMAT", "lngeom-state-next")
     with pytest.raises(
         RunError, match=r"holds no state of this version \(lngeom-state-next\); remove it and run again"
     ):
-        load_states(tmp_path / "state")
+        observe.load_states(tmp_path / "state")
 
 
 def hooks(model: nn.Module) -> int:

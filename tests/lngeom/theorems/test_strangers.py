@@ -12,30 +12,12 @@ import numpy as np
 import pytest
 
 import lngeom as lg
-from lngeom.prover import (
-    Effort,
-    ExhaustedError,
-    ProofError,
-    assume as given,
-    at_least,
-    cauchy_schwarz,
-    dim,
-    dot,
-    equal,
-    greater,
-    norm,
-    prove,
-    root,
-    scalar,
-    search,
-    square_norm,
-    summed,
-    vector,
-)
+from lngeom import prover as sy
+from lngeom.prover import ProofError, at_least, dim, dot, equal, greater, norm, root, search, square_norm
 from lngeom.strategies import masks, one_hot
 from lngeom.theorems import Basis, BodyError, Epsilon, Mask, Scalar, Vector, assume, checks, theorem, varies
 
-x, y, z, a, b, eps = *map(vector, "xyz"), scalar("a"), scalar("b"), scalar("eps")
+x, y, z, a, b, eps = *map(sy.vector, "xyz"), sy.scalar("a"), sy.scalar("b"), sy.scalar("eps")
 
 
 def masked(x: Any, m: Any, eps: Any) -> Any:
@@ -81,18 +63,18 @@ def masked_components(x: Vector, z: Vector, m: Vector, eps: Epsilon):
 def masked_length(x: Vector, m: Vector, eps: Epsilon):
     """The kept part of k components is shorter than √k."""
     assume(m * m == m, "m∘m = m")
-    assume(summed(m) > 0, "k > 0")
+    assume(sy.summed(m) > 0, "k > 0")
     assume(eps > 0)
-    assert square_norm(m * masked(x, m, eps)) < summed(m)
+    assert square_norm(m * masked(x, m, eps)) < sy.summed(m)
 
 
 @theorem(models=lambda d: {"m": masks(d)})
 def masked_sum(x: Vector, m: Vector, eps: Epsilon):
     """The sum of the k kept components stays below √(dk)."""
     assume(m * m == m, "m∘m = m")
-    assume(summed(m) > 0, "k > 0")
+    assume(sy.summed(m) > 0, "k > 0")
     assume(eps > 0)
-    assert dot(m, lg.rms_norm(m * x, eps=eps)) ** 2 < dim(x) * summed(m)
+    assert dot(m, lg.rms_norm(m * x, eps=eps)) ** 2 < dim(x) * sy.summed(m)
 
 
 @theorem
@@ -107,7 +89,7 @@ def squashed_bound(x: Vector, a: Scalar):
     assert squashed(x, a) ** 2 < 1
 
 
-@theorem(lemmas=lambda x, y: [cauchy_schwarz(x - summed(x) / dim(x), y - summed(y) / dim(y))])
+@theorem(lemmas=lambda x, y: [sy.cauchy_schwarz(x - sy.summed(x) / dim(x), y - sy.summed(y) / dim(y))])
 def cosine_bound(x: Vector, y: Vector):
     """A correlation is at most 1."""
     assume(varies(x), "x is not constant", redundant="the prover reads 1/0 as 0")
@@ -254,7 +236,7 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_the_search_finds(name: str) -> None:
     goal, facts = FOUND[name]
-    assert search(goal, *map(given, facts))
+    assert search(goal, *map(sy.assume, facts))
 
 
 _SEARCHED = """
@@ -297,22 +279,24 @@ def test_a_search_ends_by_what_it_did_and_not_by_its_time(monkeypatch: pytest.Mo
 )
 def test_a_false_twin_is_no_combination(goal: Callable[..., Any], facts: str) -> None:
     atoms = {"x": x, "y": y, "a": a, "t": eps}
-    with pytest.raises((ProofError, ExhaustedError)), Effort.limited(50_000):
-        search(goal(**atoms), *(given(greater(atoms[name])) for name in facts))
+    with pytest.raises((ProofError, sy.ExhaustedError)), sy.Effort.limited(50_000):
+        search(goal(**atoms), *(sy.assume(greater(atoms[name])) for name in facts))
 
 
 FAILURES: dict[str, tuple[Callable[[], Any], str]] = {
     "a sign of a divisor": (
-        lambda: prove(at_least(1, cosine_of(x, y) ** 2), given(greater(square_norm(x))), cauchy_schwarz(x, y)),
+        lambda: sy.prove(
+            at_least(1, cosine_of(x, y) ** 2), sy.assume(greater(square_norm(x))), sy.cauchy_schwarz(x, y)
+        ),
         "no proof found of",
     ),
-    "a sign of a parameter": (lambda: prove(greater(a * square_norm(x) + 1)), "no proof found of"),
+    "a sign of a parameter": (lambda: sy.prove(greater(a * square_norm(x) + 1)), "no proof found of"),
     "a bound of a square": (
-        lambda: prove(at_least(a, dot(x, y) ** 2), given(greater(a))),
+        lambda: sy.prove(at_least(a, dot(x, y) ** 2), sy.assume(greater(a))),
         "; a bound of this may be missing: S(x·y)²",
     ),
-    "the shortest rest": (lambda: prove(greater(1, a / (square_norm(x) + 1))), ": 1 + S(x²) − a > 0 is left"),
-    "an equation that raises powers": (lambda: prove(equal(a, 1), (given(equal(a * a * eps, a)), a)), "is left"),
+    "the shortest rest": (lambda: sy.prove(greater(1, a / (square_norm(x) + 1))), ": 1 + S(x²) − a > 0 is left"),
+    "an equation that raises powers": (lambda: sy.prove(equal(a, 1), (sy.assume(equal(a * a * eps, a)), a)), "is left"),
 }
 
 
