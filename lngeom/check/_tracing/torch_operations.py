@@ -360,7 +360,8 @@ def _batch_norm(  # noqa: PLR0913  # PyTorch's signature
 
 @operation("rms_norm")
 def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num | float | None = None) -> Arr:
-    added = torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps
+    work = torch.promote_types(getattr(torch, x.dtype), torch.float32)  # half formats are computed in float32
+    added = torch.finfo(work).eps if eps is None else eps
     return layer(_trailing(x, normalized_shape), lg.rms_norm, added, weight)
 
 

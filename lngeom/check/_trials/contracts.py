@@ -29,8 +29,8 @@ class Contract:
 
     Attributes:
         kind: ``layernorm`` or ``rmsnorm``, None where it has both.
-        eps: The ε of a kernel that states none; None means PyTorch's: 1e-5 for LayerNorm, the spacing of the dtype at 1
-            for RMSNorm.
+        eps: The ε of a kernel that states none; None means PyTorch's: 1e-5 for LayerNorm; for RMSNorm the spacing at 1
+            of the dtype, or of float32 for a half format.
         placement: Of ε, inside or outside the root.
         offset: 1 where the layer multiplies by 1 + weight.
         cast: Whether the normalized value is rounded to a half format before the gain.
@@ -61,7 +61,8 @@ class Contract:
 
     def default_eps(self, kind: str, dtype: str) -> float:
         """ε of a kernel that states none."""
-        unit = 1e-5 if kind == "layernorm" else 2 * float(FORMATS[dtype].roundoff)
+        spacing = 2 * float(min(FORMATS[each].roundoff for each in (dtype, "float32")))
+        unit = 1e-5 if kind == "layernorm" else spacing
         return unit if self.eps is None else self.eps
 
 

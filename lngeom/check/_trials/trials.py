@@ -196,7 +196,7 @@ def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
             trial = claim.trial(Way(kind), x)
         yield trial
     # The usual ε of a norm that states none depends on the format.
-    for dtype in claim.proof.own_paths if claim.kernel.takes_eps or claim.kernel.asked.eps is not None else ():
+    for dtype in claim.proof.own_paths if claim.kernel.eps is not None else ():
         other = claim.like(dtype=dtype)
         yield _either_cast(other, Way("of dtype", dtype), x, other.kernel.run(other.stored(x)))
     if AUTOCAST in asked:
