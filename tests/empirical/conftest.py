@@ -104,16 +104,6 @@ def rewritten(model: Path, change: Callable[[Weights], Weights | None] | None = 
     return model
 
 
-@pytest.fixture(params=ARCHITECTURES)
-def any_model(request: pytest.FixtureRequest) -> Any:
-    return tiny_model(request.param)
-
-
-@pytest.fixture
-def llama() -> Any:
-    return tiny_model("llama")
-
-
 @pytest.fixture(scope="session")
 def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Llama saved as users save theirs, without a tokenizer."""
