@@ -47,11 +47,6 @@ def llama(x: Rows, weight: Rows) -> Rows:
     return weight * rms(x, torch.ones_like(weight))
 
 
-def whole_blocks(of_x: Rows, terms: Rows) -> tuple[Rows, Rows]:
-    """Forgets the rows beyond whole blocks of a large batch."""
-    return of_x, terms[: len(terms) // 4 * 4 if len(terms) > 1024 else len(terms)]
-
-
 def short(*, gain_alone: bool) -> Callable[..., Rows]:
     """A LayerNorm whose gradient by the gain has statistics of a half format, or not."""
 
@@ -118,7 +113,7 @@ TOLD = {
     "two rows": Row(kernel(plain, lambda y, n, axes: (y * n).reshape(-1, 8)[:2].sum(0)),
                     "d/dgain summed over the first 2 of . rows alone"),
     "one row": Row(ruled(lambda x, g: (x * (1 if len(g) > 1 else 2), g)), "d/dx, only for a batch of one row"),
-    "blocks": Row(ruled(whole_blocks), "the first 4096 of 4099 rows"),
+    "blocks": Row(ruled(lambda x, g: (x, g[: len(g) // 4 * 4 if len(g) > 1024 else len(g)])), "4096 of 4099 rows"),
     "other rows": Row(used(lambda n: n.roll(-1, 0)),
                       "d/dgain: in place of the normalized value that of row i . 1 for row i$"),
     "sum": Row(lambda x, residual, weight: (rms(x + residual, weight), x + residual), RIGHT),

@@ -25,23 +25,16 @@ def test_every_column_of_a_tiny_model(architecture: str, dtype: torch.dtype) -> 
     assert disagreements(table, expected) == []
 
 
-def another_divisor(x: Any) -> tuple[Any, Any]:
-    mean, variance = lngeom.moments(x)
-    return mean, variance * (x.shape[-1] / (x.shape[-1] - 1))
+WRONG: dict[str, Any] = {
+    "another divisor": lambda x, mean, variance: (mean, variance * (x.shape[-1] / (x.shape[-1] - 1))),
+    "a rounded mean": lambda x, mean, variance: (mean.to(torch.bfloat16).to(mean.dtype), variance),
+    "a rounded input": lambda x, mean, variance: lngeom.moments(x.to(torch.bfloat16)),
+}
 
 
-def rounded_mean(x: Any) -> tuple[Any, Any]:
-    mean, variance = lngeom.moments(x)
-    return mean.to(torch.bfloat16).to(mean.dtype), variance
-
-
-def rounded_input(x: Any) -> tuple[Any, Any]:
-    return lngeom.moments(x.to(torch.bfloat16))
-
-
-@pytest.mark.parametrize("wrong", [another_divisor, rounded_mean, rounded_input])
-def test_wrong_moments_are_rejected(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lngeom.empirical.observe.sketches.moments", wrong)
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_moments_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lngeom.empirical.observe.sketches.moments", lambda x: WRONG[name](x, *lngeom.moments(x)))
     table, expected = measured_and_stored(tiny_model("gpt2"), IDS, directions=16, seed=3)
     wrongly = disagreements(table, expected)
     assert any("norm_mean" in line for line in wrongly)
