@@ -68,15 +68,6 @@ def masked_length(x: Vector, m: Vector, eps: Epsilon):
     assert square_norm(m * masked(x, m, eps)) < sy.summed(m)
 
 
-@theorem(models=lambda d: {"m": masks(d)})
-def masked_sum(x: Vector, m: Vector, eps: Epsilon):
-    """The sum of the k kept components stays below √(dk)."""
-    assume(m * m == m, "m∘m = m")
-    assume(sy.summed(m) > 0, "k > 0")
-    assume(eps > 0)
-    assert dot(m, lg.rms_norm(m * x, eps=eps)) ** 2 < dim(x) * sy.summed(m)
-
-
 @theorem
 def shared_mean(x: Vector, eps: Epsilon):
     """The share 1 is LayerNorm's."""

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from fractions import Fraction
+from inspect import isfunction
 from typing import Any, ClassVar
 
 import pytest
@@ -72,13 +73,6 @@ def bounded_product(q: Vector, x: Vector, y: Vector, eps: Epsilon):
     assert dot(lg.rms_norm(q, eps=eps), step) ** 2 <= Claimed.most * dim(q) * square_norm(step)
 
 
-def between(v: Vector, w: Vector, p: Scalar, eps: Epsilon):
-    assume(p >= 0)
-    assume(p <= 1)
-    both = p * lg.rms_norm(v, eps=eps) + (1 - p) * lg.rms_norm(w, eps=eps)
-    assert norm(both) <= Claimed.most * root(dim(v))
-
-
 def other_side(x: Vector, z: Vector, eps: Epsilon):
     assert norm(x + lg.rms_norm(z, eps=eps)) >= norm(x) - Claimed.most * root(dim(x))
 
@@ -89,23 +83,7 @@ def along_itself(x: Vector, a: Scalar):
     assert lg.rms_norm(x + a * y, eps=0) == Claimed.most * y
 
 
-STEPS = [
-    lengths,
-    triangle,
-    summed,
-    weighted_square,
-    weights_of_sum_one,
-    products,
-    mean_square,
-    either_sign,
-    component,
-    largest_component,
-    kept,
-    bounded_product,
-    between,
-    other_side,
-    along_itself,
-]
+STEPS = [value for value in [*globals().values()] if isfunction(value) and value.__module__ == __name__]
 
 
 @pytest.mark.parametrize("body", STEPS)
