@@ -53,7 +53,7 @@ def test_a_kernel_that_takes_its_process_down_gets_a_verdict(tmp_path: Path) -> 
     (tmp_path / "kernels.py").write_text(KERNELS)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "rms.so", "rms.c", "-lm"], check=True, cwd=tmp_path)
     names = [f"kernels:{name}" for name in ("good", "outside", "endless", "leaking")]
-    done = _run(tmp_path, *names, "--seconds", 0.5, "--json", "found.json")
+    done = _run(tmp_path, *names, "--seconds", 0.2, "--json", "found.json")
     good, outside, endless, leaking = json.loads((tmp_path / "found.json").read_text())["results"]
     assert (done.returncode, good["verdict"]) == (1, "rounding"), done
     for found, told in (
@@ -125,7 +125,7 @@ for n in {*range(1, 65)} - {9, 19, 32, 33}: signal.signal(n, signal.SIG_IGN)
 )
 def test_a_kernel_that_no_signal_ends_is_killed(first: str, inside: str, tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text(ENDS.format(first, inside))
-    done = _run(tmp_path, "k.py:rms", "--d", 8, "--seconds", 1)
+    done = _run(tmp_path, "k.py:rms", "--d", 8, "--seconds", 0.2)
     assert done.returncode == 1, done
     assert "FAIL rms: a call with x of shape (3, 8) does not end, and does not return" in done.stdout
 
