@@ -88,8 +88,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"lngeom\..*_\w+\.\w+|lngeom\.sentences\.\w+"),
     (
         r"py:class",
-        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method"
-        r"|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
+        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout"
+        r"|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
     ),
 ]
 
