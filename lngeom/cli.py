@@ -33,11 +33,9 @@ GROUPS: dict[str, dict[str, Command]] = {
     "is a norm right": {
         "check": Command("check", "is my norm right? rounding, a variant, or a bug"),
         "doctor": Command("empirical", "is this port the same model? one verdict"),
-        "tolerance": Command("check", "how far a correct norm kernel may be off, by width and dtype"),
     },
     "what norms do in a model": {
         "sweep": Command("empirical", "measure every norm layer of a model on a text"),
-        "report": Command("empirical", "regenerate the figures and the report of a run"),
         "compare": Command("empirical", "compare finished runs"),
         "norms": Command("empirical", "find the norm layers of a model by what they compute"),
     },

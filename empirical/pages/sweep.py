@@ -74,11 +74,6 @@ def write_report(directory: Path) -> Path:
         judged = read_records(verdicts, Prediction) if verdicts.exists() else []
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None
-    try:
-        figures = read_svgs(directory, [name for name in _FIGURES if name != "gains" or manifest.get("gains")])
-    except OSError as error:
-        advice = f"draw the figures again with: lngeom report {directory}"
-        raise RunError(f"{error.filename}: cannot be read ({error.strerror}); {advice}") from None
     of_norms = [each for each in judged if each.site != MODEL]
     return write_page(
         directory / "report.html",
@@ -95,7 +90,7 @@ def write_report(directory: Path) -> Path:
         **chances(of_norms),
         # Violated, undecided, then confirmed; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
-        figures=figures,
+        figures=read_svgs(directory, [name for name in _FIGURES if name != "gains" or manifest.get("gains")]),
         rows=rows,
         roles=ROLES,
         columns=sorted((column for column in observe.TABLE if column.heading), key=is_stored),

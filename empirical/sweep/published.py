@@ -16,7 +16,7 @@ from ..support import Row, one_line, say, write_table
 from .options import Sweep
 from .reading import read_finished
 
-__all__ = ["holds_all", "sweep_all", "write_all"]
+__all__ = ["sweep_all", "write_all"]
 
 _RECORD = "all.json"
 
@@ -69,11 +69,6 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     files = "comparison.html, comparison.csv, sites.csv, predictions.csv"
     say(console, f"\n{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: {files}")
     return failures
-
-
-def holds_all(directory: Path) -> bool:
-    """Whether a directory holds a sweep of all models, which leaves ``all.json`` there."""
-    return (directory / _RECORD).is_file()
 
 
 def write_all(base: Path) -> Path:

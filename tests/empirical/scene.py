@@ -90,9 +90,7 @@ class Scene:
         return self.said(command, output, *more)[0]
 
     def said(self, command: str, output: Path, *more: object) -> tuple[str, str]:
-        """The outcome of a command and its output; `more` options override its own; `report` alone draws pages."""
-        if command == "report":
-            return said(command, output, *more)
+        """The outcome of a command and its output; `more` options override its own."""
         reads: Sequence[object] = (self.model, "--corpus", self.base / "ids.npy")
         with mock.patch.multiple("lngeom.empirical.pages", draw_figures=mock.DEFAULT, write_report=mock.DEFAULT):
             return said(command, *reads, *_OPTIONS[command].split(), "--output", output, *more)

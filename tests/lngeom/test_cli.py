@@ -18,7 +18,7 @@ from lngeom.options import STDOUT, read_options
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 IMPORTED_AS = {"markdown-it-py": "markdown_it"}
-JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "tolerance", "claims", "doctor", "fold", "gauge")
+JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "claims", "doctor", "fold", "gauge")
 ENOUGH = {
     "ablate": ["gpt2"],
     "check": ["builtins:abs"],
@@ -27,7 +27,6 @@ ENOUGH = {
     "fold": ["gpt2"],
     "gauge": ["gpt2", "--shift", "1"],
     "norms": ["gpt2"],
-    "report": ["a"],
     "sweep": ["gpt2"],
     "claims": ["riechers-paper.1"],
 }
@@ -49,7 +48,7 @@ def read(command: str, *words: str):
 def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     printed = capsys.readouterr().out
-    groups = ("check doctor tolerance", "sweep report compare norms", "fold gauge ablate", "prove verify claims")
+    groups = ("check doctor", "sweep compare norms", "fold gauge ablate", "prove verify claims")
     listed = [re.findall(r"^  ([a-z]+)  ", part, re.MULTILINE) for part in printed.split("\n\n")]
     assert [names for names in listed if names] == [group.split() for group in groups]
 
@@ -89,7 +88,7 @@ def test_json_goes_to_a_file_or_to_standard_output_and_leaves_the_arguments(comm
     for given in ("--json=absent/rows", "--json=/"):  # told before any work
         with pytest.raises(SystemExit):
             read(command, *words, given)
-    if command in ("prove", "check", "tolerance"):  # a file of any name
+    if command in ("prove", "check"):  # a file of any name
         assert read(command, *words, "--json", "rows").json == "rows"
     else:
         assert read(command, "--json", *(words or ["a"])) == read(command, *(words or ["a"]), "--json")
@@ -142,8 +141,8 @@ def test_full_memory_is_one_line(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("lngeom.cli.load", Mock(side_effect=error))
-    assert main(["tolerance"]) == 2
-    assert capsys.readouterr().err.startswith("lngeom tolerance: out of memory; ")
+    assert main(["claims"]) == 2
+    assert capsys.readouterr().err.startswith("lngeom claims: out of memory; ")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
@@ -217,8 +216,6 @@ def test_a_kernel_of_numpy_is_checked_without_pytorch(tmp_path: Path) -> None:
         "    return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * weight\n"
     )
     code = ABSENT.format(absent) + "from lngeom.cli import main; sys.exit(main())"
-    for words in (["check", "mine:rms_norm", "--eps", "1e-6", "--d", "8"], ["tolerance"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=tmp_path
-        )
-        assert done.returncode == 0, done.stderr
+    words = [sys.executable, "-c", code, "check", "mine:rms_norm", "--eps", "1e-6", "--d", "8"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -274,7 +274,6 @@ LINES: dict[str, tuple[str, str]] = {
     "no process": ("prove angles --jobs 0", "is not a whole number from 1"),
     "a seed of 65 bits": ("doctor MODEL MODEL --seed 18446744073709551616", "is not a whole number from 0, below 2"),
     "tokens of 65 bits": ("sweep MODEL --tokens 18446744073709551616", "is not a whole number from 1"),
-    "a row of a terabyte": ("tolerance --d 1000000000000", r"takes d from 2 to 2\^24"),
     "a table that is a folder": ("compare A B --html /", "'/' cannot be written: give a file in a folder"),
     "a table without a name": ("compare A B --html=", "'' cannot be written: give a file in a folder"),
     "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),

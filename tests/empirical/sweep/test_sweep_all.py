@@ -16,11 +16,12 @@ from lngeom.empirical.models import KNOWN_MODELS, PUBLISHED
 from lngeom.empirical.pages import Measured, beside_published
 from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.support import read_table
-from lngeom.empirical.sweep import measurement
+from lngeom.empirical.sweep import measurement, write_all
+from lngeom.errors import RunError
 from lngeom.files import read_json
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
-from ..conftest import BLOCKS, Refused
+from ..conftest import BLOCKS
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -129,27 +130,18 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     assert averages == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
 
 
-def test_the_comparison_is_rebuilt(
-    measured_all: Path, refused: Refused, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_comparison_is_made_of_finished_runs(measured_all: Path, tmp_path: Path) -> None:
     base = shutil.copytree(measured_all, tmp_path / "all")
     names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
     assert sorted(names) == ["comparison.csv", "comparison.html", "predictions.csv", "sites.csv"]
     made = {name: (base / name).read_bytes() for name in names}
     for name in names:
         (base / name).unlink()
-    capsys.readouterr()
-    assert main(["report", str(base)]) == 0
-    assert capsys.readouterr().out == f"written: {base / 'comparison.html'}\n"
+    write_all(base)
     assert {name: (base / name).read_bytes() for name in names} == made
-    done = (base / "gpt2-xl" / "DONE").read_bytes()
     (base / "gpt2-xl" / "DONE").unlink()
-    assert refused("report", base).startswith(
-        f"lngeom report: {base / 'gpt2-xl'}: is not finished; run its command again first: lngeom sweep "
-    )
-    (base / "gpt2-xl" / "sites.csv").unlink()
-    (base / "gpt2-xl" / "DONE").write_bytes(done)
-    assert f"{base / 'gpt2-xl' / 'sites.csv'}: is damaged or gone" in refused("report", base)
+    with pytest.raises(RunError, match="gpt2-xl: is not finished; run its command again first: lngeom sweep "):
+        write_all(base)
 
 
 def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
