@@ -198,8 +198,6 @@ MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a pipe": (lambda m: os.mkfifo(m / "more.json"), "more.json: is a pipe or a device; put a file"),
     "a device": (lambda m: (m / "more.bin").symlink_to("/dev/zero"), "more.bin: is a pipe or a device; put a file"),
     "a link to itself": (lambda m: (m / "more.json").symlink_to(m / "more.json"), "more.json: .*symbolic links; down"),
-    "7 billion weights": (lambda m: rewritten(m, n_embd=4096, n_layer=32), "asks for .* and the files hold"),
-    "a million blocks": (lambda m: rewritten(m, n_layer=10**6), "asks for 1,000,000 blocks.* 1[46] tensors"),
     "kernels of the hub": (lambda m: rewritten(m, _attn_implementation="a/b"), "runs code of the hub; remove"),
 }
 """What is done to a model, and what every command that loads it says."""
