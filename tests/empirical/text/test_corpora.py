@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from mwparserfromhell import parser
-from mwparserfromhell.parser import tokenizer
 
 from lngeom.empirical.text import Corpus, articles, flat_pieces, open_corpus, packed, plain_text
 
@@ -82,21 +80,6 @@ def test_dump_is_read_as_a_stream(tmp_path: Path) -> None:
 def test_plain_text(markup: str, text: str) -> None:
     assert plain_text(markup).split() == text.split()
     assert "\n\n\n" not in plain_text(markup)
-
-
-@pytest.mark.parametrize("opening", ["<ref>", "[[a|", "{|\n", "{{a|b=", "<b ", "<!--", "[http://a "])
-def test_markup_that_is_never_closed_takes_linear_time(opening: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted are the characters that the parser reads, in its form in Python."""
-    steps, read = itertools.count(), tokenizer.Tokenizer._read
-    monkeypatch.setattr(parser, "use_c", False)
-    monkeypatch.setattr(tokenizer.Tokenizer, "_read", lambda *args, **more: (next(steps), read(*args, **more))[1])
-    work = [0]
-    for count in (125, 250, 500):
-        plain_text(opening * count)
-        work.append(next(steps))
-    few, some, many = np.diff(work)
-    assert some < 2.2 * few
-    assert many < 2.2 * some
 
 
 def test_plain_and_json_lines(tmp_path: Path) -> None:
