@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from lngeom.check import onnx_network, onnx_norms, read_onnx
+from lngeom.check import OnnxFile, onnx_network, onnx_norms
 from lngeom.errors import InputError
 
 from ..models import text_config
@@ -259,7 +259,7 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
 
 def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
     """Is the ONNX file the same model? Its norms by themselves, and its outputs in float64."""
-    file = read_onnx(path)
+    file = OnnxFile(path)
     with in_float64():
         both = _Pair(widened(source), source, [], {}, [])
         ids, said = _sequences(both, drawn), ""

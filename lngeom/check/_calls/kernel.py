@@ -158,15 +158,13 @@ class Kernel:
         """Output at `x` as float64."""
         return self.framework.read(self.call(self.array(x)))
 
-    def _made(self, d: int) -> object:
-        """The norm that the factory makes for dimension `d`."""
-        eps = self.asked.eps
-        with limited(f"making it for d = {d}", self.asked.seconds):
-            return made(self.form.target, d, lambda _, own: own if eps is None else eps, eps=eps is not None)
-
     def _bind(self, d: int) -> Bound:
         """The target, or what the factory makes for it, at dimension `d`."""
-        return bind(self._made(d) if self.form.factory else self.form.target, d, self._setting)
+        norm, eps = self.form.target, self.asked.eps
+        if self.form.factory:
+            with limited(f"making it for d = {d}", self.asked.seconds):
+                norm = made(norm, d, lambda _, own: own if eps is None else eps, eps=eps is not None)
+        return bind(norm, d, self._setting)
 
 
 def _first(output: Any) -> Any:

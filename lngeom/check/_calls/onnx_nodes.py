@@ -20,8 +20,8 @@ _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedL
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # notes of torch.onnx.export
 
 
-class _File:
-    """An ONNX model, its constants as arrays by name, and the types of its values."""
+class OnnxFile:
+    """An ONNX model, in which nothing runs yet, its constants as arrays by name, and the types of its values."""
 
     def __init__(self, path: Path) -> None:
         self.path, (self.onnx, self.runtime) = path, _packages()
@@ -72,7 +72,7 @@ class _File:
 class OnnxNorm:
     """One norm as a function of rows: a fused node, or the nodes that PyTorch's exporter notes as one module's."""
 
-    def __init__(self, name: str, nodes: list[NodeProto], file: _File) -> None:
+    def __init__(self, name: str, nodes: list[NodeProto], file: OnnxFile) -> None:
         ends = file.ends(name, nodes)
         self.name, self.input = name, ends[0]
         self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
@@ -100,7 +100,7 @@ class OnnxNorm:
 
 def onnx_norms(path: Path) -> list[OnnxNorm]:
     """The norms of the file in the order in which they run."""
-    file = read_onnx(path)
+    file = OnnxFile(path)
     groups: dict[str, list[NodeProto]] = {}
     for node in file.model.graph.node:
         if (name := _owner(node)) is not None:
@@ -115,12 +115,7 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
         raise _unreadable(path, error) from None
 
 
-def read_onnx(path: Path) -> _File:
-    """The file, in which nothing runs yet; InputError if it cannot be read."""
-    return _File(path)
-
-
-def onnx_network(file: _File) -> Callable[[np.ndarray], np.ndarray]:
+def onnx_network(file: OnnxFile) -> Callable[[np.ndarray], np.ndarray]:
     """The whole file as a function of token ids, in float64; InputError if it needs other inputs or cannot run so."""
     kinds = {str(value.dtype) for value in file.constants.values()} - {"float32", "float64", "int32", "int64", "bool"}
     given = {"input_ids": lambda ids: ids, "attention_mask": np.ones_like,

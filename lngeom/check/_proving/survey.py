@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterator
-from functools import cached_property
 from types import CodeType
 
 from lngeom.files import Json
@@ -69,18 +68,19 @@ class Survey:
         unseen = sorted({text for trace in traces for text in trace.report.unexamined})
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
         cases = list(self._circumstances())
-        unexamined = [
-            *(f"{' '.join(map(str, case))} ({why})" for case, why in cases),
-            *self._too_large(),
-            *self._formats(),
-            *unseen,
-        ]
+        unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in cases]
+        for trace, error in self.raised:  # where a program that launches kernels gives up
+            unexamined.append(f"where {' and '.join(self.paths[0].branches(trace))} ({reason(error)[:160]})")
+        formats = tuple(dtype for dtype in self.program.front.formats if self._difference(self.axes, dtype))
+        if formats:
+            unexamined.append(f"{' and '.join(formats)}, where it takes another path")
+        alike, others = self._others
         return {
-            "shape": self._shape,
+            "shape": " or ".join(map(shape, sorted(alike, key=len))),
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
-            "unexamined": tuple(dict.fromkeys([*unexamined, *self._others[1]])),
-            "own_paths": self._other_formats,
+            "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])),
+            "own_paths": formats,
             "circumstances": frozenset(each.text for case, _ in cases for each in case),
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
         }
@@ -100,22 +100,7 @@ class Survey:
                 told.append(words)
                 yield trace.decisions.circumstances, _why(output)
 
-    def _too_large(self) -> Iterator[str]:
-        """Where a program that launches kernels gives up."""
-        for trace, error in self.raised:
-            where = " and ".join(self.paths[0].branches(trace))
-            yield f"where {where} ({reason(error)[:160]})"
-
-    def _formats(self) -> Iterator[str]:
-        """Formats in which it is another function."""
-        if self._other_formats:
-            yield f"{' and '.join(self._other_formats)}, where it takes another path"
-
-    @cached_property
-    def _other_formats(self) -> tuple[str, ...]:
-        return tuple(dtype for dtype in self.program.front.formats if self._difference(self.axes, dtype))
-
-    @cached_property
+    @property
     def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:
         """The layouts on which it is the same function, and the others in words."""
         place = self.axes[-1] == (FEATURE,)
@@ -123,10 +108,6 @@ class Survey:
         why = {axes: self._difference(axes, self.dtype) for axes in alike}
         left = [f"x of shape {shape(axes)} ({reason})" for axes, reason in why.items() if reason]
         return [axes for axes, reason in why.items() if not reason], left
-
-    @property
-    def _shape(self) -> str:
-        return " or ".join(map(shape, sorted(self._others[0], key=len)))
 
     def _difference(self, axes: tuple[Dim, ...], dtype: str) -> str:
         """Why it is not seen to be the same function of x with other axes, or in another format; empty if it is."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from lngeom.files import Json
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Table, Term
 
 from .._tracing.factories import keras_function
-from .._tracing.front import Front
 from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
@@ -290,20 +289,8 @@ def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
     return ProofCertificate(**changed)
 
 
-def _torch() -> Front:
-    from .._tracing.torch_front import TorchFront  # loads PyTorch
-
-    return TorchFront()
-
-
-def _jax() -> Front:
-    from .._tracing.jax_front import JaxFront  # loads JAX
-
-    return JaxFront()
-
-
-_FRONTS: dict[str, Callable[[], Front]] = {"torch": _torch, "numpy": Front, "jax": _jax}
-_UNTRACED = {"files": "its outputs are files"}
+_FRONTS = {"torch": ("torch_front", "TorchFront"), "numpy": ("front", "Front"), "jax": ("jax_front", "JaxFront")}
+"""The file of each front, which loads its framework, and its class."""
 
 
 def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, **options: Any) -> Proof:
@@ -317,8 +304,11 @@ def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, 
         target, framework = keras_function(target)
     front = getattr(target, "front", None)  # a norm of a file brings its own
     if front is None and framework not in _FRONTS:
-        return Proof("not traced", _UNTRACED.get(framework, f"code on arrays of {framework} is not traced"))
-    front = front or _FRONTS[framework]()
+        files = framework == "files"
+        return Proof("not traced", "its outputs are files" if files else f"code on arrays of {framework} is not traced")
+    if front is None:
+        file, kind = _FRONTS[framework]
+        front = getattr(importlib.import_module(f".._tracing.{file}", __package__), kind)()
     made = program(target, name.rpartition(":")[2], front)
     made.size, made.stated = made.size or getattr(front, "size", None), stated
     return prove(made, **options)

@@ -1,10 +1,7 @@
 """Definitions that families of models differ in: a :class:`Contract`; :class:`Stated` is a definition of one's own."""
 
-import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -47,18 +44,6 @@ class Contract:
     sum: Literal["rounded", "unrounded"] | None = "rounded"
     stated: Callable[..., Any] | None = None
 
-    def __post_init__(self) -> None:
-        eps, offset = 0.0 if self.eps is None else self.eps, self.offset
-        right = {
-            "kind": self.stated is not None or self.kind in (None, "layernorm", "rmsnorm"),
-            "eps": type(eps) in (int, float) and 0 <= eps < math.inf,
-            "placement": self.placement in ("inside", "outside"),
-            "offset": type(offset) in (int, float) and abs(offset) < math.inf,
-            "cast": type(self.cast) is bool, "sum": self.sum in (None, "rounded", "unrounded"),
-        }  # fmt: skip
-        if wrong := [name for name, fits in right.items() if not fits]:
-            raise ValueError(f"{wrong[0]} is {getattr(self, wrong[0])!r}, which no definition has")
-
     def default_eps(self, kind: str, dtype: str) -> float:
         """ε of a kernel that states none."""
         spacing = 2 * float(min(FORMATS[each].roundoff for each in (dtype, "float32")))
@@ -77,23 +62,18 @@ CONTRACTS = {
 
 
 def contract(name: str | None) -> Contract:
-    """The contract of a family, of a function FILE.py:NAME, or of a JSON file with some of its fields.
+    """The contract of a family, or of a function FILE.py:NAME.
 
     Raises:
-        InputError: There is none of them, or the file has other fields.
+        InputError: There is none of that name.
     """
     if name is None:
         return ANY
     if ":" in name:
         return Contract(name, 0.0, stated=stating(name)(by_roles(resolve(name))))
-    if name in CONTRACTS:
-        return CONTRACTS[name]
-    try:
-        return Contract(**json.loads(Path(name).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        known = ", ".join(CONTRACTS)
-        msg = f"{name!r} is neither one of {known} nor FILE.py:NAME nor a JSON file of a contract: {error}"
-        raise InputError(msg) from error
+    if name not in CONTRACTS:
+        raise InputError(f"{name!r} is neither one of {', '.join(CONTRACTS)} nor FILE.py:NAME")
+    return CONTRACTS[name]
 
 
 @dataclass(frozen=True)
