@@ -323,7 +323,7 @@ TOLD = {
     "plain": Row(Own(lambda _, *given: layer(*given), "plain"), "^ok.*no gradient", LAYER | MANY),
     "std of d - 1": Row(Own(lambda _, x, g, b: (x - mean(x)) / (x.std(-1, keepdim=True) + EPS).sqrt() * g + b,
                             names=("mult", "added")), "ddof=1.*standard deviation in place of the", LAYER | MANY),
-    # Fused with a residual, a gate or a matrix.
+    # Fused with a residual or a gate.
     "residual in place": Row(lambda x, residual, w, eps: silent(x.copy_(rms(residual.add_(x), w, eps)))),
     "sum first": Row(lambda x, residual, weight: total(x, residual, weight)[::-1]),
     "residual after": Row(lambda x, residual, weight: rms(x, weight) + residual,
@@ -343,9 +343,6 @@ TOLD = {
         HALF),
     "gate without eps": Row(lambda x, gate, weight: gated(x, gate, weight, 0.0), "^bug: eps missing$"),
     "sigmoid": Row(lambda x, weight, z: rms(x, weight) * torch.sigmoid(z)),
-    "matrix": Row(lambda x, weight, linear_weight, linear_bias: rms(x, weight) @ linear_weight + linear_bias),
-    "gate and matrix": Row(lambda x, gate, weight, linear_weight: gated(x, gate, weight, EPS) @ linear_weight.T,
-                           "the activation of gate and its derivative.*another linear_weight than the identity"),
     # As they stand in public.
     "flagged": Row(Flagged, r"PROVED: flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*^ok", {"kind": None}),
     "annotated": Row(Annotated,

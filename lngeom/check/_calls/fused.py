@@ -1,4 +1,4 @@
-"""Fused kernels as norms: a residual, a gate or a matrix is given a value at which only the norm is left."""
+"""Fused kernels as norms: a residual or a gate is given a value at which only the norm is left."""
 
 import inspect
 from collections.abc import Callable
@@ -11,8 +11,6 @@ from .._tracing.roles import parameters
 
 _RESIDUALS = ("residual", "resid", "res", "skip")
 _GATES = ("gate", "z")
-_MATRICES = ("linear_weight", "proj_weight", "projection")
-_SHIFTS = ("linear_bias", "proj_bias")
 _OPEN = 32.0
 """A gate whose sigmoid is 1 in float32, so that SiLU multiplies by a power of 2."""
 
@@ -93,32 +91,6 @@ class _Gated(_Less):
         return at(x, _OPEN) / _OPEN if (twice == 2 * once).all() else at(x / _OPEN, _OPEN)
 
 
-class _Projected(_Less):
-    """A kernel that multiplies its output by a matrix: the identity."""
-
-    left = "another {} than the identity, and the derivative by it"
-    given_instead = staticmethod(np.eye)
-
-    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
-        return self.given(x, _like(x, self.given_instead(x.shape[-1])), *given, **named)
-
-
-class _Shifted(_Projected):
-    """A kernel that adds a bias after that matrix: 0."""
-
-    left = "another {} than 0, and the derivative by it"
-    given_instead = staticmethod(np.zeros)
-
-
-_Kernel = Callable[..., object]
-_WAYS: tuple[tuple[tuple[str, ...], Callable[[_Kernel, str], _Kernel]], ...] = (
-    (_SHIFTS, _Shifted),
-    (_MATRICES, _Projected),
-    (_GATES, _Gated),
-    (_RESIDUALS, Fused),
-)
-
-
 def _like(x: Any, values: np.ndarray) -> Any:
     """Values as an array of the framework and dtype of x."""
     return x.new_tensor(values).to(x.dtype) if hasattr(x, "new_tensor") else values.astype(x.dtype)
@@ -130,10 +102,10 @@ def left(target: object) -> list[str]:
 
 
 def as_norm(target: object) -> object:
-    """The target as a norm, if it is a function that takes a residual, a gate or a matrix besides."""
+    """The target as a norm, if it is a function that takes a residual or a gate besides."""
     if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
         return target
-    for names, way in _WAYS:
+    for names, way in ((_GATES, _Gated), (_RESIDUALS, Fused)):
         name = next((name for name in list(parameters(target))[1:] if name.lower() in names), None)
         target = target if name is None else way(target, name)
     return target

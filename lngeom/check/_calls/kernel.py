@@ -33,7 +33,7 @@ class Form:
 
     Attributes:
         given: What was given.
-        target: The same with residual, gate and matrix fixed: a norm of rows.
+        target: The same with residual and gate fixed: a norm of rows.
         factory: Whether it makes the norm of a dimension instead of being one.
         size: A dimension that it takes.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
