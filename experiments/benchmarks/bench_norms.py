@@ -8,11 +8,12 @@ Each round times every variant once, in turn, so that other work on the machine 
 median of those of the rounds. PyTorch's layer_norm is one fused kernel that reads and writes the tensor once; the
 definition here is a dozen array operations, each of which reads and writes it, and that is what the ratio shows.
 "closed-form gradient" is jacobian_transpose_product, which needs no forward pass, against PyTorch's two passes.
-With `--kernels` PyTorch's own LayerNorm and RMSNorm are timed against each other, forward and with the gradient, and
-then a GPT-2 before and after its fold; ``--device cuda`` times them there. Compiling takes most of the time.
+With `--kernels` PyTorch's own LayerNorm and RMSNorm are timed against each other, forward and with the gradient;
+``--device cuda`` times them there. Compiling takes most of the time.
 """
 
 import csv
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -23,10 +24,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from harness import finish, in_turn, parser, ratio  # pyright: ignore[reportMissingImports]
-from transformers import GPT2Config, GPT2LMHeadModel
 
 import lngeom as lg
-from lngeom.empirical.folding import fold
 
 EPS, ELEMENTS = 1e-5, 1 << 21
 
@@ -95,43 +94,23 @@ def kernels(d: int, dtype: torch.dtype, device: str, compiled: bool) -> Mapping[
     }
 
 
-def folded(device: str, compiled: bool) -> Mapping[str, Callable[[], object]]:
-    """A pass of a GPT-2 of four blocks with random weights, and of the same after its fold."""
-    config = GPT2Config(n_embd=512, n_layer=4, n_head=8, vocab_size=8192, bos_token_id=0, eos_token_id=0)
-    network = GPT2LMHeadModel(config).eval()
-    models: dict[str, Any] = {"GPT-2": network, "GPT-2, folded": fold(network).model}
-    ids = torch.arange(1024, device=device).reshape(2, 512)
-    if compiled:
-        models |= {f"{name}, compiled": torch.compile(model) for name, model in models.items()}
-
-    def forward(model: Any) -> None:
-        with torch.inference_mode():
-            model(ids, use_cache=False)
-
-    return {name: partial(finished, partial(forward, model.to(device))) for name, model in models.items()}
-
-
 def compare(options: Any) -> None:
     """Write the times of both norms, every round of them, and print medians, spread and the rate of moved bytes."""
     device, threads, file = options.device, torch.get_num_threads(), Path(options.kernels)
     file.write_text("norm,rows,d,dtype,threads,device,round,milliseconds\n", encoding="utf-8")
     clock = time.process_time if options.cpu_time else time.perf_counter
-    shapes = [(d, dtype) for dtype in ("float32", "bfloat16") for d in options.widths]
-    for d, dtype in [*shapes, (512, "network")]:
-        if dtype == "network":
-            work, moved, n = folded(device, bool(options.compile)), 0, 1024
-        else:
-            work, n = kernels(d, getattr(torch, dtype), device, d in options.compile), ELEMENTS // d
-            moved = ELEMENTS * getattr(torch, dtype).itemsize
-        for name, times in in_turn(work, options.rounds, clock).items():
-            about = (n, d, "float32" if dtype == "network" else dtype, threads, device)
+    for name, d in itertools.product(("float32", "bfloat16"), options.widths):
+        dtype = getattr(torch, name)
+        work, moved = kernels(d, dtype, device, d in options.compile), ELEMENTS * dtype.itemsize
+        for norm, times in in_turn(work, options.rounds, clock).items():
+            about = (ELEMENTS // d, d, name, threads, device)
             with file.open("a", encoding="utf-8", newline="") as opened:
-                rows = [(name, *about, number, round(1e3 * took, 4)) for number, took in enumerate(times, 1)]
+                rows = [(norm, *about, number, round(1e3 * took, 4)) for number, took in enumerate(times, 1)]
                 csv.writer(opened, lineterminator="\n").writerows(rows)
             low, middle, high = min(times), statistics.median(times), max(times)
             # Read x and write y; with the gradient also read x and what came back, and write the gradient.
-            rate = (5 if "gradient" in name else 2) * moved / middle / 1e9
-            print(name, *about, *(f"{1e3 * t:.2f}" for t in (middle, low, high)), f"{rate:.1f} GB/s", flush=True)
+            rate = (5 if "gradient" in norm else 2) * moved / middle / 1e9
+            print(norm, *about, *(f"{1e3 * t:.2f}" for t in (middle, low, high)), f"{rate:.1f} GB/s", flush=True)
 
 
 def main() -> None:
