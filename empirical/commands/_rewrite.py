@@ -39,24 +39,15 @@ class Rewrite:
     json: str | None = json_option("the certificate and its faults")
 
 
-def rewrite(
-    options: Rewrite,
-    suffix: str,
-    change: "Rewriting",
-    summary: Callable[[Json], list[str]],
-    borne: Callable[["PreTrainedModel", "Batches", "Batches"], str] = lambda *_: "",
-) -> int:
-    """Write what `change(network, batches of every other document, of the rest)` makes; or verify it.
-
-    A refusal ends with what `borne` says, the largest change that would do.
-    """
+def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:
+    """Write what `change(network, batches of every other document, of the rest)` makes; or verify it."""
     from ..models import find_model
     from ..support import ModelError
 
     source = None if options.model is None or options.verify else find_model(options.model, options.revision)
     import torch  # after the refusals that do not need it
 
-    from ..folding import Ruined, compared_on, describe_comparison, refuse_existing, write_fold
+    from ..folding import compared_on, describe_comparison, refuse_existing, write_fold
     from ..models import load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
 
     if options.verify is not None:
@@ -86,10 +77,7 @@ def rewrite(
         network, source, options.corpus, tokens=options.tokens, length=options.sequence_length
     )
     changed, more = change(network, some, others)
-    try:
-        certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
-    except Ruined as refusal:
-        raise ModelError(f"{refusal}{borne(network, some, others)}") from None
+    certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     if not json_alone({"faults": [], "certificate": certificate}, options.json):
         print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
         print(f"written to {output}: a checkpoint for {type(changed.checkpoint).__name__}, certificate.json")

@@ -18,7 +18,7 @@ Examples:
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lngeom.files import Json
@@ -67,7 +67,7 @@ def run(options: Options) -> int:
         both = network, changed.checkpoint
         return changed, {name: angles_of(both, batches) for name, batches in told.items()}
 
-    return rewrite(options, "gauge", change, _summary, lambda *given: _borne(options, *given))
+    return rewrite(options, "gauge", change, _summary)
 
 
 def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> "Fold":
@@ -87,26 +87,6 @@ def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") ->
     if options.shift is not None or (options.angle is not None and layer):
         changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
     return in_turn(network, changes)
-
-
-def _borne(options: Options, network: "PreTrainedModel", fitted: "Batches", held_out: "Batches") -> str:
-    """The largest shift, else scale, found to be borne: six steps of a bisection of its logarithm."""
-    from ..folding import compare, ruin
-
-    name, asked = ("shift", options.shift) if options.shift else ("scale", options.scale)
-    if asked is None:
-        return ""
-    high, best, amount = math.log2(abs(asked)), "", asked
-    low = high - 32 if name == "shift" else 0.0
-    for _ in range(6):
-        middle = (low + high) / 2
-        amount = float(f"{math.copysign(2**middle, asked):.2g}")
-        changed = _changed(replace(options, **{name: amount}), network, fitted)
-        if ruin(compare(network, changed, [*fitted, *held_out])[0]):
-            high = middle
-        else:
-            low, best = middle, f"; the largest found to be borne is --{name} {amount:g}"
-    return best or f"; nor is --{name} {amount:g} borne"
 
 
 def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":

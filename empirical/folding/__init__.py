@@ -9,7 +9,7 @@ from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
     from .ablation import summarize
-    from .certificate import NOT_CHECKED, Ruined, compare, describe_comparison, ruin
+    from .certificate import NOT_CHECKED, compare, describe_comparison
     from .gauge import Batches, angles_of, direction_at, dominant, entering, mean_angles
     from .inputs import compared_on, passages_for, sample_inputs, tensors
     from .network import centered, own, put

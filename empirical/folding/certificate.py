@@ -46,10 +46,6 @@ NOT_CHECKED = ("lngeom", "model", "location", "revision", "compared", "angles", 
 Inputs = Mapping[str, Tensor]
 
 
-class Ruined(ModelError):
-    """The stored format does not bear the change."""
-
-
 def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | None) -> lngeom.folding.FoldCertificate:
     wide, unit = matrix(old, entry.axis).double(), torch.finfo(torch.float64).eps / 2
     if entry.change in ("uniform", "scaled"):
@@ -259,7 +255,9 @@ def write_fold(
             "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
         }  # fmt: skip
         if wrong := failures(certificate) + ruin(compared):
-            raise Ruined(f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
+            raise ModelError(
+                f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
+            )
         write_folder(directory, lambda draft: _fill(draft, folded, source, certificate, worst))
     return certificate
 

@@ -210,9 +210,7 @@ def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
     assert not (tmp_path / "ruined").exists()
 
 
-def test_a_shift_that_costs_first_guesses_is_refused_with_one_that_does_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_shift_that_costs_first_guesses_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trained(FAMILIES["gpt2"], torch.bfloat16).save_pretrained(tmp_path / "model")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 800))
     words = ["gauge", str(tmp_path / "model"), "--corpus", str(tmp_path / "ids.npy"), "--sequence-length", "16"]
@@ -222,10 +220,6 @@ def test_a_shift_that_costs_first_guesses_is_refused_with_one_that_does_not(
     assert "top-1 stays at" in refusal
     assert refusal.count("\n") == 1
     assert not (tmp_path / "ruined").exists()
-    borne = float(refusal.split("--shift ")[1])
-    assert 0 < borne < 8
-    assert main([*words, f"--shift={borne:g}", "--output", str(tmp_path / "borne")]) == 0
-    assert main(["gauge", "--verify", str(tmp_path / "borne")]) == 0
 
 
 PREPARE = Path(__file__).parents[3] / "docs" / "results" / "whisper" / "prepare.py"
