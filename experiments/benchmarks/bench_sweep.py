@@ -1,30 +1,25 @@
-"""The cost of measuring: time and memory of a forward pass with the observer over the bare one, in one run.
+"""The cost of measuring: time of a forward pass with the observer over the bare one, in one run.
 
     python experiments/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
     python experiments/benchmarks/bench_sweep.py --cpu-time            # CPU seconds of one thread, for a busy machine
-    python experiments/benchmarks/bench_sweep.py --memory 10000 100000 # peak memory above the bare pass, two lengths
     python experiments/benchmarks/bench_sweep.py --all --blocks 2      # seven models at true width, random weights
 
 Bare and observed batches alternate, so that both see the machine in the same state; the ratio is the median over pairs.
 The process keeps the memory it frees, as ``lngeom sweep`` does: by default glibc faults large blocks in over and over,
-in one pass more and in the next one less. Memory is the peak of a process of its own from the first pass on, which
-takes Linux.
+in one pass more and in the next one less.
 """
 
 import argparse
 import gc
 import importlib.util
 import itertools
-import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 
 import torch
-from harness import Row, finish, forget_peak, parser, peak, ratio  # pyright: ignore[reportMissingImports]
+from harness import Row, finish, parser, ratio  # pyright: ignore[reportMissingImports]
 
 if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
     sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
@@ -93,27 +88,6 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, optio
     return {"work": work, "peer": "bare pass", **ratio(observed, bare), "model": name}
 
 
-def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
-    """Peak resident megabytes of a process that only does this."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
-        return pool.submit(peak_of_passes, options, tokens, watched).result()
-
-
-def peak_of_passes(options: argparse.Namespace, tokens: int, watched: bool) -> float:
-    loaded = load(options.model, options)
-    ids = batches(loaded, options.batch_size[0], options.sequence_length)
-    with torch.inference_mode():
-        forward(loaded, ids)
-        forget_peak()
-        seeing = Observer(loaded.model, loaded.sites, directions=options.directions[0])
-        with seeing if watched else nullcontext() as seen:
-            for _ in range(0, tokens, ids.numel()):
-                forward(loaded, ids)
-            if seen is not None and not seen.states:
-                raise RuntimeError("nothing was measured")
-    return peak()
-
-
 def load(model: str, options: argparse.Namespace) -> LoadedModel:
     source = find_model(model)
     random = source.known is not None or options.blocks > 0
@@ -135,25 +109,16 @@ def draw_gains(model: torch.nn.Module, sites: Sequence[NormSite]) -> None:
         torch.nn.init.uniform_(model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
 
 
-def memory(options: argparse.Namespace, tokens: int) -> Row:
-    """Peaks of a process that only passes so many tokens, and of one that measures them too."""
-    bare, observed = (peak_of_process(options, tokens, watched) for watched in (False, True))
-    work = f"{tokens:,} tokens, {observed:.0f} MB beside {bare:.0f} MB"
-    peaks = {"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare}
-    return {"work": work, "peer": "bare pass", "ratio": observed / bare, **peaks}
-
-
 def main() -> None:
     made = parser(
         __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], null_every=[8],
         seconds=30.0, model=str(bundled_model()), all=False, blocks=0, cpu_time=False,
     )  # fmt: skip
-    made.add_argument("--memory", type=int, nargs="+", default=[], metavar="TOKENS")
     options = made.parse_args()
     if options.cpu_time:
         torch.set_num_threads(1)  # those that wait for work take time too
-    rows = [memory(options, tokens) for tokens in options.memory]
-    for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
+    rows = list[Row]()
+    for name in KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)
         for case in itertools.product(options.batch_size, options.directions, options.null_every):
             rows.append(overhead(loaded, *case, options))

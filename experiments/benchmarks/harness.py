@@ -57,13 +57,8 @@ def ratio(ours: Iterable[float], theirs: Iterable[float]) -> dict[str, float]:
     return {"ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
 
 
-def forget_peak() -> None:
-    """Let the peak of this process begin at what it holds now; Linux only."""
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
 def peak() -> float:
-    """Peak resident memory of this process since then, in MB; elsewhere than on Linux since its start."""
+    """Peak resident memory of this process in MB."""
     status = Path("/proc/self/status")
     if status.exists():  # there ru_maxrss starts from that of the parent process
         lines = status.read_text(encoding="ascii").splitlines()

@@ -46,7 +46,6 @@ PARTS = {
         "cost", "Seven models at their true width, a block or two of each, random weights",
         f"{_SWEEP} 2 --all --blocks 2 --seconds 20",
     ),
-    "memory": Part("cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000"),
     "norms": Part("benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled --shape 2048 1024"),
     "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --cpu --sizes 256 512 1024"),
 }  # fmt: skip

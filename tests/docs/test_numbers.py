@@ -131,7 +131,6 @@ def test_trust_has_what_no_verdict_covers() -> None:
 def test_costs_keep_to_what_pages_say_in_words() -> None:
     recorded = importlib.import_module("lngeom_numbers").benchmarks
     assert [row["model"] for row in recorded("shapes")] == list(KNOWN_MODELS)
-    assert all(row["observed_mb"] < 1.1 * row["bare_mb"] for row in recorded("memory"))
     peers = results("cost/peers")
     ours = peers["tool"] == "lngeom"
     assert list(peers[peers["places"] < peers["places"].max()]["tool"]) == ["`output_hidden_states`"]
