@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lngeom.cli import COMMANDS, main
+from lngeom.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {name: ROOT.joinpath(*name.split(".")) for name in ("lngeom", "lngeom.proofs", "lngeom.empirical")}
@@ -139,21 +139,6 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     loaded = loaded_by(tmp_path, *(command(name, "--help") for name in COMMANDS))
     assert all("lngeom" in names for names in loaded)
     assert {name: names & HEAVY for name, names in zip(COMMANDS, loaded, strict=True) if names & HEAVY} == {}
-
-
-def test_a_finished_run_is_shown_without_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers import LlamaConfig
-
-    LlamaConfig(
-        vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
-    ).save_pretrained(tmp_path / "tiny")
-    words = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
-    monkeypatch.chdir(tmp_path)
-    for name in ("draw_figures", "write_report"):
-        monkeypatch.setattr(f"lngeom.empirical.pages.{name}", lambda *_: None)
-    assert main(words) == 0
-    (shown,) = loaded_by(tmp_path, command(*words))
-    assert shown & HEAVY == set()
 
 
 IMPORTS = [

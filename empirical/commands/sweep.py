@@ -37,17 +37,15 @@ class Options(Sweep):
 def run(options: Options) -> int:
     from rich.console import Console
 
-    from ..sweep import corpus_of, is_live, show_finished, source_of
+    from ..sweep import corpus_of, is_live, source_of
 
     sweep = part(Sweep, options)
     silent = options.json == STDOUT
-    # A name may hold :words:, and a file wants no colours: to look for them is a tenth of the time of showing a run.
+    # A name may hold :words:, and a file wants no colours.
     console = Console(quiet=silent, emoji=False, highlight=sys.stdout.isatty())
     if not console.is_terminal:
         console.width = 160
     command = command_line("sweep", sweep)
-    if not silent and options.json is None and sweep.model != ALL and show_finished(sweep, console, command):
-        return 0
     if sweep.model != ALL and not is_live(sweep.model):  # what is not there is refused before PyTorch is loaded
         corpus_of(sweep)
         source_of(sweep)

@@ -9,7 +9,7 @@ CONFIDENCE = 0.95
 
 def student(freedom: int, level: float = CONFIDENCE) -> float:
     """Half the length of Student's interval with so many degrees of freedom, in standard errors."""
-    from scipy.special import stdtrit  # as long to load as NumPy, and not needed to show a finished run
+    from scipy.special import stdtrit  # as long to load as NumPy
 
     return float(stdtrit(freedom, (1 + level) / 2))
 

@@ -1,20 +1,17 @@
 """The files of a finished run: state, table, verdicts, figures, page; and how the run is shown from them."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from lngeom.errors import LngeomError
 from lngeom.files import replacing
 
 from .. import judge, observe, pages
 from ..models import NormSite
 from ..runs import RunDirectory, identity_of
 from ..support import Row, Rows, read_records, say, write_records, write_table
-from .options import Sweep, corpus_of, output_of, source_of
 
 
 def write_results(
@@ -43,32 +40,6 @@ def write_pages(run: RunDirectory, rows: Sequence[Row]) -> Path:
 def written_to(path: Path) -> str:
     """The line that says where the results of a run are."""
     return f"written to {path}: report.html, sites.csv, predictions.csv"
-
-
-def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
-    """Show the run of a sweep if it is finished and this very command made it; returns whether it did.
-
-    Nothing that measures is loaded. A corpus or a local model that has changed since makes it another run, about which
-    the sweep itself decides.
-    """
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        return False
-    try:
-        source = source_of(sweep)
-        run = RunDirectory(output_of(sweep, source))
-        manifest = run.finished_manifest()
-        local = source.is_local and not sweep.random_weights
-        same = (
-            manifest.get("command") == command
-            and corpus_of(sweep).sha256() == manifest["corpus_sha256"]
-            and (not local or source.resolved_revision(None, random_weights=False) == manifest["revision"])
-        )
-    except (LngeomError, OSError):
-        return False
-    if same:
-        say(console, f"{run.path}: this run is done")
-        show_run(run, console)
-    return same
 
 
 def show_run(run: RunDirectory, console: Console) -> None:
