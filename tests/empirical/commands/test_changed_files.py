@@ -195,9 +195,6 @@ MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
         _indexed("../out.safetensors", lambda w: w),
         r"out\.safetensors: is outside of the folder; keep",
     ),
-    "a pipe": (lambda m: os.mkfifo(m / "more.json"), "more.json: is a pipe or a device; put a file"),
-    "a device": (lambda m: (m / "more.bin").symlink_to("/dev/zero"), "more.bin: is a pipe or a device; put a file"),
-    "a link to itself": (lambda m: (m / "more.json").symlink_to(m / "more.json"), "more.json: .*symbolic links; down"),
     "kernels of the hub": (lambda m: rewritten(m, _attn_implementation="a/b"), "runs code of the hub; remove"),
 }
 """What is done to a model, and what every command that loads it says."""
