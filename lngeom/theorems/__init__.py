@@ -16,9 +16,9 @@ A parameter is a :data:`Vector`, a :data:`Scalar`, an :data:`Epsilon`, whose exa
 :data:`Basis` vector or a :data:`Mask`; what these words mean need not be assumed. The body runs on terms of the
 prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch, and on a carrier that records
 what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for its truth asks the run: on
-terms the answer is True only with a proof from what was assumed before, and there is no other answer. So whatever
-branch a body takes on terms, each vector takes it too. What could be true in silence is an error: a comparison that
-nobody asks, a body without an assert, a failure that is swallowed, a loop over components.
+terms the answer is True only with a proof from what was assumed before, and there is no other answer. What could be
+true in silence is an error: a comparison that nobody asks, an assert that is not reached, a failure that is swallowed,
+a loop over components; and so is what reads otherwise than it runs: a branch, ``or``, a chain in a hypothesis.
 
 ``assume(condition, label, redundant=reason)`` declares a hypothesis. A condition
 ``name == term`` defines the parameter: examples compute it. ``wrong(label, lambda: statement, instead={label:

@@ -9,3 +9,7 @@ class CheckError(LngeomError):
 
 class BodyError(LngeomError, TypeError):
     """The body of a theorem does something that says nothing about every dimension, or that would be true unasked."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line

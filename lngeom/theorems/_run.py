@@ -10,6 +10,7 @@ import numpy
 
 from ..carriers import Array, C, Enclosure, Interval, Rounded
 from ..prover import Formula, Recorded, Values, decided, evaluate, term
+from ._asserts import unasked
 from ._errors import BodyError, CheckError
 from ._statement import Asker, Point, Statement, Variant
 from ._value import Value
@@ -44,7 +45,9 @@ class Run(Asker):
                 "var and std divide by d in NumPy and by d − 1 in PyTorch: say correction=, or call one of the two"
             )
         if not self.asked:
-            raise BodyError("the body asserts nothing" + ("" if __debug__ else ", as python -O drops asserts"))
+            raise BodyError("the body asserts nothing")
+        if line := unasked(body.__code__, self.lines):
+            raise BodyError("this assert is never reached, or compares no values", line)
 
     def called_later(self) -> set[str]:
         """The libraries that the whole body calls."""
@@ -78,11 +81,10 @@ class Condition:
 
 
 class Claim(NamedTuple):
-    """What an assert compares, its formula, and how many hypotheses were assumed before it."""
+    """What an assert compares, and its formula."""
 
     statement: Statement
     formula: Formula
-    given: int
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Listing(Run):
 
     def decide(self, statement: Statement) -> bool:
         """Every statement is listed, and taken for true until it is proved."""
-        self.claims.append(Claim(statement, _formula(statement), len(self.hypotheses)))
+        self.claims.append(Claim(statement, _formula(statement)))
         return True
 
     def condition(self, statement: object, label: str | None = None, redundant: str | None = None) -> Condition:
@@ -127,6 +129,8 @@ class Listing(Run):
 
     def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis under its readable form."""
+        if self.claims:
+            raise BodyError("a hypothesis stands behind an assert, which it would not be about: assume it before")
         hypothesis = self.condition(condition, next(self.labels, label), redundant)
         if hypothesis.label in self.hypotheses:
             raise BodyError(f"{hypothesis.label!r} is assumed twice")

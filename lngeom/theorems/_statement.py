@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import NoReturn
 
 from ..carriers import Array, Enclosure, Rounded
 from ..prover import Recorded, Term, text
+from ._asserts import asked_at
 from ._errors import BodyError, CheckError
 
 _SIGNS = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": ">", "<=": ">="}
@@ -39,7 +41,8 @@ class Statement:
     def __bool__(self) -> bool:
         if not _ASKERS or self.run is not _ASKERS[-1]:
             raise BodyError("this comparison belongs to a body that is no longer running")
-        return self.run.answer(self)
+        frame = sys._getframe(1)
+        return self.run.answer(self, *asked_at(frame.f_code, frame.f_lasti))
 
     def __eq__(self, other: object) -> bool:
         raise BodyError("a statement is compared: assert each statement separately")
@@ -99,6 +102,7 @@ class Asker(ABC):
     Attributes:
         flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
         traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
+        lines: Of the asserts that asked for a statement.
         libraries: The one whose functions or methods were called; without any the body runs on arrays of all.
         open: Whether a variance was taken before any library was called.
     """
@@ -106,6 +110,7 @@ class Asker(ABC):
     def __init__(self) -> None:
         self.pending: dict[int, Statement] = {}
         self.asked = 0
+        self.lines: set[int | None] = set()
         self.failed: BaseException | None = None
         self.flat = self.traced = False
         self.libraries: set[str] = set()
@@ -151,11 +156,14 @@ class Asker(ABC):
         self.pending.pop(id(statement), None)
         return statement
 
-    def answer(self, statement: Statement) -> bool:
-        """Whether a statement is true, for whoever asks; a failure is remembered."""
+    def answer(self, statement: Statement, line: int | None, refused: str | None) -> bool:
+        """Whether a statement is true, for the assert of a line, or refused to others; a failure is remembered."""
         self.taken(statement)
         self.asked += 1
+        self.lines.add(line)
         try:
+            if refused and self.failed is None:  # pytest asks again, to tell what is false
+                raise BodyError(f"{statement}: {refused}")
             holds = self.decide(statement)
         except BaseException as error:
             self.failed = error

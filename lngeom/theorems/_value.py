@@ -27,6 +27,8 @@ def _plain(value: Array) -> Array:
         return value.inner
     if hasattr(value, "ndim") and not value.ndim and hasattr(value, "item"):
         value = value.item()  # a number that an array library made
+    if isinstance(value, int | float | Fraction) and type(value) not in (bool, int, float, Fraction):
+        raise BodyError(f"{value!r} is a {type(value).__name__}, which may compute as it likes: write a plain number")
     if isinstance(value, float) and not value.is_integer():
         return Fraction(value)
     if isinstance(value, int | float | Fraction):
@@ -82,6 +84,8 @@ _NO_COMPONENTS = (
     "e: Basis and dot(e, x)"
 )
 _NO_NUMBER = "a value of a theorem stands for all numbers at once: compute with it as it is"
+
+_NOT_IN_PLACE = "x += y changes an array under all of its names: write x = x + y, which makes a new one"
 
 
 class Value:
@@ -159,6 +163,7 @@ class Value:
     __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
     __mul__, __rmul__ = _binary(operator.mul), _binary(operator.mul, swapped=True)
     __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = _refused(_NOT_IN_PLACE)
     __neg__ = lambda self: Value(-self.inner)  # noqa: E731
     __pos__ = lambda self: self  # noqa: E731
     __abs__ = lambda self: Value(abs(self.inner))  # noqa: E731

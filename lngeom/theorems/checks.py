@@ -27,7 +27,7 @@ from ..prover import (
     term,
 )
 from ._arrays import check_arrays as check_arrays
-from ._errors import CheckError
+from ._errors import BodyError, CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of as numbers_of, stated_term
 from ._search import (
@@ -136,10 +136,12 @@ def _unproved(theorem: Theorem, error: ProofError, model: tuple[int, Values] | N
 
 def line_of(theorem: Theorem, error: BaseException) -> int | None:
     """The line of the body at which a check failed, where that is known: of the assert that is false, or unproved."""
+    if isinstance(error, BodyError) and error.line:
+        return error.line
     for each in filter(None, (error.__cause__, error)):
         frames = traceback.extract_tb(each.__traceback__)
         own = [frame.lineno for frame in frames if frame.filename == theorem.body.__code__.co_filename
-               and frame.name == theorem.body.__name__]  # fmt: skip
+               and frame.name in (theorem.body.__name__, "<lambda>")]  # fmt: skip
         if own:
             return own[-1]
     return None

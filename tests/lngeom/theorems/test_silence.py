@@ -1,3 +1,5 @@
+import linecache
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,9 +13,10 @@ import pytest
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Rounded
-from lngeom.prover import ProofError, dim, dot, norm, ones, square_norm
+from lngeom.prover import ProofError, dot, ones, root, square_norm  # noqa: F401
 from lngeom.theorems import BodyError, Scalar, Theorem, Vector, assume, nonzero, theorem, wrong
 from lngeom.theorems._run import Exact, Floats
+from lngeom.theorems.checks import line_of
 
 
 def false(x: Any) -> Any:
@@ -29,7 +32,6 @@ ON_NUMBERS = {
     "a tuple": "both = (false(x), 'a tuple is true')\nassert both",
     "swallowed": f"{TRUE}try:\n assert false(x)\nexcept BaseException:\n pass",
     "returned in finally": "try:\n assert false(x)\nfinally:\n return",
-    "branched": f"if false(x):\n {TRUE}{TRUE}",
     "returned": f"{TRUE}return false(x)",
     "looped": "for component in x:\n assert component == 0",
     "counted": "for k in range(len(x)):\n assert x[..., k] == 0",
@@ -42,13 +44,10 @@ ON_NUMBERS = {
 """Bodies that are no theorem, on terms and on numbers."""
 
 TRICKS = ON_NUMBERS | {
-    "negated": "left = false(x)\nassert not left",
-    "one of two": "assert false(x) or square_norm(x) >= 0",
     "yielded": "yield false(x)",
     "a component": "assert x[..., 0] == x[..., 0]",
     "compared with text": "assert x != 'a vector'",
     "assumed true": f"assume(True, 'anything')\n{TRUE}",
-    "assumed claim": "assert false(x)\nassume(false(x), 'the claim itself, too late')",
     "array function": "assert numpy.array_equal(lg.project(x), x)",
 }
 """Also those that only a run on terms refuses."""
@@ -56,7 +55,9 @@ TRICKS = ON_NUMBERS | {
 
 def body_of(text: str) -> Callable[..., Any]:
     names: dict[str, Any] = {}
-    exec(compile(f"def body(x: Vector):\n{textwrap.indent(text, ' ')}", __file__, "exec"), globals(), names)
+    text, file = f"def body(x: Vector, c: Scalar):\n{textwrap.indent(text, ' ')}", f"<{text}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), globals(), names)
     return names["body"]
 
 
@@ -73,7 +74,7 @@ def test_nothing_is_true_in_silence_on_numbers(name: str) -> None:
     x = (Fraction(1), Fraction(3))
     for run, atom in ((Exact({"x": x}, 2), Enclosure(x)), (Floats(), Rounded.of(x))):
         with pytest.raises((BodyError, AssertionError)):
-            run.execute(body_of(ON_NUMBERS[name]), {"x": atom})
+            run.execute(body_of(ON_NUMBERS[name]), {"x": atom, "c": atom})
 
 
 def test_a_true_body_passes_all_runs() -> None:
@@ -85,15 +86,44 @@ def test_a_true_body_passes_all_runs() -> None:
     assert len(body.prove()) == 2
 
 
-def test_branches_on_terms_are_those_of_every_vector() -> None:
-    @theorem
-    def body(x: Vector):
-        if square_norm(x) >= 0:
-            assert norm(lg.project(lg.project(x))) == norm(lg.project(x))
-        else:
-            assert norm(x) == dim(x)
+class Own(int):
+    def __ge__(self, other: object) -> bool:
+        return True
 
-    assert len(body.prove()) == 2
+
+REFUSED = {
+    "assert false(x) or c * c >= 0": "assert each statement as it is",
+    "left = false(x)\nassert not left": "assert each statement as it is",
+    "assert (0 if false(x) else 1) * x == x": "assert each statement as it is",
+    "if false(x): assert x == x": "assume one case",
+    f"{TRUE}match c:\n case 2:  # here\n  assert c > 0": "assume one case",
+    "assume(-1 <= c <= 1)  # here\nassert c >= -1": "write two",
+    "assume(c > 0 and c < 1)  # here\nassert c > 0": "write two",
+    f"{TRUE}wrong('inside', lambda: -1 < c < 1)": "write two",
+    "assert max(c, 1) >= 1": "such as max or sorted",
+    "assert c > 0\nassume(c > 0)": "behind an assert",
+    f"{TRUE}assert Own(-5) >= c": "compares no values",
+    "assert c * c >= Own(5)": "write a plain number",
+    f"{TRUE}assert isinstance(c, object)": "compares no values",
+    f"{TRUE}def never():\n assert c < 0": "never reached",
+    f"{TRUE}return\nassert c < 0": "never reached",
+    "y, m = x, x.mean()\ny -= m  # here\nassert y + m == x": "under all of its names",
+    "assert numpy.where(c > 0, c, 0) >= 0": "assume one case",
+    "assert numpy.array([1.0, 2.0]) * x == x": "write a vector as a parameter",
+    "assert root(2) * c == c": "root(2 + 0 * c)",
+}
+"""Bodies, and why they are refused: in the line marked so, else in the last one."""
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_reads_otherwise_than_it_runs_is_refused_with_its_line(text: str) -> None:
+    odd = theorem(body_of(text))
+    with pytest.raises((BodyError, lg.errors.InputError), match=re.escape(REFUSED[text])) as refused:
+        _ = odd.wrongs
+    lines = text.splitlines()
+    assert line_of(odd, refused.value) == 2 + next(
+        (k for k, line in enumerate(lines) if "here" in line), len(lines) - 1
+    )
 
 
 def test_a_statement_has_no_truth_outside_of_a_body() -> None:

@@ -1,0 +1,57 @@
+"""The asserts of a body as they are written: all are reached, and nothing else asks whether a statement is true."""
+
+import ast
+import dis
+import functools
+import itertools
+import linecache
+from collections.abc import Iterator
+from types import CodeType
+
+_NO_BRANCHES = "whether this is true decides what follows, and a theorem has no branches: assume one case"
+_ONE_EACH = "a chain or `and` counts its last comparison alone here: write two, assume(a <= x) and assume(x <= b)"
+_AS_IT_IS = "`or`, `not` and `if` have no meaning in an assert: assert each statement as it is"
+_FUNCTIONS = "a function such as max or sorted asks whether this is true: a theorem has no such functions of numbers"
+
+_CASES = (ast.Or, ast.Not, ast.IfExp, ast.comprehension, ast.match_case)
+
+
+@functools.lru_cache(8)
+def _tree(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError:  # no source, as at a prompt
+        return ast.Module([], [])
+
+
+def _nodes(code: CodeType) -> Iterator[ast.AST]:
+    return ast.walk(_tree("".join(linecache.getlines(code.co_filename))))
+
+
+@functools.lru_cache(4096)
+def asked_at(code: CodeType, place: int) -> tuple[int | None, str | None]:
+    """The line of the assert that asks for a truth at this place of a code, and why that must not be."""
+    if "CALL" in dis.opname[code.co_code[place]]:
+        return None, _FUNCTIONS
+    line, _, column, _ = next(itertools.islice(code.co_positions(), place // 2, None))
+    at = line or 0, column or 0
+    around = [node for node in _nodes(code) if isinstance(node, ast.stmt)
+              and (node.lineno, node.col_offset) <= at <= (node.end_lineno or 0, node.end_col_offset or 0)]  # fmt: skip
+    if not around:
+        return None, None
+    inner = max(around, key=lambda node: (node.lineno, node.col_offset))
+    cases = any(isinstance(node, _CASES) for node in ast.walk(inner))
+    if isinstance(inner, ast.Assert):
+        return inner.lineno, _AS_IT_IS if cases else None
+    return None, _NO_BRANCHES if cases or isinstance(inner, ast.If | ast.While) else _ONE_EACH
+
+
+def unasked(code: CodeType, lines: set[int]) -> int | None:
+    """The first line of an assert of a body that asked for no statement."""
+    for body in _nodes(code):
+        if isinstance(body, ast.FunctionDef) and code.co_firstlineno in (
+            body.lineno, *(each.lineno for each in body.decorator_list)
+        ):  # fmt: skip
+            asserts = {node.lineno for node in ast.walk(body) if isinstance(node, ast.Assert)}
+            return min(asserts - lines, default=None)
+    return None
