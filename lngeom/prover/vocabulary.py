@@ -14,8 +14,10 @@ prover, on arrays the same statements can be measured, and on enclosures they ca
 
 import secrets
 from collections.abc import Callable
+from fractions import Fraction
 
 from lngeom.carriers import Array, C, Carrier, namespace
+from lngeom.errors import InputError
 
 from .rules import Formula
 from .terms import ProofError, Term, substitute, term, vector
@@ -63,6 +65,8 @@ def square_norm(x: C) -> C:
 
 def root(t: C) -> C:
     """√t in each component. Below 0 a term has the root 0, an array NaN."""
+    if isinstance(t, int | float | Fraction):
+        raise InputError(f"root({t}): beside a parameter c a number of its kind is root({t} + 0 * c)")
     return namespace(t).sqrt(t)
 
 

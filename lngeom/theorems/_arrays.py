@@ -119,6 +119,8 @@ class _Compared(Run):
         self.count += 1
         if not self.expected:
             return True
+        if k >= len(self.expected[0].sides):
+            raise BodyError("on arrays the body compares more than on floats: it may not depend on what runs it")
         lengths = [len(side) for side in self.expected[0].sides[k]]
         sides = [_rows(side, len(self.expected), max(lengths)) for side in statement.sides()]
         return all(

@@ -24,8 +24,12 @@ def _tree(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
+def _text(code: CodeType) -> str:
+    return "".join(linecache.getlines(code.co_filename))
+
+
 def _nodes(code: CodeType) -> Iterator[ast.AST]:
-    return ast.walk(_tree("".join(linecache.getlines(code.co_filename))))
+    return ast.walk(_tree(_text(code)))
 
 
 @functools.lru_cache(4096)
@@ -46,12 +50,20 @@ def asked_at(code: CodeType, place: int) -> tuple[int | None, str | None]:
     return None, _NO_BRANCHES if cases or isinstance(inner, ast.If | ast.While) else _ONE_EACH
 
 
-def unasked(code: CodeType, lines: set[int]) -> int | None:
+def unasked(code: CodeType, lines: set[int | None]) -> int | None:
     """The first line of an assert of a body that asked for no statement."""
-    for body in _nodes(code):
-        if isinstance(body, ast.FunctionDef) and code.co_firstlineno in (
-            body.lineno, *(each.lineno for each in body.decorator_list)
-        ):  # fmt: skip
-            asserts = {node.lineno for node in ast.walk(body) if isinstance(node, ast.Assert)}
-            return min(asserts - lines, default=None)
-    return None
+    body = next((node for node in _nodes(code) if isinstance(node, ast.FunctionDef) and _is_of(node, code)), None)
+    asserts = {node.lineno for node in ast.walk(body) if isinstance(node, ast.Assert)} if body else set[int]()
+    return min(asserts - lines, default=None)
+
+
+def stated_again(code: CodeType) -> int | None:
+    """The line of another function of the file that has the name of a body."""
+    if code.co_qualname != code.co_name:
+        return None
+    functions = (node for node in _tree(_text(code)).body if isinstance(node, ast.FunctionDef))
+    return next((node.lineno for node in functions if node.name == code.co_name and not _is_of(node, code)), None)
+
+
+def _is_of(node: ast.FunctionDef, code: CodeType) -> bool:
+    return code.co_firstlineno in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))

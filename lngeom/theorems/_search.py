@@ -144,14 +144,22 @@ def small_models(theorem: Theorem) -> Iterator[tuple[int, Values]]:
 
 
 def undefined_at(theorem: Theorem) -> Refutation | None:
-    """A small model of the hypotheses at which an assert divides by 0, and is true where 1/0 is read as 0."""
+    """A small model of the hypotheses at which an assert divides by 0, and is true where 1/0 is read as 0.
+
+    Or any, where each of them has a hypothesis divide by 0.
+    """
     assumed = [*(condition.formula for condition in theorem.hypotheses.values()), *theorem.implied]
     for d in SMALL:
         for values in undefined(plan_of(theorem), d, assumed, theorem.goals):
-            divided = (holds(g, values, d, total=False) is None and holds(g, values, d) for g in theorem.goals)
-            if all(holds(formula, values, d) for formula in assumed) and any(divided):
+            divided = any(holds(g, values, d, total=False) is None and holds(g, values, d) for g in theorem.goals)
+            if all(holds(formula, values, d) for formula in assumed) and (divided or not _defined(theorem, assumed)):
                 return Refutation(d, values, undefined=True)
     return None
+
+
+def _defined(theorem: Theorem, assumed: list[Formula]) -> bool:
+    """Whether the hypotheses have a small model at which none of them divides by 0."""
+    return any(all(holds(f, values, d, total=False) for f in assumed) for d, values in small_models(theorem))
 
 
 def refute_wrong(theorem: Theorem, label: str) -> Refutation:

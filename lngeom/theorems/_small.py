@@ -105,16 +105,14 @@ def likely(
 
 
 def undefined(plan: Plan, d: int, given: Iterable[Formula], goals: Iterable[Formula]) -> Iterator[Values]:
-    """Models that seem to satisfy `given`, at which a goal divides by 0; simplest first."""
+    """Models that seem to satisfy `given`, at which it or a goal divides by 0; simplest first."""
     if set(plan.kinds) <= set(plan.defined):
         return
     drawn = _columns(plan, d)
     batch = _batch(plan, drawn, d)
     _ = [batch.holds(goal) for goal in goals]
-    chosen = batch.undefined.copy()
-    for formula in given:
-        chosen = chosen & batch.holds(formula)
-    for place in numpy.flatnonzero(chosen)[:_FINAL]:
+    chosen = numpy.logical_and.reduce([batch.holds(formula) for formula in given] or [~batch.undefined | True])
+    for place in numpy.flatnonzero(chosen & batch.undefined)[:_FINAL]:
         yield from _exact(plan, drawn, place, d)
 
 

@@ -60,7 +60,10 @@ class Statement:
     def __str__(self) -> str:
         sign = {"==": "=", "!=": "≠", ">=": "≥", "<=": "≤"}.get(self.relation, self.relation)
         components = "_i" if self.relation == "!=" and not is_scalar(self.left) else ""
-        return f"{shown(self.left)}{components} {sign} {shown(self.right)}"
+        left, right, apart = shown(self.left), shown(self.right), ""
+        if left == right and isinstance(gap := self.difference(), Enclosure) and any(entry.midpoint for entry in gap):
+            apart = f", which differ by {max(abs(float(entry.midpoint)) for entry in gap):.3g},"
+        return f"{left}{components} {sign} {right}{apart}"
 
     def sides(self) -> tuple[Array, Array]:
         """Both sides, the one said to be larger first."""
@@ -120,7 +123,10 @@ class Asker(ABC):
         """The body calls a library: its vectors are that library's arrays."""
         self.libraries.add(library)
         if len(self.libraries) > 1:
-            raise BodyError("the body calls NumPy and PyTorch: its vectors are arrays of one library at a time")
+            raise BodyError(
+                "the body calls NumPy and PyTorch: its vectors are arrays of one library at a time; "
+                "torch.var(x) is np.var(x, ddof=1)"
+            )
 
     def divisor(self) -> int:
         """What a variance without further words subtracts from d, which depends on the library."""

@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +19,7 @@ from .. import prover
 from ..carriers import Carrier
 from ..errors import InputError
 from ..prover import ExhaustedError, Formula, ProofCertificate, ProofError, Proved, Table, recording
+from ._asserts import stated_again
 from ._body import VECTORS, Models, kinds_of
 from ._errors import BodyError, CheckError
 from ._run import Condition, Failing, Listing, Wrong
@@ -121,6 +122,8 @@ class Theorem:
         return self._run(Listing(labels), atom)
 
     def _run(self, listing: Listing, atom: Callable[[str, bool], Carrier]) -> Listing:
+        if (again := stated_again(self.body.__code__)) is not None:
+            raise BodyError(f"{self.body.__name__} is stated twice, in line {again} too: give each a name of its own")
         listing.execute(self.body, {name: atom(name, kind in VECTORS) for name, kind in self.kinds.items()})
         return listing
 
@@ -136,10 +139,12 @@ class Theorem:
 
     @property
     def implied(self) -> list[Formula]:
-        """The hypotheses of the annotations, as ε > 0 (ε >= 0 where the body assumes another sign) and e∘e = e."""
+        """The hypotheses of the annotations, as ε > 0 (ε >= 0 where the body compares c·ε with 0) and e∘e = e."""
         names = [prover.scalar(name) for name, kind in self.kinds.items() if kind == "epsilon"]
-        said = [condition.formula.term for condition in self.hypotheses.values()]
-        return [*(Formula(eps, ">=" if eps in said or -eps in said else ">") for eps in names), *self.defining]
+        said = [tuple(condition.formula.term) for condition in self.hypotheses.values()]
+        compared = {monomial for summands in said if len(summands) == 1 for monomial, _ in summands}
+        signs = (">=" if next(iter(eps))[0] in compared else ">" for eps in names)
+        return [*map(Formula, names, signs), *self.defining]
 
     @property
     def defining(self) -> list[Formula]:
@@ -257,6 +262,8 @@ class Theorem:
                     raise
                 own = [*given, *(fact for fact in lemmas if isinstance(fact, Proved))]
                 proof = self._searched(goal, own, earlier, error)
+        if not isinstance(proof, Proved):
+            raise BodyError(f"the proof returns {proof}, which no rule of lngeom.prover has proved")
         if proof.conclusion != goal:
             raise ProofError(f"proved is {prover.formula(proof.conclusion)}, which is not the goal")
         return proof
@@ -315,7 +322,7 @@ def theorems_of(module: ModuleType | Path) -> list[Theorem]:
     if isinstance(module, Path):
         module = _loaded(module)
     stated = [t for t in vars(module).values() if isinstance(t, Theorem) and t.body.__module__ == module.__name__]
-    return sorted(stated, key=lambda theorem: theorem.body.__code__.co_firstlineno)
+    return sorted(dict.fromkeys(stated), key=lambda theorem: theorem.body.__code__.co_firstlineno)
 
 
 def _loaded(file: Path) -> ModuleType:
@@ -331,14 +338,31 @@ def _loaded(file: Path) -> ModuleType:
         raise InputError(f"{file} is not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent))
+    functions = list(_functions())
     try:
         spec.loader.exec_module(module)
+        replaced = [each for each in functions if vars(each[0]).get(each[1]) is not each[2]]
+        for owner, key, function in replaced:
+            setattr(owner, key, function)
+        if replaced:
+            owner, key, _ = replaced[0]
+            raise InputError(f"{file} replaces {owner.__name__}.{key}: its statements would be about something else")
     except BaseException:
         del sys.modules[name]
         raise
     finally:
         sys.path.remove(str(file.parent))
     return module
+
+
+def _functions() -> Iterator[tuple[Any, str, object]]:
+    """The functions of lngeom and of the libraries that bodies call, and the methods of lngeom, each with its place."""
+    for name, module in list(sys.modules.items()):
+        own = name.partition(".")[0] == "lngeom"
+        if own or name in ("numpy", "numpy.linalg", "torch", "torch.nn.functional"):
+            classes = [value for value in vars(module).values() if own and isinstance(value, type)]
+            for place in (module, *(each for each in classes if each.__module__ == name)):
+                yield from ((place, key, value) for key, value in vars(place).items() if callable(value))
 
 
 def _found(module: str, file: str, name: str) -> Theorem:

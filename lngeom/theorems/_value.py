@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from types import FrameType
 from typing import Any, NoReturn
@@ -108,8 +108,12 @@ class Value:
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: object, **options: object) -> Value:
         if method != "__call__" or options:
             raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
-        current(ufunc.__name__).calls("NumPy")
-        return _called(ufunc.__name__, *inputs)
+        plain = [_plain(each) if isinstance(each, numpy.ndarray | numpy.generic) else each for each in inputs]
+        if any(each is NotImplemented for each in plain):
+            raise BodyError("an array of numbers has a dimension of its own: write a vector as a parameter")
+        if all(each is known for each, known in zip(plain, inputs, strict=True)):  # not a number of NumPy alone
+            current(ufunc.__name__).calls("NumPy")
+        return _called(ufunc.__name__, *plain)
 
     def __array_function__(
         self, function: Function, types: object, inputs: Sequence[object], options: Options
@@ -134,7 +138,7 @@ class Value:
             if name in _TENSORS:
                 current(name).calls("PyTorch")
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
-        other = _GUESSED.get(name, "what it has: " + ", ".join(_METHODS))
+        other = _GUESSED.get(name, "what it has: " + _offered(_METHODS))
         raise AttributeError(f"a vector of every dimension has no {name}; {other}")
 
     def __getitem__(self, index: object) -> Value:
@@ -271,6 +275,8 @@ def _norm(x: Value, ord: object = None, axis: Axis = None, **options: bool) -> V
 
 def _where(condition: object, x: Value, y: object) -> Value:
     """One of two values, where the library chooses a unit; on terms there is nothing to choose by."""
+    if isinstance(condition, Statement):
+        raise BodyError("where chooses by numbers, and a theorem is about all of them: assume one case")
     return Value(namespace(x.inner).where(condition, _plain(x), _plain(y)))
 
 
@@ -342,9 +348,14 @@ _GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim"), "the dimension is dim(x)
 _GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.prover"
 
 
+def _offered(functions: Mapping[str, Function]) -> str:
+    """The names of the functions, but for those that the library alone calls."""
+    return ", ".join(name for name in functions if name not in ("finfo", "max", "operator_trace", "where"))
+
+
 def _called(name: str, *inputs: object, **options: object) -> Value:
     if name not in _FUNCTIONS:
-        raise BodyError(f"{name} does not run on vectors of every dimension; what does: {', '.join(_FUNCTIONS)}")
+        raise BodyError(f"{name} does not run on vectors of every dimension; what does: {_offered(_FUNCTIONS)}")
     try:
         return _FUNCTIONS[name](*inputs, **options)
     except TypeError as error:

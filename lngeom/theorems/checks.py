@@ -55,11 +55,15 @@ _COMPARED = 5
 
 @dataclass
 class Counts:
-    """Exact models at which a claim was true, their dimensions, and how often it was measured in floats."""
+    """Exact models at which a claim was true, their dimensions, and how often it was measured in floats.
+
+    The failed run, which runs again, compares terms with the library again, or does not again.
+    """
 
     models: int = 0
     measured: int = 0
     undefined: int = 0
+    compared: bool | None = None
     dimensions: set[int] = field(default_factory=set)
 
 
@@ -224,7 +228,10 @@ def _examples(theorem: Theorem, count: int, dimensions: st.SearchStrategy[int] =
             "unless the hypotheses contradict each other"
         )
     if not counts.measured:
-        raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound: give `models`")
+        why = "no floats satisfy the hypotheses with a finite error bound: give `models`"
+        if counts.undefined == counts.models:
+            why = "the library divides by 0 at every example: the claim is about 1/0 = 0 alone"
+        raise CheckError(f"{theorem.id}: {why}")
     return counts
 
 
@@ -239,11 +246,14 @@ def _at(theorem: Theorem, values: Values, d: int, check: Callable[[], None]) -> 
 
 def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> None:
     atoms = {name: Enclosure(value if isinstance(value, tuple) else [value]) for name, value in values.items()}
-    run = Exact(values, d, theorem.goals if counts.models <= _COMPARED else None)
+    compared = counts.models <= _COMPARED if counts.compared is None else counts.compared
+    run = Exact(values, d, theorem.goals if compared else None)
     try:
         run.execute(theorem.body, atoms)
-    except AssertionError as error:
-        error.add_note(f"there {run.failed}")
+    except (AssertionError, CheckError) as error:
+        counts.compared = compared
+        if isinstance(error, AssertionError):
+            error.add_note(f"there {run.failed}")
         raise
     except UndecidedError:  # an inverse of 0: total for the prover, no number for the library
         counts.undefined += 1
@@ -252,11 +262,14 @@ def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> N
             left, right = (
                 _decimals(evaluate(term(side), values, d)) for side in map(stated_term, claim.statement.sides())
             )
-            raise CheckError(f"there {left} {claim.formula.relation} {right} is false, where 1/0 is read as 0")
+            raise CheckError(f"there {left} {claim.formula.relation} {right} is false, {_CONVENTION}")
+
+
+_CONVENTION = "where 1/0 and the root of a negative number are read as 0"
 
 
 def _decimals(numbers: Iterable[Fraction | Interval]) -> str:
-    shown = ", ".join(f"{float(n.midpoint if isinstance(n, Interval) else n):.6g}" for n in numbers)
+    shown = ", ".join(f"{float(n.midpoint if isinstance(n, Interval) else n):.12g}" for n in numbers)
     return f"({shown})"
 
 

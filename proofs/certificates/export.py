@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lngeom.checker import Malformed, Refused, loaded, recheck
-from lngeom.errors import InputError
+from lngeom.errors import InputError, LngeomError
 from lngeom.prover import ProofCertificate
 from lngeom.theorems import CheckError, Theorem
 
@@ -29,11 +29,23 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[ProofCertificate]:
     ['projection.idempotent.json']
     """
     folder.mkdir(parents=True, exist_ok=True)
-    written = [data for theorem in theorems for data in theorem.certificates()]
+    written = [data for theorem in theorems for data in _certificates(theorem)]
     for data in written:
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         (folder / f"{data['id']}.json").write_text(text + "\n", encoding="utf-8")
     return written
+
+
+def _certificates(theorem: Theorem) -> list[ProofCertificate]:
+    """The certificates of a theorem; an error says whose it is, and in which line."""
+    try:
+        return theorem.certificates()
+    except LngeomError as error:
+        from lngeom.theorems.checks import line_of
+
+        line = line_of(theorem, error) or theorem.body.__code__.co_firstlineno
+        error.args = (f"{theorem.id}, line {line}: {error}",)
+        raise
 
 
 def read(file: Path) -> list[ProofCertificate]:

@@ -129,9 +129,10 @@ def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
     try:
         with blamed_on(theorem.file):
             return gather(theorem, timeout)
-    except LngeomError as error:
+    except Exception as error:
         line = line_of(theorem, error) or theorem.body.__code__.co_firstlineno
-        said = str(error) if isinstance(error, InputError) else f"{theorem.file}:{line}: {error}"
+        why = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
+        said = why if isinstance(error, InputError) else f"{theorem.file}:{line}: {why}"
         return Evidence(theorem, unread=f"{theorem.id}: {said}")
 
 
@@ -217,12 +218,14 @@ def _page(evidence: Evidence) -> str:
             else []
         ),
         "",
-        "Hypotheses" if theorem.hypotheses else "Hypotheses   none: of every d and all values",
+        "Hypotheses" if theorem.conditions else "Hypotheses   none: of every d and all values",
     ]
     for hypothesis in theorem.hypotheses:
         without = evidence.hypotheses.get(hypothesis, "not shown to be necessary")
         kind = "redundant" if isinstance(without, str) else "without it false at"
         lines += [f"  {hypothesis}", f"      {kind}: {without}"]
+    for hypothesis in (label for label in theorem.conditions if label not in theorem.hypotheses):
+        lines += [f"  {hypothesis}", "      by the kind of its parameter"]
     lines += ["", "Certificate", *(f"  {line}" for line in evidence.certificate)] if evidence.certificate else []
     if theorem.last_step:
         cites = f" [{'; '.join(theorem.cites)}]" if theorem.cites else ""

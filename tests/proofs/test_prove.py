@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,32 @@ def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(
     )
     assert printed.count("false at") == printed.count("theorems for every d: 1; ") == 1
     assert (tmp_path / "two.two.json").exists()
+
+
+SAME = "@theorem\ndef test_{}(x: Vector):\n    assert {} == {}\n\n"
+GIVEN = "@test_odd.proof\ndef _(goal):\n    return goal\n\n"
+
+
+def test_an_error_of_one_theorem_leaves_the_others(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Stated twice, proved by no proof, and one theorem under two names."""
+    stated = tmp_path / "own_errors.py"
+    parts = [SAME.format(name, *2 * "x") for name in ("twice", "twice", "good")] + [SAME.format("odd", "x", "x + 1")]
+    stated.write_text(f"{HEAD}assert x == x\n\n{''.join(parts)}{GIVEN}test_other = test_good\n")
+    assert main(["prove", str(stated), "--jobs", "1"]) == 2
+    told = capfd.readouterr().err
+    assert told.count("own_errors.good: proved") == told.count("own_errors.one: proved") == 1
+    assert f"{stated}:10: test_twice is stated twice, in line 7 too" in told
+    assert f"{stated}:18: the proof returns" in told
+
+
+@pytest.mark.parametrize("replaced", ["lngeom.layer_norm", "lngeom.theorems.Theorem.prove", "numpy.var"])
+def test_a_file_that_replaces_a_function_is_refused(
+    replaced: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stated = tmp_path / f"own_{replaced.replace('.', '_')}.py"
+    stated.write_text(f"import lngeom.theorems, numpy\n{replaced} = lambda *_, **__: 0\n{HEAD}assert x == x\n")
+    assert main(["prove", str(stated)]) == 2
+    assert re.search(rf"{stated} replaces .*{replaced.rpartition('.')[2]}: ", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])

@@ -25,7 +25,15 @@ from lngeom.theorems import (
     wrong,
 )
 from lngeom.theorems._models import examples, satisfied, searching
-from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
+from lngeom.theorems.checks import (
+    check_arrays,
+    check_examples,
+    check_proof,
+    check_without,
+    check_wrong,
+    checks,
+    undefined_at,
+)
 
 
 @theorem("This project", "example", "a square times a positive number is positive")
@@ -298,7 +306,7 @@ def test_floats_and_arrays_without_a_bound_are_no_check() -> None:
         assume(square_norm(x) == 0, "x = 0")
         assert x / square_norm(x) == x / square_norm(x)
 
-    with pytest.raises(CheckError, match="no floats satisfy"):
+    with pytest.raises(CheckError, match="divides by 0 at every example"):
         check_examples(body)
     with pytest.raises(CheckError, match="no arrays satisfy"):
         check_arrays(body)
@@ -337,3 +345,60 @@ def test_a_term_is_an_array_of_the_library_that_is_called(write: Any, said: str)
             next(iter(names.values()))()
     else:
         assert all(check() is not None for check in names.values())
+
+
+def test_a_multiple_of_eps_that_is_compared_with_0_replaces_its_sign() -> None:
+    def signs(condition: Any) -> list[str]:
+        def body(eps: Epsilon):
+            assume(condition(eps))
+            assert eps * eps >= 0
+
+        return [formula.relation for formula in theorem(body).implied]
+
+    assert signs(lambda eps: 2 * eps >= 0) == signs(lambda eps: eps >= 0) == signs(lambda eps: eps + 1 >= 1) == [">="]
+    assert signs(lambda eps: eps >= -1) == signs(lambda eps: eps * eps >= 0) == [">"]
+
+
+def test_hypotheses_that_divide_by_0_wherever_they_hold_are_seen() -> None:
+    @theorem
+    def always(x: Vector):
+        assume(lg.rms_norm(x, eps=0) == 0)
+        assert square_norm(x) == 0
+
+    @theorem
+    def sometimes(a: Scalar, c: Scalar):
+        assume(a / c == 0)
+        assert a * c == 0
+
+    assert str(undefined_at(always)) == "d = 1: x = (0), where the library divides by 0"
+    assert undefined_at(sometimes) is None
+
+
+def test_what_is_false_by_little_or_by_convention_says_so() -> None:
+    @theorem
+    def little(c: Scalar):
+        assert (0.1 + 0.2) * c == 0.3 * c
+
+    @theorem
+    def below(c: Scalar):
+        assert root(c) ** 2 == c
+
+    @theorem
+    def by_text(c: Scalar):
+        assert c * c >= (str(c) != "c") * c
+
+    for check, body, said in (
+        (check_proof, little, "-0.6 = -0.6, which differ by 1.11e-16, is false"),
+        (check_proof, below, "the root of a negative number"),
+        (check_examples, by_text, "term and library differ"),
+    ):
+        with pytest.raises((ProofError, CheckError), match=said):
+            check(body)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    @theorem
+    def body(c: Scalar):
+        assert numpy.int64(2) * c + numpy.sqrt(4) * c == 4 * c
+
+    assert body.prove()
