@@ -5,7 +5,6 @@ import dis
 import functools
 import itertools
 import linecache
-from collections.abc import Iterator
 from types import CodeType
 
 _NO_BRANCHES = "whether this is true decides what follows, and a theorem has no branches: assume one case"
@@ -17,19 +16,16 @@ _CASES = (ast.Or, ast.Not, ast.IfExp, ast.comprehension, ast.match_case)
 
 
 @functools.lru_cache(8)
-def _tree(text: str) -> ast.Module:
+def _parsed(text: str) -> list[ast.stmt]:
     try:
-        return ast.parse(text)
+        return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
     except SyntaxError:  # no source, as at a prompt
-        return ast.Module([], [])
+        return []
 
 
-def _text(code: CodeType) -> str:
-    return "".join(linecache.getlines(code.co_filename))
-
-
-def _nodes(code: CodeType) -> Iterator[ast.AST]:
-    return ast.walk(_tree(_text(code)))
+def _statements(code: CodeType) -> list[ast.stmt]:
+    """All statements of the file of a code."""
+    return _parsed("".join(linecache.getlines(code.co_filename)))
 
 
 @functools.lru_cache(4096)
@@ -39,8 +35,8 @@ def asked_at(code: CodeType, place: int) -> tuple[int | None, str | None]:
         return None, _FUNCTIONS
     line, _, column, _ = next(itertools.islice(code.co_positions(), place // 2, None))
     at = line or 0, column or 0
-    around = [node for node in _nodes(code) if isinstance(node, ast.stmt)
-              and (node.lineno, node.col_offset) <= at <= (node.end_lineno or 0, node.end_col_offset or 0)]  # fmt: skip
+    around = [node for node in _statements(code)
+              if (node.lineno, node.col_offset) <= at <= (node.end_lineno or 0, node.end_col_offset or 0)]  # fmt: skip
     if not around:
         return None, None
     inner = max(around, key=lambda node: (node.lineno, node.col_offset))
@@ -52,18 +48,17 @@ def asked_at(code: CodeType, place: int) -> tuple[int | None, str | None]:
 
 def unasked(code: CodeType, lines: set[int | None]) -> int | None:
     """The first line of an assert of a body that asked for no statement."""
-    body = next((node for node in _nodes(code) if isinstance(node, ast.FunctionDef) and _is_of(node, code)), None)
-    asserts = {node.lineno for node in ast.walk(body) if isinstance(node, ast.Assert)} if body else set[int]()
-    return min(asserts - lines, default=None)
+    body = next((node for node in _statements(code) if _is_of(node, code)), ast.Module([], []))
+    return min({node.lineno for node in ast.walk(body) if isinstance(node, ast.Assert)} - lines, default=None)
 
 
 def stated_again(code: CodeType) -> int | None:
-    """The line of another function of the file that has the name of a body."""
-    if code.co_qualname != code.co_name:
-        return None
-    functions = (node for node in _tree(_text(code)).body if isinstance(node, ast.FunctionDef))
-    return next((node.lineno for node in functions if node.name == code.co_name and not _is_of(node, code)), None)
+    """The line of another function of the file, outside of all others, that has the name of a body."""
+    others = [node for node in _statements(code) if isinstance(node, ast.FunctionDef) and not _is_of(node, code)]
+    outside = (node.lineno for node in others if node.name == code.co_qualname and not node.col_offset)
+    return next(outside, None)
 
 
-def _is_of(node: ast.FunctionDef, code: CodeType) -> bool:
-    return code.co_firstlineno in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))
+def _is_of(node: ast.stmt, code: CodeType) -> bool:
+    lines = (each.lineno for each in (node, *node.decorator_list)) if isinstance(node, ast.FunctionDef) else ()
+    return code.co_firstlineno in lines

@@ -185,8 +185,8 @@ class Theorem:
             CheckError: If the proofs use other hypotheses than the declared ones.
         """
         conditions, proved = list(self.hypotheses.values()), list[Proved]()
-        given = [prover.assume(condition.formula) for condition in conditions]
         for k, claim in enumerate(self.listing.claims):
+            given = [prover.assume(condition.formula) for condition in conditions]  # own steps in each certificate
             last = k == len(self.goals) - 1
             try:
                 proved.append(self._proved(claim.formula, given, proved, last=last, searched=searched))
