@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 import lngeom as lg
 from lngeom import carriers
 from lngeom.proofs import find
-from lngeom.prover import ProofError, dim, norm, square_norm
+from lngeom.prover import ProofError, dim, norm, root, square_norm
 from lngeom.theorems import (
     BodyError,
     CheckError,
