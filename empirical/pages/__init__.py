@@ -10,7 +10,6 @@ from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
     from .comparison import beside_published
-    from .html import write_page
     from .style import (
         BLUE,
         GREEN,
