@@ -13,7 +13,6 @@ With `--kernels` PyTorch's own LayerNorm and RMSNorm are timed against each othe
 """
 
 import csv
-import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -99,7 +98,7 @@ def compare(options: Any) -> None:
     device, threads, file = options.device, torch.get_num_threads(), Path(options.kernels)
     file.write_text("norm,rows,d,dtype,threads,device,round,milliseconds\n", encoding="utf-8")
     clock = time.process_time if options.cpu_time else time.perf_counter
-    for name, d in itertools.product(("float32", "bfloat16"), options.widths):
+    for name, d in [(name, d) for name in ("float32", "bfloat16") for d in options.widths]:
         dtype = getattr(torch, name)
         work, moved = kernels(d, dtype, device, d in options.compile), ELEMENTS * dtype.itemsize
         for norm, times in in_turn(work, options.rounds, clock).items():
