@@ -31,6 +31,11 @@ class Rewrite:
         None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"
     )
     corpus: str | None = option(None, "text to compare the outputs on, as for lngeom ablate", metavar="TEXT")
+    inputs: Path | None = option(
+        None,
+        "trace and compare on one batch: an .npz file of its inputs by name, as the class takes them",
+        metavar="FILE",
+    )
     tokens: int = option(2_048, "tokens of the corpus")
     sequence_length: int = option(256, "longest sequence")
     dtype: str | None = option(None, "format of the weights (default: the checkpoint's)")
@@ -74,8 +79,9 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     if options.dtype is not None:
         network.to(resolve_dtype(options.dtype, network.config, torch.device("cpu")))
     some, others, named = compared_on(
-        network, source, options.corpus, tokens=options.tokens, length=options.sequence_length
-    )
+        network, source, options.corpus,
+        tokens=options.tokens, length=options.sequence_length, inputs=options.inputs,
+    )  # fmt: skip
     changed, more = change(network, some, others)
     certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     if not json_alone({"faults": [], "certificate": certificate}, options.json):

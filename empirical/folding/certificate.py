@@ -29,6 +29,7 @@ from ..models import (
 )
 from ..support import ModelError
 from .gauge import angles_of, find_shifts, rotate, shift_by
+from .inputs import GIVEN, give_inputs
 from .network import Fold, Map, agreement, fold, matrix, own, rms_form
 from .rescaling import in_turn, scale
 from .twin import layernorm_twin
@@ -78,6 +79,11 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
             proof = lngeom.folding.certify_rounding(new.detach()[:, None], exact[:, None], error[:, None])
         elif entry.change in ("uniform", "scaled", "turned", "lifted"):
             proof = _certify_gauge(entry, old, new, folded.rotation)
+        elif entry.change == "centered" and entry.weight:
+            wide = matrix(old, entry.axis).double() * own(original, entry.weight).detach().double()[:, None]
+            exact, size = wide - wide.mean(0), wide.abs() + wide.abs().mean(0)
+            error = (len(wide) + 3) * torch.finfo(torch.float64).eps * size
+            proof = lngeom.folding.certify_rounding(matrix(new, entry.axis), exact, error)
         elif entry.change == "centered":
             proof = lngeom.folding.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
         else:
@@ -388,6 +394,9 @@ def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, l
     with np.load(directory / _WORST, allow_pickle=False) as arrays:
         rotation = arrays.get(_ROTATION)
         inputs = {name: torch.from_numpy(array) for name, array in arrays.items() if name != _ROTATION}
+    match record:
+        case {"compared": {"inputs": str(named)}} if named.startswith(GIVEN):
+            give_inputs(original, {name: t.numpy() for name, t in inputs.items()})
     try:
         planned = _planned(original, record, rotation)
     except ModelError as error:

@@ -1,47 +1,103 @@
 """Inputs for a forward pass of any network of transformers, and the passages of a corpus."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from lngeom.cli import out_of_memory
+
 from ..models import ModelSource, load_tokenizer, longest_sequence, reads_text_alone, text_config
 from ..support import CorpusError, ModelError
 from ..text import Corpus, Passage, bundled_wikipedia, open_corpus, passages
 
+GIVEN = "given: "
+"""How the name begins, in a certificate, of inputs that were given."""
+_GIVEN = "inputs_given"
+_TAKEN: dict[tuple[object, ...], int] = {}
+"""Which of the inputs that the configuration allows a class was seen to run on."""
+
+
+def _shapes(config: Any, rows: int, length: int) -> dict[str, list[tuple[int, ...]]]:
+    """The shapes that each input may have by the configuration; token ids have one."""
+    parts = [config, *(getattr(config, name, None) for name in getattr(config, "sub_configs", ()))]
+
+    def setting(*names: str) -> Any:
+        values = (getattr(part, name, None) for name in names for part in parts)
+        return next((value for value in values if value is not None), None)
+
+    size, frames = setting("image_size", "img_size") or 64, setting("num_frames") or 4
+    sides = size if isinstance(size, (list, tuple)) else (size, size)
+    picture = (setting("num_channels", "in_channels", "in_chans") or 3, *sides)
+    positions = setting("max_source_positions") or 0
+    wide = setting("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim")
+    spectrogram = [(rows, setting("max_length") or 64, wide), (rows, 1, 64, wide)] if wide else []
+    return {
+        "input_ids": [(rows, length)] if setting("vocab_size") else [],
+        "pixel_values": [(rows, *picture), (rows, frames, *picture)],
+        "input_features": [(rows, wide, 2 * positions)] * bool(wide and positions) + spectrogram,
+        "input_values": [*spectrogram, (rows, 4_000), (rows, 1, 4_000)],
+        "decoder_input_ids": [(rows, length)] * bool(setting("is_encoder_decoder")),
+    }  # fmt: skip
+
 
 def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Tensor]:
-    """Random inputs of the kind that the network takes: token ids, spectrograms with token ids, or pictures.
+    """Random inputs of the kinds that the network takes: token ids, pictures, sounds, alone or together.
+
+    Where the configuration leaves it open, the most inputs that it runs on. In place of these, those that
+    :func:`give_inputs` gave it.
 
     Raises:
-        ModelError: If its main input is not one of these.
+        ModelError: If it runs on none of these.
     """
+    if hasattr(model, _GIVEN):
+        return placed(model, getattr(model, _GIVEN))
     config: Any = getattr(model, "config", None)
-    random = torch.Generator().manual_seed(seed)
-    main = getattr(model, "main_input_name", "input_ids")
-    weight = next(model.parameters())
+    main, taken = getattr(model, "main_input_name", "input_ids"), inspect.signature(model.forward).parameters
+    weight, shapes = next(model.parameters()), _shapes(config, rows, length)
+    known = sorted((name for name in shapes if name in taken and shapes[name]), key=lambda name: name != main)
+    sets = (each for n in range(len(known), 0, -1) for each in combinations(known, n))
+    named = [each for each in sets if main not in taken or main in each]
+    choices = [
+        dict(zip(names, each, strict=True)) for names in named for each in product(*(shapes[name] for name in names))
+    ]
 
-    def ids() -> torch.Tensor:
-        low = min(3, config.vocab_size - 1)  # special tokens, padding above all, come first
-        return torch.randint(low, config.vocab_size, (rows, length), generator=random).to(weight.device)
+    def drawn(choice: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+        random = torch.Generator().manual_seed(seed)
+        values = dict[str, Tensor]()
+        for name, shape in choice.items():
+            if name.endswith("ids"):
+                size = text_config(config).vocab_size
+                low = min(3, size - 1)  # special tokens, padding above all, come first
+                values[name] = torch.randint(low, size, shape, generator=random).to(weight.device)
+            else:
+                values[name] = torch.randn(shape, generator=random).to(weight)
+        return values
 
-    def noise(*shape: int) -> torch.Tensor:
-        return torch.randn(shape, generator=random).to(weight)
-
-    if main == "input_ids" and getattr(config, "vocab_size", None):
-        return {"input_ids": ids(), **({"decoder_input_ids": ids()} if config.is_encoder_decoder else {})}
-    if main == "input_features" and hasattr(config, "num_mel_bins"):
-        frames = 2 * config.max_source_positions
-        return {"input_features": noise(rows, config.num_mel_bins, frames), "decoder_input_ids": ids()}
-    if main == "pixel_values" and hasattr(config, "image_size"):
-        size = config.image_size
-        sides = size if isinstance(size, (list, tuple)) else (size, size)
-        return {"pixel_values": noise(rows, config.num_channels, *sides)}
-    raise ModelError(f"{type(model).__name__} takes {main}, which cannot be generated; give a network of token ids")
+    key = (type(model), *(tuple(choice) for choice in choices))
+    if len(choices) == 1 or key in _TAKEN:
+        return drawn(choices[_TAKEN.get(key, 0)])
+    reasons = list[str]()
+    for number, choice in enumerate(choices):
+        try:
+            with torch.no_grad():
+                model(**(inputs := drawn(choice)))
+        except Exception as error:  # a network raises what it likes on inputs that it does not take
+            if out_of_memory(error):
+                raise
+            reasons.append(f"and raises {type(error).__name__}: {' '.join(str(error).split())[:120]}")
+        else:
+            _TAKEN[key] = number
+            return inputs
+    reason = (*reasons, "which cannot be generated")[0]
+    raise ModelError(f"{type(model).__name__} takes {main}, {reason}; give --inputs FILE.npz, its inputs by name")
 
 
 _LONGEST = 512
@@ -74,12 +130,26 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
 
 
 def compared_on(
-    network: PreTrainedModel, source: ModelSource, corpus: str | None, *, tokens: int, length: int
+    network: PreTrainedModel,
+    source: ModelSource,
+    corpus: str | None,
+    *,
+    tokens: int,
+    length: int,
+    inputs: Path | None = None,
 ) -> tuple[list[dict[str, Tensor]], list[dict[str, Tensor]], str]:
     """The batches of every other document of a corpus, the batches of the rest, and its name.
 
     By default the corpus is Wikipedia; a network that reads more than a text gets one random batch, among the rest.
+    `inputs` is a file of arrays, by name, that takes the place of both.
     """
+    if inputs is not None:
+        try:
+            with np.load(inputs, allow_pickle=False) as arrays:
+                give_inputs(network, arrays)
+        except (OSError, ValueError, TypeError, BadZipFile) as error:
+            raise CorpusError(f"{inputs}: no .npz file of inputs by name ({error})") from None
+        return [], [sample_inputs(network)], f"{GIVEN}{inputs.name}"
     if corpus is None and reads_text_alone(network):
         corpus = str(bundled_wikipedia())
     if corpus is None:
@@ -93,9 +163,18 @@ def compared_on(
     return *sides, f"{sum(passage.tokens for passage in chosen)} tokens of {Path(opened.spec).name}"
 
 
+def give_inputs(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Let :func:`sample_inputs` return these arrays for a network and its copies."""
+    setattr(network, _GIVEN, dict(arrays))
+
+
 def tensors(network: nn.Module, batch: Sequence[Passage]) -> dict[str, Tensor]:
     """The inputs of passages of one shape, on the device of a network and in its format."""
+    return placed(network, {name: np.stack([passage.inputs[name] for passage in batch]) for name in batch[0].inputs})
+
+
+def placed(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    """Arrays as tensors, on the device of a network and in its format."""
     weight = next(network.parameters())
-    stacked = {name: np.stack([passage.inputs[name] for passage in batch]) for name in batch[0].inputs}
-    moved = {name: torch.from_numpy(array).to(weight.device) for name, array in stacked.items()}
+    moved = {name: torch.from_numpy(array).to(weight.device) for name, array in arrays.items()}
     return {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in moved.items()}

@@ -16,7 +16,7 @@ from lngeom.cli import out_of_memory
 from ..models import RMSNorm
 from ..support import ModelError
 from .inputs import longest, sample_inputs
-from .streams import Refused, Streams, check_readers, find_readers, find_streams
+from .streams import Refused, Streams, find_readers, foldable
 from .tracer import Call, Trace, mapped, tensors_of, trace
 
 Entering = tuple[tuple[Tensor, ...], dict[str, Tensor]]
@@ -29,10 +29,11 @@ class Map:
 
     Attributes:
         parameter: Its name in the network.
-        change: ``centered``: ΠW; ``folded``: W diag(g) for the gain of `norm`; ``shifted``: b + Wβ with the weight
-            `weight`; ``neutral``: a gain or bias that moved, `amount` in every entry; ``divided``: β/g of `norm`, whose
-            reader has no bias that could take β; of a gauge ``uniform``:
-            c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW; of a LayerNorm form ``lifted``: cUW.
+        change: ``centered``: ΠW, or Π diag(λ)W for the layer scale λ named `weight`; ``folded``: W diag(g) for the gain
+            of `norm`; ``shifted``: b + Wβ with the weight `weight`; ``neutral``: a gain, bias or layer scale that
+            moved, `amount` in every entry; ``divided``: β/g of `norm`, whose reader has no bias that could take β; of a
+            gauge ``uniform``: c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW; of a LayerNorm
+            form ``lifted``: cUW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: 1 if the norm adds 1 to its stored weight (Gemma), else 0.
@@ -88,11 +89,12 @@ def matrix(values: Tensor, axis: int) -> Tensor:
     return values.detach().movedim(axis, 0).reshape(values.shape[axis], -1)
 
 
-def centered(values: Tensor, axis: int) -> Tensor:
-    """A parameter with its features centred, computed in float64 and rounded once."""
-    changed, _ = lngeom.folding.center_writer(matrix(values, axis))
+def centered(values: Tensor, axis: int, scale: Tensor | None = None) -> Tensor:
+    """A parameter with its features (times a scale) centred, computed in float64 and rounded once."""
+    wide = matrix(values, axis).double() * (1 if scale is None else scale.detach().double()[:, None])
+    changed, _ = lngeom.folding.center_writer(wide)
     moved = values.movedim(axis, 0)
-    return changed.reshape(moved.shape).movedim(0, axis).contiguous()
+    return changed.to(values.dtype).reshape(moved.shape).movedim(0, axis).contiguous()
 
 
 def own(model: nn.Module, name: str) -> Tensor:
@@ -165,12 +167,7 @@ def fold_gains(model: nn.Module) -> Fold:
 def _planned(model: nn.Module, *, gains: bool) -> tuple[Trace, Streams]:
     """The streams that a traced pass shows; raises where they cannot be folded."""
     recorded = trace(model, sample_inputs(model))
-    streams = find_streams(recorded)
-    try:
-        check_readers(recorded, streams)
-    except Refused as refusal:
-        reason = next(iter(streams.kept.values()), str(refusal))
-        raise ModelError(f"{type(model).__name__} cannot be folded: {reason}") from None
+    streams = foldable(recorded)
     if not streams.norms and streams.kept:
         path, reason = next(iter(streams.kept.items()))
         raise ModelError(f"{type(model).__name__} cannot be folded: at {path}, {reason}")
@@ -186,17 +183,21 @@ def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool
     """The fold that was planned, of a copy of the network."""
     checkpoint = copy.deepcopy(model)
     result = Fold(checkpoint, checkpoint, kept=dict(streams.kept))
+    scales = {slot: recorded.parameters[scale] for scale, slots in streams.scales.items() for slot in slots}
     for slot, axis in streams.writers.items():
-        name = recorded.parameters[slot]
-        put(checkpoint, name, centered(own(model, name), axis))
-        result.maps.append(Map(name, "centered", axis))
+        name, scale = recorded.parameters[slot], scales.get(slot, "")
+        put(checkpoint, name, centered(own(model, name), axis, own(model, scale) if scale else None))
+        result.maps.append(Map(name, "centered", axis, weight=scale))
+    for scale in dict.fromkeys(entry.weight for entry in result.maps if entry.weight):
+        put(checkpoint, scale, torch.ones_like(own(model, scale)))
+        result.maps.append(Map(scale, "neutral", 0, amount=1.0))
     result.norms = {call.norm.path: call.norm.eps for call in streams.norms if call.norm}
     if gains:
         for call in recorded.calls:
             if call.norm and call.norm.path not in result.kept:
                 _move(recorded, streams, call, result, biases=biases)
     untie(model, result)
-    result.entries = list(streams.entries.values())
+    result.entries = [(path, key) for path, key, _ in streams.entries.values()]
     result.model = rms_form(checkpoint, result.norms, result.moved, result.entries)
     return result
 
@@ -213,18 +214,24 @@ def refuse_difference(model: nn.Module, change: Callable[[nn.Module], list[nn.Mo
     """Refuse a change that is not the network, in float64, on short inputs and on the longest it takes."""
     wide = copy.deepcopy(model).double()
     changed = change(wide)
-    for length in (8, longest(model)):
+    lengths = [longest(model) // 2, longest(model), 8]
+    while lengths:
+        length = lengths.pop()
         batch = mapped(
             sample_inputs(model, length=length, seed=1), lambda t: t.double() if t.is_floating_point() else t
         )
         try:
             before, *after = (tensors_of(network, batch) for network in (wide, *changed))
-        except (RuntimeError, TypeError, ValueError) as error:
+        except (RuntimeError, TypeError, ValueError, IndexError) as error:
             if out_of_memory(error):
                 raise
+            if length > 8 and lengths:  # positions may begin later than at 0
+                continue
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
             msg = f"{type(model).__name__} does not run in float64, in which what it computes is compared"
             raise ModelError(f"{msg} ({reason}); choose another network") from None
+        if length > 8:
+            lengths.clear()
         for outputs in after:
             for right, got in zip(before, outputs, strict=True):
                 finite = right.isfinite()

@@ -7,12 +7,13 @@ random vectors, before and after Π. Nothing is taken from the names of function
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from ..support import ModelError
 from .tracer import Call, Trace
 
 Place = tuple[int, int]
@@ -33,16 +34,38 @@ class Refused(Exception):
 class Streams:
     """The places that hold a stream to be centred.
 
-    ``places`` are slots with the axis of their features, ``writers`` the parameters among them, ``entries`` the slots
-    to be centred explicitly, each with the module and argument that hand it on. ``norms`` read the stream; those in
-    ``kept`` cannot be folded, for the reason given.
+    ``demands`` has the slots, with the axis of their features, that each norm needs centred, and ``places`` all of
+    them; ``scales`` the parameters by which a sum of writers is multiplied, each with these. ``entries`` are the slots
+    to be centred explicitly, each with the module and argument that hand it on and the reason. Norms in ``kept`` cannot
+    be folded, for the reason given.
     """
 
-    places: dict[int, int] = field(default_factory=dict)
-    writers: dict[int, int] = field(default_factory=dict)
-    entries: dict[int, tuple[str, int | str]] = field(default_factory=dict)
-    norms: list[Call] = field(default_factory=list)
+    trace: Trace
+    scales: dict[int, dict[int, int]] = field(default_factory=dict)
+    entries: dict[int, tuple[str, int | str, str]] = field(default_factory=dict)
+    demands: dict[str, dict[int, int]] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> dict[int, int]:
+        """Every slot to be centred, with the axis of its features."""
+        return {slot: axis for places in self.demands.values() for slot, axis in places.items()}
+
+    @property
+    def writers(self) -> dict[int, int]:
+        """The parameters among them."""
+        return {slot: axis for slot, axis in self.places.items() if slot in self.trace.parameters}
+
+    @property
+    def norms(self) -> list[Call]:
+        """The calls of the norms that read the stream."""
+        return [call for call in self.trace.calls if call.norm and call.norm.path in self.demands]
+
+    def keep(self, path: str, reason: str) -> None:
+        """Leave a norm as it is; the slots that it alone needs centred are centred no longer."""
+        self.kept.setdefault(path, reason)
+        self.demands.pop(path, None)
+        self.entries = {slot: entry for slot, entry in self.entries.items() if slot in self.places}
 
 
 def _center(t: Tensor, axis: int) -> Tensor:
@@ -66,10 +89,10 @@ def _agree(a: Tensor, b: Tensor) -> bool:
 
 
 class Prober:
-    """Makes the calls of a trace again on random values."""
+    """Makes the calls of a trace again on random values, and on ones for some parameters."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    def __init__(self, trace: Trace, ones: Collection[int] = ()) -> None:
+        self.trace, self._ones = trace, ones
         self._random = torch.Generator().manual_seed(0)
 
     def floats(self, call: Call) -> dict[int, Tensor]:
@@ -80,7 +103,7 @@ class Prober:
             if not tensor.is_floating_point():
                 continue
             if slot in self.trace.parameters:
-                values[slot] = tensor.detach().double()
+                values[slot] = torch.ones_like(tensor.double()) if slot in self._ones else tensor.detach().double()
             else:
                 values[slot] = torch.randn(tensor.shape, generator=self._random, dtype=torch.float64)
         return values
@@ -104,29 +127,24 @@ class Prober:
                 return chosen
         return None
 
-    def stops(
-        self, places: dict[int, int], change: Change, centred: Mapping[int, int] | None = None
-    ) -> Iterator[tuple[Call, dict[int, int]]]:
+    def stops(self, places: dict[int, int], change: Change) -> Iterator[tuple[Call, dict[int, int]]]:
         """Follow a change of slots through the pass: the calls that do not hand it on as it is, and what they read.
 
-        `places` grows by the slots that it reaches. Other slots, those in `centred`, have mean zero as it is.
+        `places` grows by the slots that it reaches. Centring is handed on as any change of the mean is.
         """
         for call in self.trace.calls:
             touched = {slot: places[slot] for slot in call.inputs if slot in places}
             if not touched:
                 continue
-            passed = None if call.norm else self._passes(call, touched, change, centred or {})
+            passed = None if call.norm else self._passes(call, touched, change)
             if passed is None:
                 yield call, touched
             else:
                 places |= passed
 
-    def _passes(
-        self, call: Call, places: dict[int, int], change: Change, centred: Mapping[int, int]
-    ) -> dict[int, int] | None:
+    def _passes(self, call: Call, places: dict[int, int], change: Change) -> dict[int, int] | None:
         """Where a change of the inputs appears among the outputs: nowhere, along an axis, or (None) otherwise."""
         values = self.floats(call)
-        values |= {s: _center(v, centred[s]) for s, v in values.items() if s in centred and s not in places}
         changed = {s: change(values[s], places[s]) for s in values if s in places}
         size = {values[s].shape[places[s]] for s in changed}.pop()
         before, after = self.trace.replay(call, values), self.trace.replay(call, values | changed)
@@ -135,7 +153,8 @@ class Prober:
             a, b = _first(before, call, slot), _first(after, call, slot)
             if not a.is_floating_point() or _agree(a, b):
                 continue
-            axes = [i for i, n in enumerate(a.shape) if n == size and _agree(b, change(a, i))]
+            seen = change if change is _center else lambda t, _: t
+            axes = [i for i, n in enumerate(a.shape) if n == size and _agree(seen(b, i), change(a, i))]
             if not axes:
                 return None
             axis_of[slot] = axes[-1]
@@ -150,7 +169,7 @@ class _Search:
     def __init__(self, prober: Prober, change: Change) -> None:
         self.prober, self.trace, self.change = prober, prober.trace, change
         self.known: dict[Place, tuple[Place, ...] | None] = {}
-        self.entries: dict[int, tuple[str, int | str]] = {}
+        self.entries: dict[int, tuple[str, int | str, str]] = {}
 
     def _centered(self, call: Call) -> bool:
         """Whether the output of a norm is centred as it is, whatever its input."""
@@ -179,63 +198,79 @@ class _Search:
             if slot in self.entries or slot in self.trace.parameters:
                 continue
             if call is None:
-                raise _Entry(slot, f"an input of the model is written to the stream, slot {slot}")
+                raise _Entry(slot, wanted, f"an input of the model is written to the stream, slot {slot}")
             if call.norm is not None:
                 if self._centered(call):
                     continue
                 because = ", and its gain is not constant or its bias has a mean" * (self.change is _center)
-                raise _Entry(slot, f"Post-LN: {call.norm.path} writes to the stream itself{because}")
+                raise _Entry(slot, wanted, f"Post-LN: {call.norm.path} writes to the stream itself{because}")
             if (slot, axis) not in self.known:
                 self.known[slot, axis] = self.prober.sources(call, slot, axis, self.change)
             sources = self.known[slot, axis]
             if sources is None:
                 if "dropout" in call.name:
-                    raise Refused(f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()")
-                raise _Entry(slot, f"unknown writer: {_where(call)} is not a linear map, and writes inside the network")
+                    raise ModelError(f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()")
+                why = f"unknown writer: {_where(call)} is not a linear map, and writes inside the network"
+                raise _Entry(slot, wanted, why)
             queue += sources
         return wanted
 
     def reach(self, norm: Call) -> dict[int, int]:
         """Every slot to be centred for the input of a norm, where the stream begins nonlinearly that entry alone."""
+        before, reason = dict(self.entries), ""
         for _ in range(3):  # a stream has one entry, or two where two inputs meet
             try:
                 return self.demand((norm.inputs[0], -1))
             except _Entry as entry:
-                self.enter(entry.slot, str(entry), norm)
-        raise Refused("its input has too many entries that are not linear maps")
+                reason = reason or str(entry)
+                if not self.enter(entry):
+                    break
+        self.entries = before
+        raise Refused(reason)
 
-    def enter(self, slot: int, reason: str, norm: Call) -> None:
+    def enter(self, entry: "_Entry") -> bool:
         """Find the module boundary behind a nonlinear entry, where the stream can be centred once."""
-        if any(call.norm is not None for call in self._ancestors(slot)):
-            raise Refused(reason)
-        below = {slot}
+        below, norms = {entry.slot}, {call.norm.path for call in self.trace.calls if call.norm}
         for call in self.trace.calls:  # in the order of the pass
             if below & set(call.inputs) and call.norm is None:
                 below |= set(call.outputs)
-        wide = self.trace.tensors[norm.inputs[0]].shape[-1]
         for path, key, number in self.trace.boundaries:
-            if (
-                number in below and number not in self.entries and self.trace.tensors[number].shape[-1] == wide
-            ) and path != (norm.norm.path if norm.norm else None):
-                self.entries[number] = (path, key)
-                return
-        raise Refused(reason)
-
-    def _ancestors(self, slot: int) -> Iterator[Call]:
-        queue, seen = [slot], set[int]()
-        while queue:
-            call = self.trace.maker.get(queue.pop())
-            if call is not None and id(call) not in seen:
-                seen.add(id(call))
-                queue += call.inputs
-                if slot not in call.outputs:
-                    yield call
+            inside = all(f"{user.module}.".startswith(f"{path}.") for user in self.trace.users.get(number, ()))
+            last = entry.wanted.get(number) == self.trace.tensors[number].ndim - 1
+            if number in below and last and inside and path not in norms and number not in self.entries:
+                self.entries[number] = (path, key, str(entry))
+                return True
+        return False
 
 
 class _Entry(Exception):
-    def __init__(self, slot: int, reason: str) -> None:
+    """A slot that cannot be centred, and the slots wanted because of which it would have to be."""
+
+    def __init__(self, slot: int, wanted: Mapping[int, int], reason: str) -> None:
         super().__init__(reason)
-        self.slot = slot
+        self.slot, self.wanted = slot, wanted
+
+
+def find_scales(trace: Trace) -> dict[int, dict[int, int]]:
+    """The parameters λ of products λ∘x where λ = 1 would do if the parameters that make x, returned as well, had it."""
+    found = dict[int, dict[int, int]]()
+    for call in trace.calls:
+        for slot in set(call.inputs) & trace.parameters.keys() if len(call.inputs) == 2 else ():
+            prober, x = Prober(trace, [slot]), sum(call.inputs) - slot
+            vector = trace.tensors[slot].ndim == 1 and trace.tensors[x].is_floating_point()
+            if not vector or call.norm or x in trace.parameters or len(trace.users[slot]) > 1:
+                continue
+            values = prober.floats(call)
+            if not _agree(_first(trace.replay(call, values), call, call.outputs[0]), values[x]):
+                continue
+            try:
+                places = _Search(prober, scaled).demand((x, -1))
+            except (Refused, _Entry):
+                continue
+            uses = (user for each in places for user in trace.users.get(each, ()))
+            if all(user is call or places.keys() & set(user.outputs) for user in uses):
+                found[slot] = {s: a for s, a in places.items() if s in trace.parameters}
+    return found
 
 
 def find_streams(trace: Trace, kind: str = "layernorm", change: Change = _center, width: int | None = None) -> Streams:
@@ -243,32 +278,70 @@ def find_streams(trace: Trace, kind: str = "layernorm", change: Change = _center
 
     Another `change` takes the place of centring.
     """
-    search, streams = _Search(Prober(trace), change), Streams()
+    streams = Streams(trace, find_scales(trace) if change is _center else {})
+    search = _Search(Prober(trace, streams.scales), change)
     for call in trace.calls:
         if call.norm is not None and call.norm.kind == kind and width in (None, call.norm.d):
             try:
-                streams.places |= search.reach(call)
-                streams.norms.append(call)
+                stored = (call.norm.gain or "weight", call.norm.bias or "bias", call.norm.gain_offset)
+                if kind == "layernorm" and (len(call.args) != 1 or call.kwargs or stored != ("weight", "bias", 0)):
+                    raise Refused("it is called, or stores its gain, in another way than LayerNorm")
+                streams.demands.setdefault(call.norm.path, {}).update(search.reach(call))
             except Refused as refusal:
                 streams.kept[call.norm.path] = str(refusal)
-    streams.entries = {s: e for s, e in search.entries.items() if s in streams.places}
-    streams.writers = {s: a for s, a in streams.places.items() if s in trace.parameters}
+    for path in streams.kept:  # of several calls one may be refused
+        streams.demands.pop(path, None)
+    streams.entries = {slot: entry for slot, entry in search.entries.items() if slot in streams.places}
     return streams
 
 
-def check_readers(trace: Trace, streams: Streams, kind: str = "layernorm", change: Change = _center) -> None:
-    """Follow the changed stream through the pass; raises :class:`Refused` if more than norms of the kind read it."""
-    part = "mean" if change is _center else "coordinates"
+def _faults(streams: Streams, kind: str = "layernorm", change: Change = _center) -> Iterator[tuple[str, set[int]]]:
+    """What sees the changed streams other than norms of the kind, each with the writers and entries that it sees."""
+    trace, part = streams.trace, "mean" if change is _center else "coordinates"
     places = {**streams.writers, **dict.fromkeys(streams.entries, -1)}
-    # A tensor to be centred that was not changed came centred from a norm: Post-LN with a constant gain.
-    for call, touched in Prober(trace).stops(places, change, streams.places if change is _center else None):
+    roots, seen = set(places), list[tuple[str, list[int]]]()
+    for call, touched in Prober(trace, streams.scales).stops(places, change):
         last = all(a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items())
         if call.norm is not None and not (call.norm.kind == kind and last):
-            raise Refused(f"{call.norm.path} is {_NORMS[call.norm.kind]} and sees the {part} of the stream")
+            seen.append((f"{call.norm.path} is {_NORMS[call.norm.kind]} and sees the {part} of the stream", [*touched]))
         if call.norm is None and not all(slot in streams.entries for slot in call.outputs):
-            raise Refused(f"a reader without a norm: {_where(call)} sees the {part} of the stream")
-    if leaving := [slot for slot in trace.results if slot in places]:
-        raise Refused(f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model")
+            seen.append((f"a reader without a norm: {_where(call)} sees the {part} of the stream", [*touched]))
+    for slot in trace.results:
+        if slot in places:
+            seen.append((f"a reader without a norm: the stream itself, slot {slot}, is an output of the model", [slot]))
+    for reason, queue in seen:
+        found, known = set[int](), set[int]()
+        while queue:
+            if (slot := queue.pop()) in places and slot not in known:
+                known.add(slot)
+                if slot in roots:
+                    found.add(slot)
+                else:
+                    queue += trace.maker[slot].inputs
+        yield reason, found
+
+
+def check_readers(streams: Streams, kind: str, change: Change) -> None:
+    """Follow the changed stream through the pass; raises :class:`Refused` if more than norms of the kind read it."""
+    for reason, _ in _faults(streams, kind, change):
+        raise Refused(reason)
+
+
+def foldable(trace: Trace) -> Streams:
+    """The streams of the LayerNorms that can be folded; what stops one of them stops no other.
+
+    A stream is centred explicitly only where two norms gain by it.
+    """
+    streams = find_streams(trace)
+    while True:
+        alone = [s for s in streams.entries if sum(s in places for places in streams.demands.values()) < 2]
+        faults = [*_faults(streams), *(("only this norm would gain", {s}) for s in alone)]
+        if not faults:
+            return streams
+        for reason, roots in faults:
+            for path in [path for path, places in streams.demands.items() if roots & places.keys()]:
+                entered = [streams.entries[s][2] for s in streams.demands[path] if s in streams.entries and s in roots]
+                streams.keep(path, f"{entered[0]}; centred behind it, {reason}" if entered else reason)
 
 
 def free_streams(trace: Trace, kind: str, width: int) -> Streams:
@@ -276,7 +349,7 @@ def free_streams(trace: Trace, kind: str, width: int) -> Streams:
     streams = find_streams(trace, kind, mirror, width)
     if streams.kept or streams.entries:
         raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
-    check_readers(trace, streams, kind, mirror)
+    check_readers(streams, kind, mirror)
     return streams
 
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.overrides import TorchFunctionMode
+
+from lngeom.cli import out_of_memory
 
 from ..models import FoundNorm, norms, watching
 from ..support import ModelError
@@ -72,8 +75,14 @@ class Trace:
         def fill(slot: _Slot) -> Tensor:
             return values.get(slot.number, self.tensors[slot.number]).clone()
 
-        with torch.no_grad():
-            return call.function(*mapped(call.args, fill, _Slot), **mapped(call.kwargs, fill, _Slot))
+        try:
+            with torch.no_grad():
+                return call.function(*mapped(call.args, fill, _Slot), **mapped(call.kwargs, fill, _Slot))
+        except RuntimeError as error:
+            if out_of_memory(error):
+                raise
+            reason = " ".join(str(error).split())[:120]
+            raise ModelError(f"{call.name} in {call.module or 'the model'} is not made again: {reason}") from None
 
 
 def _assigned(tensor: Tensor, key: Any, value: Tensor) -> Tensor:
@@ -155,7 +164,8 @@ class _Recorder(TorchFunctionMode):
         place = written.untyped_storage().data_ptr()
         for name in self._held:
             other = self.trace.tensors[self._held[name]]
-            if other is not written and other.untyped_storage().data_ptr() == place:
+            mapped_over = is_functorch_wrapped_tensor(other)  # inside vmap: it has no storage
+            if not mapped_over and other is not written and other.untyped_storage().data_ptr() == place:
                 self._new(other)
 
     def enter(self, path: str, _: nn.Module, args: Arguments, kwargs: Options) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as hf
@@ -122,8 +123,14 @@ def test_what_cannot_be_folded_is_refused_with_the_reason(oddity: str, reason: s
     network = trained(lambda: Odd(oddity))
     plain = trained(Odd)
     assert agrees(compared(plain, lngeom.empirical.fold(plain)))
-    with pytest.raises(ModelError, match=reason):
-        lngeom.empirical.fold(network.train(oddity == "dropout"))
+    network.train(oddity == "dropout")
+    if oddity == "gelu":  # the first norm reads the embedding alone
+        partly = lngeom.empirical.fold(network)
+        assert list(partly.norms) == ["p"]
+        assert re.match(reason, partly.kept["q"])
+    else:
+        with pytest.raises(ModelError, match=reason):
+            lngeom.empirical.fold(network)
     if oddity == "dropout":
         assert len(lngeom.empirical.fold(network.eval()).norms) == 2
 
@@ -170,8 +177,11 @@ def test_outputs_too_far_apart_are_told(found: dict[str, float], told: str) -> N
 
 def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
     network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
-    with pytest.raises(ModelError, match=r"Post-LN: bert\.encoder\.layer\.0\.attention\.output\.LayerNorm writes"):
-        lngeom.empirical.fold(network)
+    partly = lngeom.empirical.fold(network)
+    assert agrees(compared(network, partly))
+    assert list(partly.norms) == ["bert.embeddings.LayerNorm"], "whose input alone is a sum of writers"
+    last = partly.kept["bert.encoder.layer.1.output.LayerNorm"]
+    assert last.startswith("Post-LN: bert.encoder.layer.1.attention.output.LayerNorm writes to the stream itself")
     for path, module in network.named_modules():
         if isinstance(module, nn.LayerNorm) and not path.startswith("cls"):
             module.weight.data.fill_(0.7)
@@ -180,6 +190,28 @@ def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
     assert len(folded.norms) == 5
     assert agrees(compared(network, folded))
     assert list(folded.kept) == ["cls.predictions.transform.LayerNorm"], "it reads a GELU"
+
+
+def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = trained(lambda: hf.BeitForImageClassification(hf.BeitConfig(**VISION)), torch.float32)
+    network.save_pretrained(tmp_path / "model")
+    batch: dict[str, Any] = {name: t.numpy() for name, t in sample_inputs(network, seed=3).items()}
+    np.savez(tmp_path / "batch.npz", **batch)
+    words = ["--inputs", str(tmp_path / "batch.npz"), "--output", str(tmp_path / "folded")]
+    assert main(["fold", str(tmp_path / "model"), *words]) == 0
+    assert "replaced 5 LayerNorms by RMSNorms" in (said := capsys.readouterr().out)
+    assert "(given: batch.npz)" in said
+    assert main(["fold", "--verify", str(tmp_path / "folded")]) == 0
+    folded = lngeom.empirical.fold(network)
+    writers = [entry.parameter for entry in folded.maps if entry.weight]
+    assert len(writers) == 8
+    assert all(entry["exact"] for entry in certify_maps(network, folded))
+    own(folded.checkpoint, writers[0]).data[0] *= 1 + 2.0**-20
+    assert [entry["parameter"] for entry in certify_maps(network, folded) if not entry["exact"]] == writers[:1]
+    assert main(["fold", str(tmp_path / "model"), "--inputs", str(tmp_path / "model" / "config.json")]) == 2
+    assert "no .npz file of inputs by name" in capsys.readouterr().err
 
 
 def test_fold_leaves_the_network_alone() -> None:
