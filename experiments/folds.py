@@ -40,7 +40,7 @@ SIZES = {
 """Largest value of the numbers whose name has the pattern; the first that fits holds."""
 LISTS = {"hidden_sizes": 16, "embed_dims": 16, "embed_dim": 16, "depths": 2, "num_heads": 2, "num_attention_heads": 2}
 """Largest first value of the numbers of each stage; the widths double."""
-DROPPED = ("out_features", "out_indices", "stage_names", "per_layer_config")
+DROPPED = ("out_features", "out_indices", "stage_names", "per_layer_config", "attention_layers")
 """Entries that follow from others."""
 OWN = {"gpt_neo": {"attention_types": [[["global", "local"], 1]]}, "esm": {"vocab_size": 64, "pad_token_id": 1}}
 """Entries of one type."""
@@ -73,7 +73,8 @@ def classes(kind: str) -> list[Any]:
         module = importlib.import_module(config.__module__.replace(".configuration_", ".modeling_"))
     except ImportError:
         return []
-    if not re.search(r"nn\.LayerNorm|layer_norm\(", inspect.getsource(module)):
+    foreign = not config.__module__.startswith("transformers.")  # a type that this library registers
+    if foreign or not re.search(r"nn\.LayerNorm|layer_norm\(", inspect.getsource(module)):
         return []
     names = [getattr(modeling_auto, f"MODEL_{head}MAPPING_NAMES").get(kind) for head in heads]
     found = [getattr(transformers, name[0] if isinstance(name, tuple) else name, None) for name in names if name]

@@ -234,6 +234,8 @@ def refuse_difference(model: nn.Module, change: Callable[[nn.Module], list[nn.Mo
             lengths.clear()
         for outputs in after:
             for right, got in zip(before, outputs, strict=True):
+                if got.shape != right.shape:
+                    raise ModelError(f"{type(model).__name__} {refused}: its outputs would have other shapes")
                 finite = right.isfinite()
                 gap, size = (got - right)[finite].abs(), right[finite].abs()
                 if finite.any() and not gap.max() <= agreement(torch.float64) * size.max():
