@@ -12,7 +12,7 @@ from ..carriers import Array, C, Enclosure, Interval, Rounded
 from ..prover import Formula, Recorded, Values, decided, evaluate, term
 from ._asserts import unasked
 from ._errors import BodyError, CheckError
-from ._statement import Asker, Point, Statement, Variant
+from ._statement import Asker, Point, Statement, Variant, row
 from ._value import Value
 
 
@@ -243,17 +243,10 @@ def violated(value: numpy.ndarray, error: numpy.ndarray, relation: str) -> numpy
         return numpy.isfinite(error) & (excess > error)
 
 
-_LONGEST = 12
-"""Components of a vector that are shown."""
-
-
 def numbers_of(values: Values, d: int) -> str:
     """A model as failures print it."""
 
     def text(value: object) -> str:
-        if not isinstance(value, tuple | list):
-            return str(value)
-        rest = ", …" if len(value) > _LONGEST else ""
-        return f"({', '.join(map(str, value[:_LONGEST]))}{rest})"
+        return row(list(map(str, value))) if isinstance(value, tuple | list) else str(value)
 
     return f"d = {d}: " + ", ".join(f"{name} = {text(value)}" for name, value in values.items())

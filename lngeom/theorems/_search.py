@@ -10,7 +10,7 @@ from ._body import VECTORS, Models
 from ._errors import CheckError
 from ._models import ANY_DIMENSION, CHANCE, Plan, fractions, plan_of, satisfied, searching
 from ._run import Condition, Values, Wrong, numbers_of
-from ._small import SMALL, WIDER, likely, tight, undefined
+from ._small import LONG, SMALL, WIDER, likely, tight, undefined
 from ._statement import Point
 from ._theorem import Theorem
 
@@ -82,11 +82,11 @@ class Search:
             raise CheckError(f"{numbers_of(values, d)} is not a counterexample to {self.variant.label!r}: give another")
         return Refutation(d, values)
 
-    def small(self, *, total: bool) -> tuple[int, Values] | None:
+    def small(self, *, total: bool, dimensions: Sequence[int] = SMALL) -> tuple[int, Values] | None:
         """The first of the small models that is a counterexample."""
         plan = Plan(self.kinds, self.variant.hypotheses.values())
         given = [condition.formula for condition in self.variant.hypotheses.values()]
-        for d in SMALL:
+        for d in dimensions:
             for values in likely(plan, d, given, self.variant.goals, self.dropped, total=total):
                 if self._refuted(d, values, total=total):
                     return d, values
@@ -100,7 +100,7 @@ class Search:
             for values in tight(plan, d, given, self.variant.goals):
                 if self._refuted(d, values, total=False):
                     return d, values
-        return None
+        return self.small(total=False, dimensions=LONG)
 
     def _drawn(self, dimensions: st.SearchStrategy[int], tries: int, *, total: bool) -> tuple[int, Values] | None:
         plan = Plan(self.kinds, self.variant.hypotheses.values())

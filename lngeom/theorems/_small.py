@@ -14,14 +14,17 @@ from ._models import Plan
 SMALL = (1, 2, 3)
 """Dimensions in which small models are tried; nearly all that is false of norms is false in one of them."""
 
+LONG = (32, 128, 1024)
+"""Dimensions in which all components of a vector but the first are equal: bounds on one of many fail there."""
+
 _NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, 3.0)
 """Components, simplest first; floats hold them exactly."""
 
 _SIZES = (*_NUMBERS, 2.0**-7, 2.0**7)
 """Scalars: ε is small or large, too."""
 
-_MANY, _LIKELY, _FINAL = 4096, 40, 6
-"""Models of one dimension, and those that are looked at exactly, before and after they are bettered."""
+_MANY, _FEW, _LIKELY, _FINAL = 4096, 512, 40, 6
+"""Models of a dimension, of a long one, and those that are looked at exactly, before and after they are bettered."""
 
 POPULATION, ROUNDS, WIDER, _TINY = 384, 48, (5, 8, 13), 2.0**-40
 """Models of one dimension that are bettered, how often, in which dimensions beside the small ones, and the least part
@@ -210,6 +213,12 @@ def _exact(plan: Plan, drawn: Columns, place: int, d: int, most: int | None = No
 
 def _columns(plan: Plan, d: int) -> Columns:
     """Values of the parameters that nothing defines: all small ones, or many where there are too many."""
+    if d in LONG:
+        short = _columns(plan, 2)
+        last = {name: values[:_FEW, -1:] * (plan.kinds[name] != "basis") for name, values in short.items()}
+        return {name: values[:_FEW] if values.shape[1] == 1
+                else numpy.concatenate([values[:_FEW], numpy.repeat(last[name], d - 2, axis=1)], axis=1)
+                for name, values in short.items()}  # fmt: skip
     free = [name for name in plan.kinds if name not in plan.defined]
     widths = [d if plan.kinds[name] in ("vector", "mask") else 1 for name in free]
     choices = [_choice(plan, name, d) for name, width in zip(free, widths, strict=True) for _ in range(width)]

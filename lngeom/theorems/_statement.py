@@ -207,4 +207,13 @@ def shown(value: object) -> str:
         return text(value.term if isinstance(value, Recorded) else value)
     else:
         return str(value)
-    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
+    return numbers[0] if len(numbers) == 1 else row(numbers)
+
+
+_LONGEST = 12
+"""Components of a vector that are shown."""
+
+
+def row(numbers: Sequence[str]) -> str:
+    """A vector as failures print it."""
+    return f"({', '.join(numbers[:_LONGEST])}{', …' if len(numbers) > _LONGEST else ''})"

@@ -40,6 +40,7 @@ from ._search import (
     undefined_at as undefined_at,
 )
 from ._small import SMALL
+from ._statement import row
 from ._theorem import Theorem
 
 EXAMPLES, MORE = 25, 200
@@ -269,8 +270,7 @@ _CONVENTION = "where 1/0 and the root of a negative number are read as 0"
 
 
 def _decimals(numbers: Iterable[Fraction | Interval]) -> str:
-    shown = ", ".join(f"{float(n.midpoint if isinstance(n, Interval) else n):.12g}" for n in numbers)
-    return f"({shown})"
+    return row([f"{float(n.midpoint if isinstance(n, Interval) else n):.12g}" for n in numbers])
 
 
 def _true_in_floats(theorem: Theorem, values: Values, counts: Counts) -> None:

@@ -25,15 +25,7 @@ from lngeom.theorems import (
     wrong,
 )
 from lngeom.theorems._models import examples, satisfied, searching
-from lngeom.theorems.checks import (
-    check_arrays,
-    check_examples,
-    check_proof,
-    check_without,
-    check_wrong,
-    checks,
-    undefined_at,
-)
+from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
 
 
 @theorem("This project", "example", "a square times a positive number is positive")
@@ -357,21 +349,6 @@ def test_a_multiple_of_eps_that_is_compared_with_0_replaces_its_sign() -> None:
 
     assert signs(lambda eps: 2 * eps >= 0) == signs(lambda eps: eps >= 0) == signs(lambda eps: eps + 1 >= 1) == [">="]
     assert signs(lambda eps: eps >= -1) == signs(lambda eps: eps * eps >= 0) == [">"]
-
-
-def test_hypotheses_that_divide_by_0_wherever_they_hold_are_seen() -> None:
-    @theorem
-    def always(x: Vector):
-        assume(lg.rms_norm(x, eps=0) == 0)
-        assert square_norm(x) == 0
-
-    @theorem
-    def sometimes(a: Scalar, c: Scalar):
-        assume(a / c == 0)
-        assert a * c == 0
-
-    assert str(undefined_at(always)) == "d = 1: x = (0), where the library divides by 0"
-    assert undefined_at(sometimes) is None
 
 
 def test_what_is_false_by_little_or_by_convention_says_so() -> None:

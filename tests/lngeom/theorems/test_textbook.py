@@ -109,9 +109,29 @@ def of_one_sign(x: Vector):
     assert norm(x) * lg.rms_norm(x, eps=0) == root(dim(x)) * x
 
 
+def given_at_0_alone(x: Vector):
+    assume(lg.rms_norm(x, eps=0) == 0)
+    assert square_norm(x) == 0
+
+
+def given_elsewhere_too(x: Vector, a: Scalar):
+    assume(a / square_norm(x) == 0)
+    assert a * x == 0
+
+
 def test_where_the_library_divides_by_0_is_known() -> None:
-    assert str(undefined_at(theorem(both_lengths))) == "d = 1: x = (0), where the library divides by 0"
-    assert undefined_at(theorem(of_one_sign)) is None
+    for body in (both_lengths, given_at_0_alone):
+        assert str(undefined_at(theorem(body))) == "d = 1: x = (0), where the library divides by 0"
+    for body in (of_one_sign, given_elsewhere_too):
+        assert undefined_at(theorem(body)) is None
+
+
+def test_a_bound_that_fails_in_a_long_vector_alone_is_refuted_there() -> None:
+    def one_of_many(x: Vector, e: Basis):
+        assert dot(e, x) ** 2 <= 100 * (x * x).mean()
+
+    with pytest.raises(ProofError, match=r"false at d = 128: x = \(1, 0, .*, …\), e = \(1, 0, .*, …\)"):
+        check_proof(theorem(one_of_many))
 
 
 def test_a_hint_does_not_follow_and_the_end_of_the_search_is_told() -> None:
