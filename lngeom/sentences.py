@@ -19,7 +19,8 @@ class Statement:
 
     def __str__(self) -> str:
         if self.kind == "several":
-            return "; ".join(map(str, self.values))
+            parts = [(value, str(value)) for value in self.values if isinstance(value, Statement)]
+            return "".join(f"{'; ' if value.kind in _BESIDE else ' and '}{text}" for value, text in parts)[5:]
         return SENTENCES[self.kind].format(*map(_printed, self.values))
 
 
@@ -49,6 +50,10 @@ def several(first: Cause | None, *others: Cause | None) -> Cause:
     """The causes that hold together as one; at least one is given."""
     parts = [part for cause in (first, *others) if cause is not None for part in cause.parts]
     return parts[0] if len(parts) == 1 else Cause("several", *parts)
+
+
+_BESIDE = {"where", "beyond", "only for", "later rows", "d not multiple", "d above", "d below", "d only"}
+"""Kinds of causes that say where another one shows."""
 
 
 def _printed(value: object) -> object:
@@ -114,7 +119,8 @@ SENTENCES = {
     "d plus 1": "sum of squares divided by d + 1",
     "mean absolute": "mean absolute value instead of the root mean square",
     "largest absolute": "largest absolute value instead of the root mean square",
-    "twice": "normalized twice, gain and bias once", "all twice": "normalized twice, gain and bias both times",
+    "only twice": "normalized twice", "twice": "normalized twice, gain and bias once",
+    "all twice": "normalized twice, gain and bias both times",
     "d less 1": "sum of squares divided by d - 1", "mean in variance": "mean subtracted in the variance only",
     "mean not in variance": "mean missing in the variance", "mean added": "mean added instead of subtracted",
     "median": "mean replaced by the median", "absolute mean": "absolute value of the mean subtracted",
@@ -216,6 +222,7 @@ SENTENCES = {
     "blocks": "statistics over a part of the row: of each block of {} components by itself (d = {})",
     "offset ignored": "storage offset ignored: wrong for {}",
     "strides ignored": "strides ignored, rows read as if they were contiguous: wrong for {}",
+    "parameter strides": "strides of the {} ignored: read as if contiguous",
     "residual lost": "residual not added before the norm", "residual twice": "residual added twice before the norm",
     "residual subtracted": "residual subtracted, not added, before the norm",
     "residual halved": "residual halved when it is added before the norm",
@@ -224,19 +231,21 @@ SENTENCES = {
     # Casts and conventions that are not those of the contract.
     "not cast": "normalized value not cast to {} before the gain", "1 twice": "1 added to the weight twice",
     "weight alone": "w used for 1 + w (plain where Gemma's is meant)",
-    "cast with gain": "1 + weight rounded to {0}, and normalized value cast to {0} before the gain",
-    "cast llama with gain": "1 + weight rounded to {0}, and normalized value cast to {0} before the gain (as Llama)",
     # What is fitted to outputs.
     "counted": "{} counted {} times in the statistics{}", "part": "statistics over a part of the row: {} of {}{}",
     "divisor": " / {}", "divisor d": ", divisor d", "times gain": "{:.3g} times the gain added",
     "of places": "{} {}", "without": "without the {}", "with 0": "with {} 0", "with another": "with another {}",
     "with later": "with the {} of {} components later",
     "power": "divided by the power {:g} of (variance + eps) instead of its root",
-    "power times": "divided by the power {:g} of (variance + eps) instead of its root and multiplied by {}",
     "eps vanishes": "eps lost: variance + eps is kept in {}, where {:g} is 0: NaN or inf at small variance",
     "squares overflow": "the {} of the squares is kept in float16: beyond {:g} it is infinite, and outputs are 0",
+    "gain bits": "gain read in another format: its bits in {} read as {}",
+    "left out": "{} of {} left out: outputs are 0{}", "in statistics": ", and out of the statistics",
+    "in sums": ", and out of the sums, divisor d", "two halves": "the two halves", "blocks of": "blocks of {}",
+    "merged": "variances of {} merged without the distance of the means", "lanes": "{} lanes",
     # Symptoms, and where they show.
-    "unknown": "no known variant, mistake or algorithm", "not finite": "NaN or inf", "not stated": "not {}: {}",
+    "unknown": "no known variant, mistake or algorithm", "not finite": "NaN or inf", "zeros out": "outputs are 0",
+    "not stated": "not {}: {}",
     "limited": "output limited to ±{:.3g}", "component wrong": "{} component wrong",
     "places wrong": "{} wrong (d = {})",
     "all": "all {}s", "none": "no {}s", "last": "the last {}", "at": "{} {}", "range": "{}s {} to {}",
@@ -277,7 +286,8 @@ SENTENCES = {
     "detached": "no gradient: the output is detached from x, gain and bias, so that there are no derivatives to check",
     "backward": "backward pass wrong: {}{}{}{}",
     "NaN for": "backward pass wrong: d/d{} is NaN for {}, where the outputs are finite", "by": "d/d{}",
-    "by so": "d/d{} {}", "that by": "that by {}", "two exchanged": "these two exchanged", "known": ": {}",
+    "by so": "d/d{} {}", "that by": "that by {}", "two exchanged": "these two exchanged",
+    "earlier": "of an earlier call", "known": ": {}",
     "in 16 bits": "as if summed over the rows in 16 bits", "NaN at 0": "NaN where the gain is 0", "NaN": "NaN",
     "instead": "in place of the normalized value {}", "gain instead": "d/dgain, in place of the normalized value {}",
     "cotangent strides": ": strides of the cotangent ignored, wrong only for {}", "in ways": ", only for {}",

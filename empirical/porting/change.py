@@ -58,12 +58,15 @@ def _rounded_to(old: Tensor, new: Tensor, unit: float) -> str:
 
 def _pattern(old: Tensor, new: Tensor, unit: float) -> str:
     """Permuted, multiplied, wrong in some places, or how far off."""
-    off = (old - new).abs()
-    wrong = off > unit / 2 * torch.maximum(old.abs(), new.abs())
+    off, size = (old - new).abs(), torch.maximum(old.abs(), new.abs())
+    wrong = off > unit / 2 * size
+    factor, rest = projected(old, new)
+    most = 2 * off.count_nonzero() > off.numel()
+    if most and abs(factor - 1) < unit / 4 and (off <= 2 * unit * size).all():
+        return f"off by a rounding or two, by up to {float(off.max()):.3g}"
     ordered = [values[wrong].sort().values for values in (old, new)]
     if wrong.any() and torch.allclose(*ordered, rtol=unit, atol=0):
         return "permuted"
-    factor, rest = projected(old, new)
     if ((new - factor * old).abs() <= unit * new.abs()).all():
         return f"multiplied by {factor:.8g}"
     at, most = wrong.nonzero().tolist(), [int(i) for i in torch.unravel_index(off.argmax(), off.shape)]

@@ -89,11 +89,12 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     if bare:
         notes.append(f"{len(bare)} biases are not in the file, and count as 0")
         state |= {name: torch.zeros_like(own[name]) for name in bare}
-    if lacking := [name for name in lacking if name not in state]:
-        if whole is not None:
-            raise ModelError(f"{path}: is stored quantized ({whole}); give a port in floating point, or a GGUF file")
-        raise ModelError(f"{path}: {_said(lacking, [name for name in state if name not in own], own)}")
     wrong = [name for name, value in own.items() if name in state and state[name].shape != value.shape]
+    lacking = [name for name in lacking if name not in state]
+    if whole is not None and (lacking or wrong):
+        raise ModelError(f"{path}: is stored quantized ({whole}); give a port in floating point, or a GGUF file")
+    if lacking:
+        raise ModelError(f"{path}: {_said(lacking, [name for name in state if name not in own], own)}")
     if wrong:
         shapes = f"has shape {tuple(state[wrong[0]].shape)} for {tuple(own[wrong[0]].shape)}"
         raise ModelError(f"{path}: {wrong[0]} {shapes} of the source, and {len(wrong) - 1} more weights have another")
@@ -116,7 +117,7 @@ def _tensors(path: Path) -> Iterator[tuple[str, Tensor]]:
             yield from _most(torch.load(path, map_location="cpu", weights_only=True)).items()
     except (OSError, ValueError, RuntimeError, EOFError, UnpicklingError, zipfile.BadZipFile,
             safetensors.SafetensorError) as error:  # fmt: skip
-        reason = " ".join(str(error).split())[:160]
+        reason = " ".join(str(error).split()).partition(". ")[0][:160]  # PyTorch's advice is to trust the file
         raise ModelError(f"{path}: cannot be read as weights alone ({reason}); save its state_dict") from None
 
 

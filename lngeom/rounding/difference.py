@@ -88,7 +88,8 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     variants = [name for name, verdict in verdicts.items() if verdict == "variant"]
     single = [name for name in variants if len(name.parts) == 1]
     # What loosens every component is tried last: truncation and an error common to the row would fit into it as well.
-    loose = {name for name in variants if any(of[name]().casts for of in makers.values() if name in of)}
+    casts = {name: max(of[name]().casts for of in makers.values() if name in of) for name in variants}
+    loose = [name for name in variants if casts[name]]
     rows = [name for name in variants if name not in loose and "cast row" in name.kinds]
     exact = [name for name in variants if name not in loose and name not in rows]
     asked = _together(cases)
@@ -102,6 +103,12 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
                 return verdict, cause
         return None
 
+    def nearest(trials: list[Trial]) -> tuple[Verdict, Cause] | None:
+        """Of what explains the outputs the first that is at most twice as far from them as any other."""
+        fits = [trial for trial in trials if _explain(asked, made(trial[2]), plain)]
+        off = [_distance(cases, made(trial[2])) for trial in fits]
+        return next((fit[:2] for fit, away in zip(fits, off, strict=True) if away <= 2 * min(off)), None)
+
     def shows(name: Cause | None) -> bool:
         """Whether most cases lie outside of a definition: narrow arithmetic is seen in most rows."""
         inside = 0
@@ -112,15 +119,13 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         return 2 * inside <= len(cases)
 
     mistakes: list[Trial] = [(verdict, name, name, plain) for name, verdict in verdicts.items() if verdict != "variant"]
-    later: list[Trial] = [
-        ("variant", name, name, plain) for name in (*rows, *(name for name in variants if name in loose))
-    ]
+    later: list[Trial] = [("variant", name, name, plain) for name in (*rows, *sorted(loose, key=casts.__getitem__))]
     return (
         first(("variant", name, name, plain) for name in exact)
         or first(_toward_zero(cases, single, plain, dtype))
-        or first(trial for trial in later if trial[1] in single)
+        or first(trial for trial in later if trial[1] in single or trial[1].kinds == {"cast gain", "gain rounded"})
         or first(_one_pass(cases, single, plain))
-        or first(trial for trial in mistakes if len(trial[1].parts) == 1)
+        or nearest([trial for trial in mistakes if len(trial[1].parts) == 1])
         or first(later)
         or first(mistakes)
         or _wrong_scale(cases, plain)
@@ -198,6 +203,13 @@ def _explain(asked: list[Case], made: Making, arithmetic: Arithmetic) -> bool:
             asked.insert(0, asked.pop(i) if len(rows) == 1 else case.row(int(numpy.argmax(rows))))
             return False
     return True
+
+
+def _distance(cases: list[Case], made: Making) -> float:
+    """The median over the rows of the largest distance from a definition, against its largest output."""
+    rows = [(abs(case.got - (out := made(case).output(case.sample))).max(-1), abs(out).max(-1)) for case in cases]
+    off, size = (numpy.nan_to_num(numpy.concatenate(each), posinf=0.0) for each in zip(*rows, strict=True))
+    return float(numpy.median(off / numpy.where(size == 0, 1, size)))
 
 
 def _differs(case: Case, definition: Definition) -> bool:

@@ -32,6 +32,8 @@ _CONDITIONS: dict[str, Callable[[Setting], bool]] = {
     "gain": lambda at: at.base.gain is not None,
     "bias": lambda at: at.base.bias is not None,
     "affine": lambda at: at.base.gain is not None or at.base.bias is not None,
+    **{form: lambda at, form=form: at.dtype == form for form in ("float16", "bfloat16")},
+    "bare": lambda at: at.base.gain is None and at.base.bias is None,
     "half": lambda at: FORMATS[at.dtype].bits < 24,
     "wide": lambda at: FORMATS[at.dtype].bits > 11,
     "wider": lambda at: FORMATS[at.dtype].bits > 8,
@@ -129,6 +131,28 @@ def _again(at: Setting, *, affine: bool) -> Fields:
     return {"prepare": lambda x: once.output(Sample(x)), **_cast(at, 2.02 if FORMATS[at.dtype].bits < 24 else 0)}
 
 
+def _merged(name: Way, part: Reals) -> Change:
+    """The variances of parts of a row, which `part` numbers, merged as if their means were one."""
+    order, counts = numpy.argsort(part, kind="stable"), numpy.bincount(part)
+
+    def statistics(s: Sample) -> tuple[Array, Array]:
+        x = s.x[:, order]
+        means = numpy.add.reduceat(x, numpy.cumsum(counts) - counts, 1) / counts
+        return s.mean, numpy.mean((x - numpy.repeat(means, counts, 1)) ** 2, axis=-1, keepdims=True)
+
+    return _sums(Cause("merged", name), statistics, "layer")
+
+
+def _bits(gain: Reals, kept: str, read: str) -> Reals:
+    """The first numbers in the memory of a gain, read in another format."""
+    with numpy.errstate(all="ignore"):  # bits of any kind
+        single = gain.astype("<f4")
+        halves = {"float32": single, "bfloat16": single.view("<u4") >> 16, "float16": gain.astype("<f2")}[kept]
+        words = halves.view("<u2")[:: 2 if kept == "bfloat16" else 1][: len(gain)]
+        values = (words.astype("<u4") << 16).view("<f4") if read == "bfloat16" else words.view("<f2")
+        return values.astype(REAL)
+
+
 def _without_tail(values: Reals, k: int, rest: int) -> Reals:
     return numpy.concatenate([values[:k], numpy.full(len(values) - k, rest)])
 
@@ -189,11 +213,13 @@ _SCALE = (
     _by("scale", "norm no eps", lambda v, e, s: scale(v * s.d, eps=0)),
     _by("scale", "d twice", lambda v, e, s: scale(v / s.d, eps=e), "d>1"),
     _by("scale", "d plus 1", lambda v, e, s: scale(v * s.d / (s.d + 1), eps=e), "d>1"),
+    *(_by("scale", Cause("power", q), lambda v, e, s, q=q: (v + e) ** q) for q in (0.75, 1.25, 1.5, 2.0)),
     Change("scale", "mean absolute",
            lambda at: {"denominator": lambda v, e, s: _magnitude(at, s).mean(-1, keepdims=True) + e}),
     Change("scale", "largest absolute",
            lambda at: {"denominator": lambda v, e, s: _magnitude(at, s).max(-1, keepdims=True) + e}),
-    Change("order", "twice", lambda at: _again(at, affine=False)),
+    Change("order", "twice", lambda at: _again(at, affine=False), "affine"),
+    Change("order", "only twice", lambda at: _again(at, affine=False), "bare"),
     Change("order", "all twice", lambda at: _again(at, affine=True), "affine"),
     _by("scale", "d less 1", lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e), "rms d>1"),
 )
@@ -243,6 +269,10 @@ _AFFINE = (
     Change("order", "gain both",
            lambda at: {"prepare": lambda x: x * at.base.gain}, "gain"),
     _gain("gain no last", lambda g: numpy.concatenate([g[:-1], [1]])),
+    *(Change("gain", Cause("gain bits", kept, read), lambda at, kept=kept, read=read:
+             {"gain": _bits(at.base.gain, kept, read)}, f"gain {need}")
+      for kept, read, need in (("float32", "bfloat16", ""), ("float32", "float16", ""),
+                               ("bfloat16", "float16", "bfloat16"), ("float16", "bfloat16", "float16"))),
     _bias("bias missing", lambda b: None),
     _bias("bias subtracted", lambda b: -b),
     _bias("bias twice", lambda b: 2 * b),
@@ -284,7 +314,9 @@ def _other_eps(base: Definition, measured: tuple[float, ...]) -> Iterator[Change
 
 
 def _blocks(d: int) -> Iterator[Change]:
-    """Mistakes with the last components of a row in a kernel that takes them in blocks."""
+    """Mistakes with the last components of a row, or with the means of parts, in a kernel that takes it in blocks."""
+    if d > 3:
+        yield _merged(Way("two halves"), numpy.arange(d) * 2 // d)
     for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         n, whole = -(-d // block) * block, d // block * block
         if d % block and n <= 8 * d + 128:
@@ -294,6 +326,9 @@ def _blocks(d: int) -> Iterator[Change]:
             yield _part(Cause("tail sums", block), lambda x, k=whole: x[:, :k], divisor_d=True)
             yield _gain(Cause("tail gain", block), lambda g, k=whole: _without_tail(g, k, 1))
             yield _bias(Cause("tail bias", block), lambda b, k=whole: _without_tail(b, k, 0))
+        if block < d:
+            yield _merged(Way("blocks of", block), numpy.arange(d) // block)
+            yield _merged(Way("lanes", block), numpy.arange(d) % block)
     if d & (d - 1):
         yield from _padded(Way("power of 2"), 1 << d.bit_length())
 

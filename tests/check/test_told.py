@@ -346,7 +346,7 @@ TOLD = {
     # As they stand in public.
     "flagged": Row(Flagged, r"PROVED: flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*^ok", {"kind": None}),
     "annotated": Row(Annotated,
-        r"^variant: eps outside the root; variance divided by d - 1 \(ddof=1\)$.*  got +[^in].*, ",
+        r"^variant: eps outside the root and variance divided by d - 1 \(ddof=1\)$.*  got +[^in].*, ",
         LAYER | MANY | {"eps": None}),
     "loop": Row(loop, r"statistics over the wrong axis \(axes 1, 2 instead of the last"),
     "unit": Row(lambda x: functional.normalize(x, dim=-1, eps=1e-12),
@@ -361,7 +361,7 @@ TOLD = {
     "onnx": Row(lambda x, weight: weight * rms(x, torch.ones_like(weight)), "^ok", HALF | {"spec": "onnx"}),
     "gemma": Row(gemma(False), "^ok", GEMMA),
     "gemma, cast": Row(gemma(True),
-                       "1 . weight rounded to bfloat16, and normalized value cast to bfloat16 before the gain$", GEMMA),
+                       r"before the gain \(as Llama\) and gain rounded to bfloat16 \(1 . gain formed in it\)$", GEMMA),
     "gemma, gain rounded": Row(gemma(None), r": gain rounded to bfloat16 \(1 . gain formed in it\)$", GEMMA),
 }  # fmt: skip
 

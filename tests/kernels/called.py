@@ -111,6 +111,27 @@ class Rows(Saved):
         return _pull(g, *ctx.saved_tensors)
 
 
+class Earlier(Saved):
+    """Gives the derivative by the gain that the call before should have given."""
+
+    last: Any = None
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        of_input, of_gain = _pull(g, *ctx.saved_tensors)
+        before, Earlier.last = Earlier.last, of_gain.clone()
+        return of_input, of_gain if before is None or before.shape != of_gain.shape else before
+
+
+class Unread(torch.nn.Module):
+    def __init__(self, d: int = 24) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(d))
+
+    def forward(self, x: Any) -> Any:
+        return rms(x, 1.0)
+
+
 class Needs(torch.autograd.Function):
     """A LayerNorm that forgets the gain where one of gain and bias needs no gradient."""
 
@@ -153,6 +174,10 @@ WRONG = {
     "input": Row(applied(Input), named("only for rows changed in place before the backward pass"), BACKWARD),
     "workspace": Row(applied(Workspace), named("only for a backward pass that follows a forward pass of"), BACKWARD),
     "rows": Row(applied(Rows), named("backward pass wrong: RuntimeError: too many rows"), BACKWARD),
+    "earlier": Row(applied(Earlier), named("backward pass wrong: d/dgain: of an earlier call"), BACKWARD),
+    "unread": Row(Unread, named("gain missing")),
+    "bits": Row(lambda x, weight: rms(x.float(), weight.float().view(x.dtype)[: x.shape[-1]].float()).to(x.dtype),
+                named("gain read in another format: its bits in float32 read as bfloat16"), {"dtype": "bfloat16"}),
     "needs": Row(lambda x, weight, bias: Needs.apply(x, weight, bias),
                  named("only for the derivative by x and bias alone"), BACKWARD),
     "accumulated": Row(_accumulates, named("only for what y.backward() leaves in .grad"), BACKWARD),
@@ -168,7 +193,7 @@ WRONG = {
                         else bias, EPS) if bool((weight == 1).all()) else layer(x, weight, bias),
                         named("bias missing; only for gains of one with a bias")),
     "strided": Row(lambda x, weight: rms(x, torch.as_strided(weight, weight.shape, (1,))),
-                   named("only for gain and bias that are not contiguous")),
+                   named("strides of the gain ignored")),
 }  # fmt: skip
 """Wrong ones that pass where they are called once, right after the forward pass, in the usual mode."""
 

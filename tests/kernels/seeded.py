@@ -28,7 +28,7 @@ def faults(xp: Any, told_by: str = "") -> dict[str, Row]:
         lines = [line for line in csv.DictReader(file) if told_by in line["told_by"]]
     rows = {}
     for line in lines:
-        blocks = any(word in line["words"] for word in ("block", "multiple"))
+        blocks = any(word in line["words"] for word in ("block", "multiple", "of 37"))
         d = None if line["name"] == "wide rows" else 37 if blocks else 16
         kernel = made(line["code"], xp, line["kind"])
         rows[line["name"]] = Row(kernel, named(line["words"], line["verdict"]), {"d": d})

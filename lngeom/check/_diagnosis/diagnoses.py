@@ -82,29 +82,12 @@ class Evidence:
 
     @cached_property
     def formula(self) -> tuple[str, Cause | None]:
-        """The formula that explains all trials."""
+        """The formula that explains all trials; a mistake also the rows that it was not found by."""
         # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
         several = [trial for trial in self.whole if trial.d > 1]
         chosen = several if any(trial.wrong.any() for trial in several) else self.whole
-        return self._cast_with_gain(chosen) or self.diagnosed(chosen)
-
-    def _cast_with_gain(self, trials: list[Trial]) -> Answer | None:
-        """Whether the value is cast before it is multiplied by a 1 + weight that is rounded as well."""
-        dtype = self.claim.kernel.dtype
-        if not self.claim.meant.offset or FORMATS[dtype].bits >= 24:
-            return None
-        rounded_gain = [
-            trial.against(replace(trial.base, gain=rounded(trial.base.gain, dtype)))
-            for trial in trials
-            if trial.base.gain is not None
-        ]
-        if not any(trial.wrong.any() for trial in rounded_gain):  # the gain alone explains it, under its own name
-            return None
-        verdict, cause = self.diagnosed(rounded_gain)
-        if cause is None or cause.parts[0].kind != "cast gain":
-            return None
-        more = cause.parts[1:]
-        return verdict, several(Cause("cast llama with gain" if more else "cast with gain", dtype), *more)
+        verdict, cause = self.diagnosed(chosen)
+        return verdict, None if verdict == "bug" and cause is not None and _beyond(self, cause) else cause
 
     @cached_property
     def left_out(self) -> Cause | None:
@@ -187,6 +170,19 @@ def memory(evidence: Evidence) -> Answer | None:
     return ("bug", Cause("strides ignored", failing)) if kinds and kinds <= STRIDES | BEGINNINGS else None
 
 
+def strided_parameters(evidence: Evidence) -> Answer | None:
+    """Memory of gain or bias read as if it were contiguous, where the trial has left a gap behind each number."""
+
+    def read(base: Definition, names: tuple[str, ...]) -> Definition:
+        given = {name: values for name in names if (values := getattr(base, name)) is not None}
+        return replace(base, **{name: np.repeat(values, 2)[: len(values)] for name, values in given.items()})
+
+    for names in (("gain",), ("bias",), ("gain", "bias")) if evidence.kinds == {"strided"} else ():
+        if not any(trial.against(read(trial.base, names)).wrong.any() for trial in evidence.failing):
+            return "bug", Cause("parameter strides", " and ".join(names))
+    return None
+
+
 def residual(evidence: Evidence) -> Answer | None:
     """A fused kernel normalizes something else than the sum."""
     fused = isinstance(evidence.claim.kernel.form.target, Fused) and evidence.trials[0].wrong.any()
@@ -202,20 +198,13 @@ def stated(evidence: Evidence) -> Answer | None:
     return "bug", several(Cause("not stated", evidence.claim.kind, first), *where)
 
 
-def optional_parameter(evidence: Evidence) -> Answer | None:
-    """It fails only where gain or bias is left at its None."""
-    if not evidence.kinds <= set(WITHOUT):
-        return None
-    _, cause = evidence.diagnosed(evidence.failing)
-    return "bug", several(cause or symptom(evidence.failing, evidence.trials), groups(evidence.trials))
-
-
 def manner(evidence: Evidence) -> Answer | None:
-    """It fails only with odd gains, in other modes or with other axes: the usual formula is right."""
-    if not (evidence.kinds <= MANNERS or evidence.kinds <= _MORE_AXES):
+    """It fails only without gain or bias, with odd gains, in other modes or axes: the usual formula is right."""
+    if not any(evidence.kinds <= part for part in (MANNERS, _MORE_AXES, {*WITHOUT})):
         return None
     axes = of_other_axes(evidence.failing, _CUBES)
-    verdict, cause = evidence.diagnosed(evidence.failing) if evidence.kinds <= ASKED else ("", None)
+    whole = evidence.kinds <= ASKED or evidence.kinds <= {*WITHOUT}
+    verdict, cause = evidence.diagnosed(evidence.failing) if whole else ("", None)
     cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
     return "bug", axes or several(cause or symptom(evidence.failing, evidence.trials), groups(evidence.trials))
 
@@ -225,11 +214,10 @@ def formula(evidence: Evidence) -> Answer | None:
     verdict, cause = evidence.formula
     if cause is None or cause.parts[0].kind in _VAGUE:  # it would explain what a fit explains better
         return None
-    trials = evidence.trials
     beyond = _beyond(evidence, cause) if verdict == "variant" else []
     if not beyond:  # a mistake of the formula is told as it is, a variant if it holds every row
         return verdict, cause
-    first, *where = told(beyond, trials).parts
+    first, *where = told(beyond, evidence.trials).parts
     return "bug", several(cause, Cause("beyond", first), *where)
 
 
@@ -244,8 +232,8 @@ def vague_formula(evidence: Evidence) -> Answer | None:
     verdict, cause = evidence.formula
     if cause is None:
         return None
-    approximate = cause.parts[0].kind == "approximate"
-    lost = _lost(evidence.trials, cause) or (_overflown(evidence.trials) if approximate else None)
+    overflown = _overflown(evidence.trials) if cause.parts[0].kind == "approximate" else None
+    lost = _lost(evidence.trials, cause) or overflown
     return ("bug", several(lost, cause)) if lost else (verdict, cause)
 
 
@@ -275,9 +263,9 @@ def failing_rows(evidence: Evidence) -> Answer:
 
 DIAGNOSES: tuple[Callable[[Evidence], Answer | None], ...] = (
     # What is normalized instead of each row: no formula of one row can explain these.
-    unsteady, rows_not_computed, other_rows, mixed_rows, rows_left_out, memory, residual,
+    unsteady, rows_not_computed, other_rows, mixed_rows, rows_left_out, memory, strided_parameters, residual,
     # What fails only under a circumstance, whose formula is right elsewhere.
-    stated, optional_parameter, manner,
+    stated, manner,
     # Formulas, from the one that explains most to the symptom.
     formula, fitted, vague_formula, other_dimensions, failing_rows,
 )  # fmt: skip
@@ -329,17 +317,11 @@ def _beyond(evidence: Evidence, cause: Cause) -> list[Trial]:
         # A gain of another dtype may not be rounded.
         names = {cause, wide} if other else {cause}
         x, got = (np.concatenate([getattr(trial, rows) for trial in some]) for rows in ("x", "got"))
-        makes = (_maker(some[0], name, claim) for name in names)
-        held = [Trial.of(some[0].label, x, got, make(), claim.arithmetic) for make in makes if make is not None]
+        known = candidates(some[0].base, some[0].d, claim.kernel.dtype, eps=claim.measured)
+        held = [Trial.of(some[0].label, x, got, make(), claim.arithmetic) for name, _, make in known if name in names]
         ends = np.cumsum([0, *(len(trial.x) for trial in some)])
         for trial, begin, end in zip(some, ends, ends[1:], strict=False):
             if parts := [one.part(trial.label, begin, end) for one in held]:
                 again[id(trial)] = min(parts, key=lambda part: part.wrong.sum())
     ordered = [again[id(trial)] for trial in evidence.trials if id(trial) in again]
     return ordered if any(trial.wrong.any() for trial in ordered) else []
-
-
-def _maker(trial: Trial, cause: Cause, claim: Claim) -> Callable[[], Definition] | None:
-    """What makes the variant in a dimension; none where it is not defined, as a divisor d − 1 at d = 1."""
-    known = candidates(trial.base, trial.d, claim.kernel.dtype, eps=claim.measured)
-    return next((make for name, _, make in known if name == cause), None)

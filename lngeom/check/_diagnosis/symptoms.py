@@ -1,7 +1,5 @@
 """What is seen of wrong outputs: a symptom, and in which dimensions and groups it shows."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from lngeom.sentences import Cause, several
@@ -60,11 +58,13 @@ def symptom(failing: list[Trial], trials: list[Trial]) -> Cause:
     """The symptom, seen from the components."""
     if not any(np.isfinite(trial.got[trial.wrong]).all(axis=-1).any() for trial in failing):
         return Cause("not finite")
+    if not any(trial.got[trial.wrong].any() for trial in failing):
+        return Cause("zeros out")
     limits = {abs(value) for trial in failing for value in trial.got[trial.ratio > 1]}
     limit = max(limits)
     if len(limits) == 1 and limit > 0 and all(abs(trial.got).max() <= limit for trial in trials):
         return Cause("limited", limit)
-    wrong_at = list(_places(failing))
+    wrong_at = [(np.flatnonzero(ratio > 1).tolist(), t.d) for t in failing for ratio in t.ratio[t.wrong]]
     # A row of large mean holds so wide a family that one wrong component may look like several.
     for which, at in (("last", -1), ("first", 0)):
         alone = [wrong == [range(d)[at]] for wrong, d in wrong_at if d > 1]
@@ -75,10 +75,3 @@ def symptom(failing: list[Trial], trials: list[Trial]) -> Cause:
     if not some.all() and not (widest.d > 16 and some.sum() > 0.9 * widest.d):
         return Cause("places wrong", places(some), widest.d)
     return Cause("unknown")
-
-
-def _places(failing: list[Trial]) -> Iterator[tuple[list[int], int]]:
-    """For each wrong row its wrong components, and its length."""
-    for trial in failing:
-        for ratio in trial.ratio[trial.wrong]:
-            yield np.flatnonzero(ratio > 1).tolist(), trial.d

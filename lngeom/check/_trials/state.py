@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,9 @@ def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> Cause | None:
         leaf.data = values
     # Outputs that are 0 or NaN would stay in any case.
     same = leaves and np.isfinite(before).any() and before.any() and np.array_equal(after, before, equal_nan=True)
-    return Cause("stale parameters") if same else None
+    bare = replace(claim.base(x.shape[-1]), gain=None, bias=None)  # what never reads them keeps no copy
+    unused = same and not claim.judged(_ORDINARY, x, before).against(bare).wrong.any()
+    return Cause("stale parameters") if same and not unused else None
 
 
 def memory() -> int:

@@ -97,6 +97,10 @@ def integers(state: State) -> State:
     return {f"{name}.qweight" if n == f"{name}.weight" else n: w.int() if name in n else w for n, w in state.items()}
 
 
+def packed(state: State) -> State:
+    return state | {"model.layers.0.mlp.up_proj.weight": torch.zeros(32, 4, dtype=torch.int32)}
+
+
 PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Path], str]] = {
     "vLLM": ("llama", fused, in_folder, r"PASS same function.*the fused gate_up_proj and qkv_proj split"),
     "Meta": ("llama", of_meta, pickled(dict), "PASS same function.*named as by Meta, with the rotary pairs"),
@@ -107,6 +111,8 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "halves": ("llama", flipped, in_folder, "FAIL different: first at .*gate_proj, .*exchanged with .*up_proj"),
     "no norm": ("llama", lacking, in_folder, "the norm model.norm.weight is missing; the other 20 weights are there"),
     "dense": ("llama", unknown, in_folder, "your file has `model.layers.N.self_attn.dense.weight`, which is no name"),
+    "whole module": ("gpt2", lambda _: built("gpt2"), pickled(lambda held: held), r"alone \([^.]*failed\); save its"),
+    "packed": ("llama", packed, in_folder, r"is stored quantized \(model.layers.0.mlp.up_proj.weight\)"),
     "integers": ("llama", integers, in_folder, r"is stored quantized \(model.layers.0.mlp.up_proj.qweight\)"),
 }  # fmt: skip
 
@@ -159,6 +165,7 @@ MOVED: dict[str, tuple[Callable[[Any], None], bool, str]] = {
     "s": (moved_gain(ones=False), True, "divided by s, and the columns times s of self_attn.q_proj, self_attn.k_proj"),
     "forgotten": (moved_gain(ones=True, forget="0.q"), False, "v_proj, but not into self_attn.q_proj"),
     "bfloat16": (on(r".*norm.weight", lambda w: w.bfloat16().float()), False, "5 weights rounded to bfloat16"),
+    "back": (on(r".*q_proj.weight", lambda w: w * 1.7 / 1.7), False, "q_proj.weight: off by a rounding or two, by"),
     "int8": (on(r".*up_proj.weight", lambda w: (w / (s := w.abs().amax(1, True) / 127)).round() * s), False,
              "2 weights rounded to int8"),
 }  # fmt: skip
