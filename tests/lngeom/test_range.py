@@ -64,7 +64,7 @@ def converted(library: str, dtype: str) -> Callable[[np.ndarray], Any]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_rows_of_every_size_are_those_of_exact_arithmetic(name: str, library: str, dtype: str) -> None:
     array = converted(library, dtype)
-    assert [wrong(name, dtype, array, random.Random(f"{name} {dtype} {n}")) for n in range(5)] == [""] * 5
+    assert [wrong(name, dtype, array, random.Random(f"{name} {dtype} {n}")) for n in range(3)] == [""] * 3
 
 
 @pytest.mark.parametrize(("library", "dtype"), ARRAYS)
