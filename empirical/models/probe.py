@@ -248,7 +248,7 @@ def _of_groups(twin: nn.Module, x: np.ndarray, z: np.ndarray) -> tuple[int, Read
     """The largest groups of components, perhaps all of them, that the same norm normalizes each by itself."""
     d = x.shape[-1]
     for size in (size for size in range(d, 1, -1) if d % size == 0):
-        norms = set[tuple[Kind, float]]()
+        norms = list[Reading]()
         for begin in range(0, d, size):
             part, span = copy.copy(twin), slice(begin, begin + size)
             part._parameters = {name: nn.Parameter(value[span]) for name, value in own_parameters(twin).items()}
@@ -256,10 +256,9 @@ def _of_groups(twin: nn.Module, x: np.ndarray, z: np.ndarray) -> tuple[int, Read
             held = _held(part, x[:, span], z[:, span], found)
             if not isinstance(held, Reading):
                 break
-            norms.add((held.kind, held.eps))
-        else:
-            if len(norms) == 1:
-                return size, replace(held, d=d)
+            norms.append(held)
+        if len(norms) * size == d and len({(norm.kind, norm.eps) for norm in norms}) == 1:
+            return size, replace(norms[0], d=d)
     return 0, None
 
 

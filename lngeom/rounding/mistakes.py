@@ -64,7 +64,7 @@ class Change(NamedTuple):
         return self.name if isinstance(self.name, Cause) else Cause(self.name, *half)
 
 
-def _by(kind: str, name: str, form: Denominator, needs: str = "", verdict: Verdict = "bug") -> Change:
+def _by(kind: str, name: str | Cause, form: Denominator, needs: str = "", verdict: Verdict = "bug") -> Change:
     return Change(kind, name, lambda at: {"denominator": form}, needs, verdict)
 
 
