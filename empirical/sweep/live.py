@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from lngeom.errors import RunError
 from lngeom.files import Json
+from lngeom.sources import read_from_source
 
 from .. import judge, observe, pages
 from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
@@ -229,7 +230,7 @@ def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], st
 def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
     """The model and the batches that the function of ``MODULE:FUNCTION`` returns; the module may lie in this folder."""
     module, _, function = spec.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path.insert(0, here := read_from_source(Path.cwd()))
     try:
         made = getattr(importlib.import_module(module), function)()
     except Exception as error:  # it is the user's, and raises what it likes
@@ -239,7 +240,7 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
     except SystemExit as error:
         raise ModelError(f"{spec}: ends the process by sys.exit({error.code!r}); return a model and batches") from None
     finally:
-        sys.path.remove(str(Path.cwd()))
+        sys.path.remove(here)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):
         raise ModelError(f"{spec}: returned {type(made).__name__}; return a pair (model, batches)")
     return made

@@ -19,6 +19,7 @@ from .. import prover
 from ..carriers import Carrier
 from ..errors import InputError
 from ..prover import ExhaustedError, Formula, ProofCertificate, ProofError, Proved, Table, recording
+from ..sources import Uncached, read_from_source
 from ._asserts import stated_again
 from ._body import VECTORS, Models, kinds_of
 from ._errors import BodyError, CheckError
@@ -333,11 +334,11 @@ def _loaded(file: Path) -> ModuleType:
     name = str(file) if taken or file.stem in sys.stdlib_module_names else file.stem
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
+    spec = importlib.util.spec_from_file_location(name, file, loader=Uncached(name, str(file)))
+    if spec is None or spec.loader is None or file.suffix != ".py":
         raise InputError(f"{file} is not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.parent))
+    sys.path.insert(0, folder := read_from_source(file.parent))
     functions = list(_functions())
     try:
         spec.loader.exec_module(module)
@@ -351,7 +352,7 @@ def _loaded(file: Path) -> ModuleType:
         del sys.modules[name]
         raise
     finally:
-        sys.path.remove(str(file.parent))
+        sys.path.remove(folder)
     return module
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
+from lngeom.sources import read_from_source
 
 from .limits import Endless, timed
 from .triton_hook import forget_stand_in, interpret_triton
@@ -39,7 +40,7 @@ def intact(spec: str) -> Iterator[None]:
 def resolve(spec: str) -> Any:
     """The object that ``module:name`` or ``file.py:name`` names, importable from the current directory."""
     module, _, name = spec.partition(":")
-    folders = [str(Path.cwd())]
+    folders = [read_from_source(Path.cwd())]
     if module.endswith(".py"):
         path = Path(module)
         if not path.is_file():
@@ -47,7 +48,7 @@ def resolve(spec: str) -> Any:
         other = getattr(sys.modules.get(path.stem), "__file__", None)
         if path.stem in sys.modules and (other is None or Path(other).resolve() != path.resolve()):
             raise InputError(f"{spec}: another module called {path.stem} is loaded already; give the file another name")
-        folders, module = [str(path.parent.resolve()), *folders], path.stem
+        folders, module = [read_from_source(path.parent), *folders], path.stem
     interpret_triton()
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
