@@ -25,8 +25,10 @@ from ._verdict.verdict import nothing_computed
 T = TypeVar("T")
 
 
-def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> T:
+def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T], ended: str = "") -> T:
     """What `run` returns or raises in a child process, or `died` of its end and of a script, if a call ends it.
+
+    A trace that ends it, whose values are no arrays, is no fault: outputs decide in another child, told how it `ended`.
 
     Raises:
         InputError: The code of `name` ends it, or raises what is no Exception, outside of a call.
@@ -36,7 +38,7 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> 
     def watched() -> T:
         if os.getpid() != here:
             _bound_memory()
-            limits.watch(told)
+            limits.watch(told, ended)
             os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait use no processor time
         with intact(name):
             return run()
@@ -47,7 +49,8 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T]) -> 
         what, script, running = limits.read(told)
         endless = -end.status == signal.SIGXCPU
         if what and (end.status < 0 or running):
-            return died(f"{what} does not end, and does not return to Python" if endless else f"{what} {end}", script)
+            how = f"{what} does not end, and does not return to Python" if endless else f"{what} {end}"
+            return in_child(name, run, died, how) if what == limits.TRACE else died(how, script)
         how = "does not end" if endless else str(end)
         raise InputError(f"code of {name} or of a definition {how}; mend its file, then check again") from None
 

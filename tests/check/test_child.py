@@ -171,3 +171,30 @@ def test_a_kernel_that_writes_into_open_files_forges_no_verdict(tmp_path: Path) 
     assert done.returncode in (1, 2), done
     assert "PASS" not in done.stdout
     assert "and writes into open files" in done.stdout + done.stderr
+
+
+TRACED = """
+import ctypes
+import numpy as np
+NOISE = np.random.default_rng(0)
+def norm(x): return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6))
+def drawing(x):
+    NOISE.normal(size=x.shape), np.random.randn(*x.shape)
+    return norm(x)
+def pointing(x):
+    if type(x) is not np.ndarray: ctypes.string_at(0)
+    return norm(x)
+def noisy(x): return (norm(x) * (1 + 1e-3 * np.random.randn(*x.shape))).astype(x.dtype)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the check runs in its own process")
+def test_a_kernel_whose_compiled_code_takes_symbols_for_arrays_is_judged_by_its_outputs(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(TRACED)
+    names = "drawing", "pointing", "noisy"
+    done = _run(tmp_path, *(f"kernels:{name}" for name in names), "--d", 8, "--json", "found.json")
+    drawing, pointing, noisy = json.loads((tmp_path / "found.json").read_text())["results"]
+    assert (drawing["verdict"], pointing["verdict"], noisy["verdict"]) == ("rounding", "rounding", "bug"), done
+    assert "normal(size=x.shape)" in drawing["proof"]["text"]
+    assert "its trace ends the process by signal 11 (SIGSEGV)" in pointing["proof"]["text"]
+    assert "(noise, or" in noisy["cause"]

@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+TRACE = "its trace"
+"""The call with symbols in place of arrays, which compiled code may take for these."""
+_ended: list[str] = []
+"""How the trace ended an earlier process."""
 _told: list[mmap.mmap] = []
 """A page shared with the process that waits for this one; empty if none does."""
 _PAGE = 1 << 14
@@ -50,9 +54,9 @@ def overdue(told: mmap.mmap) -> Callable[[int], bool]:
     return late
 
 
-def watch(told: mmap.mmap) -> None:
-    """From now on calls are told to the process that waits."""
-    _told[:] = [told]
+def watch(told: mmap.mmap, ended: str) -> None:
+    """From now on calls are told to the process that waits; a trace that ended one is an error."""
+    _told[:], _ended[:] = [told], [ended] if ended else []
 
 
 def watched() -> bool:
@@ -107,6 +111,8 @@ def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
 
     A call that never returns from compiled code ends with its process, if that is watched.
     """
+    if _ended and what == TRACE:
+        raise RuntimeError(*_ended)
     if _told:
         _tell(what, script, seconds)
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NoReturn
 from unittest import mock
 
@@ -243,7 +245,10 @@ def tracing() -> Iterator[None]:
         return make
 
     patches = {name: converting(name) for name in _CONVERSIONS} | {name: making(name, n) for name, n in _MADE.items()}
-    with mock.patch.dict(vars(numpy), patches):
+    own = SimpleNamespace(**vars(numpy))
+    with mock.patch.dict(vars(numpy), patches), contextlib.ExitStack() as stack:
+        for compiled in filter(None, map(sys.modules.get, _COMPILED)):
+            stack.enter_context(mock.patch.dict(vars(compiled), np=own))
         yield
 
 
@@ -251,6 +256,8 @@ def _filled(trace: Trace, sizes: Sequence[Num | int], number: int, dtype: DTypeL
     return NumpyArray(filled(trace, number, dims(trace, sizes), _format(trace, dtype)))
 
 
+_COMPILED = [f"numpy.random.{name}" for name in ("mtrand", "_generator", "_common", "_bounded_integers")]
+"""Modules that write into what these functions give without a look at its type."""
 _MADE = {"ones": 1, "zeros": 0, "empty": 0}
 _CONVERSIONS: dict[str, Callable[..., NumpyArray]] = {
     name: lambda x, dtype=None, order=None: NumpyArray(_wide(x, dtype).view(x.arr.axes))

@@ -14,7 +14,7 @@ from lngeom.sentences import Cause, Way
 
 from .._calls.binding import Manner
 from .._calls.kernel import Kernel
-from .._calls.limits import Endless, limited
+from .._calls.limits import TRACE, Endless, limited
 from .._proving.proof import Proof
 from .._proving.verdict import prove_target
 from .contracts import Contract, Stated, contract
@@ -96,7 +96,7 @@ def claimed(kernel: Kernel) -> Claim:
     options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
     options["stated"] = (meant.kind, meant.stated) if meant.stated else None
     try:
-        with limited("its trace", asked.seconds):
+        with limited(TRACE, asked.seconds):
             proof = prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
     except (Endless, RuntimeError) as error:  # without a proof its outputs decide
         proof = Proof("not traced", str(error))
