@@ -13,8 +13,10 @@ def angle_to_uniform(x: Array) -> Array:
     """Angle θ between x and the uniform vector 1, as atan2(σ, μ), from 0 to π.
 
     Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps its
-    relative accuracy at every angle, where an arc cosine loses it near 0 and π. Returns shape (...); NaN for the
-    zero vector, which has no angle. Source: Gupta et al., arXiv:2409.12951, sections 2.1 (θ_x1) and 3.
+    relative accuracy at every angle, where an arc cosine loses it near 0 and π. Near them σ is as accurate as the mean
+    is: an error e of the mean, at most du·|μ| for the unit roundoff u, makes it √(σ² + e²), but for rows whose
+    components differ by less than 2du·|μ|, which lose nothing. Returns shape (...); NaN for the zero vector, which has
+    no angle. Source: Gupta et al., arXiv:2409.12951, sections 2.1 (θ_x1) and 3.
 
     >>> import numpy as np, lngeom as lg
     >>> float(np.degrees(lg.angles.angle_to_uniform(np.array([1.0, -1.0]))))

@@ -10,16 +10,20 @@ import contextlib
 import difflib
 import errno
 import importlib
+import io
 import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from .errors import InputError, LngeomError
 from .options import STDOUT, add_options, printable, read_options
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class Command(NamedTuple):
@@ -73,6 +77,17 @@ class _Parser(argparse.ArgumentParser):
         close = difflib.get_close_matches(wrong[1], [*choices, *self._option_string_actions], 1) if wrong else []
         meant = f"; did you mean {close[0]}?" if close else ";"
         self.exit(2, f"{self.prog}: {message}{meant} see {self.prog} --help\n")
+
+
+class _Stream(io.FileIO):
+    """A standard stream whose reader, head for instance, may have seen enough: the command goes on to its exit code."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            _drop(self.fileno())
+            return super().write(data)
 
 
 class _Version(argparse.Action):
@@ -157,7 +172,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
-        if hasattr(stream := getattr(sys, name), "reconfigure"):
+        if (stream := getattr(sys, name)) is getattr(sys, f"__{name}__"):
+            raw, lines = io.BufferedWriter(_Stream(stream.fileno(), "w", closefd=False)), stream.line_buffering
+            setattr(sys, name, io.TextIOWrapper(raw, stream.encoding, "replace", line_buffering=lines))
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     parser = _main_parser()
     if not words:
@@ -179,9 +197,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return code
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
             return module.run(options)
-    except BrokenPipeError:
-        _drop_output()  # the reader, head for instance, has seen enough
-        return 1
     except KeyboardInterrupt:
         print(f"\nlngeom {name}: interrupted", file=sys.stderr)
         return 130
@@ -193,13 +208,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             sys.stdout.flush()
         except OSError:
-            _drop_output()
+            _drop(sys.stdout.fileno())  # what is left in the buffer must go somewhere
         return 2
 
 
-def _drop_output() -> None:
-    """What is left in the buffer of standard output must go somewhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(number: int) -> None:
+    """Let a stream of this number lead nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def out_of_memory(error: BaseException) -> bool:

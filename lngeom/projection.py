@@ -167,8 +167,9 @@ def condition_number(x: Array) -> Array:
     """Condition number κ = ‖x‖/‖Πx‖ = √(1 + (μ/σ)²) = 1/sin θ of LayerNorm at each vector x.
 
     A relative change of size δ < 1/κ in x turns the direction of its LayerNorm by an angle of sine at most κδ; RMSNorm
-    has κ = 1. Returns shape (...): inf for a constant vector, NaN for the zero vector. Source: N. J. Higham, Accuracy
-    and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
+    has κ = 1. Returns shape (...): inf for a constant vector, NaN for the zero vector; where κ is large it is as
+    accurate as :func:`lngeom.angles.angle_to_uniform` near 0. Source: N. J. Higham, Accuracy and Stability of Numerical
+    Algorithms, 2nd ed., section 1.9, for the variance.
 
     >>> import numpy as np, lngeom as lg
     >>> float(lg.projection.condition_number(np.array([99.0, 101.0])))

@@ -44,6 +44,14 @@ _ABOUT = ("_name_or_path", "transformers_version", "architectures", "dtype", "qu
 """Entries of a configuration that say how its file came to be; classes and numbers are compared themselves."""
 NOT_CHECKED = ("lngeom", "model", "location", "revision", "compared", "angles", "fitted_angles")
 """Members whose values cannot be derived again: the version, places, and what was measured on the whole text."""
+_READ: dict[str, tuple[type, ...]] = {
+    "location": (str,), "revision": (str, type(None)), "norms": (dict,), "moved": (list,), "entries": (list,),
+    "maps": (list,), "files": (dict,),
+}  # fmt: skip
+_READ_OF_MAP: dict[str, tuple[type, ...]] = {"parameter": (str,), "change": (str,), "amount": (float, int)}
+"""Members that are read before they are held against a new derivation, and their types."""
+_CODE = frozenset((".py", ".pyc", ".so", ".sh", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"))
+"""How names of files end that may run code when they are loaded."""
 Inputs = Mapping[str, Tensor]
 
 
@@ -291,7 +299,21 @@ def _hashes(directory: Path) -> dict[str, str]:
 def _other_files(files: Mapping[str, str], seen: Mapping[str, str]) -> list[str]:
     how = {name: "was added" if name not in files else "is missing" if name not in seen else "was changed"
            for name in sorted({*files, *seen}) if files.get(name) != seen.get(name)}  # fmt: skip
-    return [f"{name} {what} since the fold was written" for name, what in how.items()]
+    code = [f"{name} may run code, and no fold writes such files" for name in seen if Path(name).suffix in _CODE]
+    return [f"{name} {what} since the fold was written" for name, what in how.items()] + code
+
+
+def _lacking(record: Json) -> list[str]:
+    """The members that are not there, or of another type."""
+    places = [("", record, _READ)]
+    maps = record["maps"] if isinstance(record.get("maps"), list) else []
+    places += [(f"maps.{k}.", entry if isinstance(entry, dict) else {}, _READ_OF_MAP) for k, entry in enumerate(maps)]
+    return [
+        f"its certificate {'has another kind of' if name in found else 'lacks'} {at}{name}"
+        for at, found, read in places
+        for name, kinds in read.items()
+        if name not in found or type(found[name]) not in kinds
+    ]
 
 
 def _certificate_of(directory: Path) -> Json:
@@ -313,6 +335,8 @@ def load_folded(directory: str | Path) -> nn.Module:
         ModelError: If the directory holds none.
     """
     certificate = _certificate_of(Path(directory))
+    if lacking := _lacking(certificate):
+        raise ModelError(f"{directory}: {lacking[0]}; fold the model again")
     entries = [tuple(entry) for entry in certificate["entries"]]
     return rms_form(load_network(find_model(str(directory))), certificate["norms"], certificate["moved"], entries)
 
@@ -375,6 +399,8 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[s
         ModelError: If one of the two networks cannot be loaded.
     """
     certificate = _certificate_of(directory)
+    if lacking := _lacking(certificate):
+        return certificate, lacking
     try:
         return _verified(directory, certificate, model)
     except LngeomError:
@@ -388,7 +414,7 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[s
 def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, list[str]]:
     files, seen = record["files"], _hashes(directory)
     others = _other_files(files, seen)
-    if files[_WORST] != seen.get(_WORST):
+    if _WORST not in files or files[_WORST] != seen.get(_WORST):
         return record, others
     original = load_network(where := find_model(model or record["location"], record["revision"]))
     with np.load(directory / _WORST, allow_pickle=False) as arrays:

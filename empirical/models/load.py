@@ -218,7 +218,8 @@ def resolve_device(name: str) -> torch.device:
         torch.zeros(1, device=device).item()  # fails on "meta", which holds no numbers
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
-        raise ModelError(f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda") from None
+        there = "auto, cpu or cuda" if torch.cuda.is_available() else "auto or cpu"
+        raise ModelError(f"--device {name}: cannot be used ({reason}); use {there}") from None
     return device
 
 

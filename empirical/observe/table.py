@@ -146,7 +146,8 @@ TABLE = (
     Column("distance_max", "", _number("distance_max"), "its maximum"),
     Column(
         "documents", "", _number("documents"),
-        "independent units of the interval; sequences where a text tells none",
+        "independent units of the interval, neighbours together where they are more than 1,024; sequences where a text "
+        "tells none",
     ),
     Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
     Column(

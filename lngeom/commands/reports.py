@@ -60,8 +60,8 @@ def expectations(path: Path | None) -> dict[str, str]:
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path else []
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}; give lines KERNEL TEXT in UTF-8") from error
     pairs = [line.split(maxsplit=1) for line in (line.partition("#")[0].strip() for line in lines) if line]
     if short := [pair[0] for pair in pairs if len(pair) < 2]:
         raise InputError(f"{path}: {short[0]} has no cause: write KERNEL and a text that the cause contains")

@@ -173,6 +173,25 @@ def test_a_kernel_that_writes_into_open_files_forges_no_verdict(tmp_path: Path) 
     assert "and writes into open files" in done.stdout + done.stderr
 
 
+FORKS = """
+import os
+import numpy as np
+first = []
+def rms(x):
+    with open("ran", "a") as told: told.write(f"{os.getpid()}\\n")
+    if not first: first.append(os.fork())
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * (1 if first[0] else 2)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+def test_what_a_kernel_forks_checks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(FORKS)
+    done = _run(tmp_path, "kernels:rms", "--d", 8)
+    assert done.returncode == 0, done
+    assert len(set((tmp_path / "ran").read_text().split())) == 1
+
+
 TRACED = """
 import ctypes
 import numpy as np

@@ -155,6 +155,17 @@ def test_a_full_disk_under_standard_output_is_one_line() -> None:
     assert "free space" in done.stderr
 
 
+@pytest.mark.parametrize(("words", "code"), [(["claims", "gupta.42"], 0), (["claims", "nosuch.1"], 2)])
+def test_a_reader_that_leaves_early_changes_no_exit_code(words: list[str], code: int) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    for other in (write, subprocess.PIPE):
+        command = [sys.executable, "-m", "lngeom", *words]
+        done = subprocess.run(command, stdout=write, stderr=other, text=True, check=False)
+        assert (done.returncode, (done.stderr or "").count("\n")) == (code, code // 2 if done.stderr is not None else 0)
+    os.close(write)
+
+
 def test_python_without_docstrings_is_told() -> None:
     done = subprocess.run([sys.executable, "-OO", "-m", "lngeom", "fold", "x"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

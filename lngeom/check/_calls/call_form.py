@@ -58,6 +58,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     reason = reasons[0] if reasons else "no framework"
     msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
     advice = "write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
+    advice = f"give --device cpu, or {advice}" if asked.device not in (None, "cpu") else advice
     raise InputError(f"{msg}; {advice}")
 
 

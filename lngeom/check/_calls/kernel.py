@@ -147,6 +147,8 @@ class Kernel:
         output = _first(self.whole(x, arrays))
         if output is None:
             raise TypeError("it returns nothing")
+        if isinstance(output, list):
+            raise TypeError("it returns a list, which is no array")
         if (dtype := str(getattr(output, "dtype", ""))).rpartition(".")[2].startswith(("int", "uint", "float8")):
             what = f"not expressible: outputs of {self.name} are of {dtype}, and need a scale"
             raise InputError(f"{what}: multiply them by it in a function around")
@@ -168,4 +170,5 @@ class Kernel:
 
 
 def _first(output: Any) -> Any:
-    return output[0] if isinstance(output, tuple | list) else output
+    several = isinstance(output, tuple) or (isinstance(output, list) and hasattr(next(iter(output), None), "shape"))
+    return output[0] if several else output

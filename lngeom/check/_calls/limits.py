@@ -115,10 +115,13 @@ def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
         raise RuntimeError(*_ended)
     if _told:
         _tell(what, script, seconds)
+    here = os.getpid()
     try:
         with timed(what, seconds), returning(what):
             yield
     finally:
+        if os.getpid() != here:  # a process that the call forked, which would go on with the check
+            os.kill(os.getpid(), signal.SIGKILL)
         if _told:  # no limit holds while outputs are judged
             _told[0][-1] = 0
             resource.setrlimit(

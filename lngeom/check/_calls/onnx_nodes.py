@@ -27,7 +27,8 @@ class OnnxFile:
         self.path, (self.onnx, self.runtime) = path, _packages()
         try:
             self.model = self.onnx.load(str(path))
-            graph = self.model.graph
+            if not (graph := self.model.graph).node:
+                raise ValueError("it is empty")
             self.kinds = {v.name: v.type.tensor_type.elem_type for v in (*graph.value_info, *graph.input)}
             array = self.onnx.numpy_helper.to_array
             self.constants = {value.name: array(value) for value in graph.initializer}

@@ -20,7 +20,7 @@ from lngeom.empirical.folding import Fold, load_folded, own, sample_inputs
 from lngeom.empirical.folding.certificate import certify_maps, failures, ruin
 from lngeom.empirical.porting import compare_weights
 from lngeom.empirical.support import ModelError, read_table
-from lngeom.files import read_sealed, write_sealed
+from lngeom.files import read_sealed, sha256_of, write_sealed
 
 from ..conftest import SHARED, tiny_config
 from ..networks import FAMILIES, RMS, ROUNDING, VISION, Odd, agrees, compared, corpus_for, trained
@@ -300,16 +300,15 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
         ({**whole, "moved": ["transformer.ln_f"]}, "moved of the certificate does not follow"),
         ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
         ({**whole, "maps": [], "norms": {}}, "norms.transformer.h.0.ln_1 of the certificate does not follow"),
+        ({**whole, "maps": [{}]}, "its certificate lacks maps.0.parameter"),
+        ({**whole, "moved": "all"}, "its certificate has another kind of moved"),
+        ({"format": whole["format"]}, "its certificate lacks location"),
     ):
         write_sealed(path, tampered)
         capsys.readouterr()
         assert main(["fold", "--verify", str(folded)]) == 1
         assert f"FAILED  {line}" in capsys.readouterr().out
-    for forged, line in (
-        ({**whole, "maps": [{}]}, "its certificate does not fit its networks ("),
-        ({"format": whole["format"]}, "its certificate does not fit its networks ("),
-        ({**whole, "format": 5}, "its certificate has format 5, read is 6; fold the model again"),
-    ):
+    for forged, line in (({**whole, "format": 5}, "its certificate has format 5, read is 6; fold the model again"),):
         write_sealed(path, forged)
         assert main(["fold", "--verify", str(folded)]) == 2
         assert line in capsys.readouterr().err
@@ -318,6 +317,13 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
     path.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])
     assert main(["fold", "--verify", str(folded)]) == 2
     path.write_bytes(kept)
+    (folded / "modeling_ours.py").write_text("")
+    write_sealed(path, whole | {"files": whole["files"] | {"modeling_ours.py": sha256_of(folded / "modeling_ours.py")}})
+    capsys.readouterr()
+    assert main(["fold", "--verify", str(folded)]) == 1
+    assert "FAILED  modeling_ours.py may run code" in capsys.readouterr().out
+    (folded / "modeling_ours.py").unlink()
+    write_sealed(path, whole)
     (folded / "onnx").mkdir()
     (folded / "README.md").write_text("ours")
     (folded / "onnx" / "README.md").write_text("ours")
