@@ -15,6 +15,7 @@ class Uncached(kinds.SourceFileLoader):
     """A file that is neither read from a compiled copy nor written to one."""
 
     def path_stats(self, path: object) -> NoReturn:
+        """Nothing that a compiled copy could be held against."""
         raise OSError(path)
 
 
