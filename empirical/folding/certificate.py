@@ -128,8 +128,9 @@ def _difference(a: Tensor, b: Tensor) -> float:
 
 
 def _logits(outputs: Mapping[str, Tensor]) -> Tensor:
-    """The logits of a network with a head, the last hidden state of one without."""
-    return outputs["logits" if "logits" in outputs else "last_hidden_state"]
+    """The logits of a network with a head, the last hidden state of one without, or the first of other outputs."""
+    real = [name for name, t in outputs.items() if isinstance(t, Tensor) and t.is_floating_point()]
+    return outputs[next((name for name in ("logits", "last_hidden_state") if name in outputs), real[0])]
 
 
 def once_rounded(network: nn.Module) -> nn.Module:

@@ -150,7 +150,7 @@ def compared_on(
         except (OSError, ValueError, TypeError, BadZipFile) as error:
             raise CorpusError(f"{inputs}: no .npz file of inputs by name ({error})") from None
         return [], [sample_inputs(network)], f"{GIVEN}{inputs.name}"
-    if corpus is None and reads_text_alone(network):
+    if corpus is None and reads_text_alone(network) and len(sample_inputs(network)) == 1:
         corpus = str(bundled_wikipedia())
     if corpus is None:
         return [], [sample_inputs(network)], "random, seed 0"

@@ -313,6 +313,12 @@ def untie(model: nn.Module, result: Fold) -> None:
     config = getattr(result.checkpoint, "config", None)
     if result.untied and config is not None:
         config.tie_word_embeddings = False
+        follow, seen = {own(result.checkpoint, name).data_ptr() for name in changed}, set[int]()
+        for name, parameter in [*result.checkpoint.named_parameters(remove_duplicate=False)]:
+            # The class ties nothing any longer: what is still shared, as BERT's biases, is stored under each name.
+            if parameter.data_ptr() in seen - follow:
+                put(result.checkpoint, name, parameter.detach().clone())
+            seen.add(parameter.data_ptr())
 
 
 def _as_rms(module: Any, eps: float, *, affine: bool) -> RMSNorm:

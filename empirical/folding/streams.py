@@ -321,12 +321,6 @@ def _faults(streams: Streams, kind: str = "layernorm", change: Change = _center)
         yield reason, found
 
 
-def check_readers(streams: Streams, kind: str, change: Change) -> None:
-    """Follow the changed stream through the pass; raises :class:`Refused` if more than norms of the kind read it."""
-    for reason, _ in _faults(streams, kind, change):
-        raise Refused(reason)
-
-
 def foldable(trace: Trace) -> Streams:
     """The streams of the LayerNorms that can be folded; what stops one of them stops no other.
 
@@ -349,7 +343,8 @@ def free_streams(trace: Trace, kind: str, width: int) -> Streams:
     streams = find_streams(trace, kind, mirror, width)
     if streams.kept or streams.entries:
         raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
-    check_readers(streams, kind, mirror)
+    for reason, _ in _faults(streams, kind, mirror):
+        raise Refused(reason)
     return streams
 
 

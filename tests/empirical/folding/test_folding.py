@@ -175,13 +175,17 @@ def test_outputs_too_far_apart_are_told(found: dict[str, float], told: str) -> N
     assert [line.startswith(told) for line in lines] == [True] * bool(told)
 
 
-def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
+def test_post_norm_needs_constant_gains_and_centred_biases(tmp_path: Path) -> None:
     network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
     partly = lngeom.empirical.fold(network)
     assert agrees(compared(network, partly))
     assert list(partly.norms) == ["bert.embeddings.LayerNorm"], "whose input alone is a sum of writers"
     last = partly.kept["bert.encoder.layer.1.output.LayerNorm"]
     assert last.startswith("Post-LN: bert.encoder.layer.1.attention.output.LayerNorm writes to the stream itself")
+    network.save_pretrained(tmp_path / "model")
+    words = ["--corpus", str(corpus_for(network, tmp_path)), "--output", str(tmp_path / "folded")]
+    assert main(["fold", str(tmp_path / "model"), *words]) == 0
+    assert main(["fold", "--verify", str(tmp_path / "folded")]) == 0, "biases that stay tied are stored under each name"
     for path, module in network.named_modules():
         if isinstance(module, nn.LayerNorm) and not path.startswith("cls"):
             module.weight.data.fill_(0.7)
