@@ -5,14 +5,15 @@ with the same norm layers are compared by name, others by role and relative dept
 
 Examples:
     lngeom compare runs/before runs/after
-    lngeom compare runs/gpt2 runs/llama --json change.json
+    lngeom compare runs/gpt2 runs/llama --html change.html
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lngeom.files import Json
-from lngeom.options import argument, json_alone, json_option
+from lngeom.options import argument, json_alone, json_option, option, written
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Options:
     """The runs, and where the table goes."""
 
     runs: tuple[str, ...] = argument("RUN", "output directories of lngeom sweep")
+    html: Path | None = option(None, "write a page", metavar="FILE", type=written)
     json: str | None = json_option("the table")
 
 
@@ -50,12 +52,14 @@ def _told(rows: Sequence[Json], k: int) -> str:
 
 
 def run(options: Options) -> int:
-    from ..pages import print_rows
+    from ..pages import print_rows, write_page
     from ..sweep import compare_runs
 
     rows = compare_runs(options.runs)
     runs = range(1, len(options.runs) + 1)
     lines, told = [_line(row, runs) for row in rows], [_told(rows, k) for k in runs[1:]]
+    if options.html:
+        write_page(options.html, "runs.html", runs=dict(zip(runs, options.runs, strict=True)), lines=lines, told=told)
     if not json_alone(rows, options.json):
         print_rows(lines)
         print(*told, sep="\n")

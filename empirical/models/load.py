@@ -31,7 +31,7 @@ from .calls import text_config
 from .families import Topology, family_of, sites_of, topology_of
 from .sites import NormSite
 from .source import ModelSource
-from .weights import refuse_declared, refuse_integers, unused_line, unused_weights
+from .weights import refuse_declared, refuse_integers, refuse_larger, unused_line, unused_weights
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -205,6 +205,8 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Pretrai
     with loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
         refuse_declared(source, config, of_files=not random_weights)
+        if random_weights:
+            refuse_larger(source, config)
         family_of(config)
     return config
 

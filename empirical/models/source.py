@@ -5,9 +5,10 @@ import importlib.util
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lngeom.files import Json, read_json, sha256_of
 
@@ -66,20 +67,33 @@ class ModelSource:
         index names.
 
         Raises:
-            ModelError: One of them is outside the folder.
+            ModelError: One of them is outside the folder, or is no regular file.
         """
         folder = Path(self.location)
         if self.gguf_file:
             return [folder / self.gguf_file]
         read = sorted(path for path in folder.iterdir() if path.suffix in _READ and not path.is_dir())
+        for path in read:
+            self._refuse_endless(path)
         named = _named(folder)
         indices = (path for path in (*read, *named) if path.name.endswith(".index.json"))
         shards = {*named, *(shard for index in indices for shard in shards_of(index, folder))}
         for shard in shards - set(read):
             if ".." in shard.relative_to(folder).parts or not shard.is_relative_to(folder):
-                name = os.path.relpath(shard, folder)
-                raise ModelError(f"model {self.spec!r}: {name}: is outside of the folder; keep all shards in it")
+                self._refuse(shard, "is outside of the folder", "keep all shards in it")
+            self._refuse_endless(shard)
         return sorted(shards | {path for path in read if path.suffix in _HASHED})
+
+    def _refuse_endless(self, path: Path) -> None:
+        try:
+            ends = stat.S_ISREG(path.stat().st_mode)
+        except OSError as error:
+            self._refuse(path, error.strerror or str(error), "download it again")
+        if not ends:
+            self._refuse(path, "is a pipe or a device", "put a file in its place")
+
+    def _refuse(self, path: Path, reason: str, advice: str) -> NoReturn:
+        raise ModelError(f"model {self.spec!r}: {os.path.relpath(path, self.location)}: {reason}; {advice}")
 
     def resolved_revision(self, config: Any, *, random_weights: bool = False) -> str:
         """The identity of the weights: the commit on the hub, or ``sha256:...`` of the local files.

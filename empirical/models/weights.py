@@ -1,6 +1,9 @@
 """Whether the weights in memory are the checkpoint's, and a fingerprint of them."""
 
+import contextlib
+import copy
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +14,7 @@ import safetensors
 import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import AutoModel, PretrainedConfig, PreTrainedModel
 
 from lngeom.files import Json
 
@@ -85,9 +88,9 @@ _ADVICE = "give a checkpoint in float32, float16 or bfloat16, or a GGUF file"
 
 
 def refuse_declared(source: ModelSource, config: PretrainedConfig, *, of_files: bool = True) -> None:
-    """Refuse a configuration without blocks, or whose files are no plain numbers: quantized, with foreign kernels.
+    """Refuse a configuration without blocks, or that its files cannot fulfil: quantized, larger, foreign kernels.
 
-    Python takes -1 blocks for none. transformers dequantizes GGUF files.
+    Before memory is taken; Python takes -1 blocks for none. transformers dequantizes GGUF files.
     """
     for name, value in (config.to_dict() | text_config(config).to_dict()).items():
         if _STACKS.fullmatch(name) and isinstance(value, int) and value < 1:
@@ -102,6 +105,52 @@ def refuse_declared(source: ModelSource, config: PretrainedConfig, *, of_files: 
     if source.gguf_file is None and declared is not None:
         method = declared.get("quant_method") if isinstance(declared, dict) else type(declared).__name__
         raise ModelError(f"model {source.spec!r} is stored quantized ({method}); {_ADVICE}")
+    names, entries = _capacity(source, config)
+    blocks = getattr(text_config(config), "num_hidden_layers", 0)
+    if not names or not isinstance(blocks, int):
+        return
+    expected = blocks if blocks > names else 0
+    with contextlib.suppress(Exception):  # loading it later says why it cannot be built
+        expected = expected or _size(config)
+    if expected > (names if blocks > names else 2 * entries):  # twice for an embedding that is also the head
+        what = "blocks" if blocks > names else "numbers"
+        holds = f"{names:,} tensors" if blocks > names else f"{entries:,}"
+        msg = f"model {source.spec!r}: config.json asks for {expected:,} {what}, and the files hold {holds}"
+        raise ModelError(f"{msg}; correct config.json, or download the weights again")
+
+
+def _capacity(source: ModelSource, config: PretrainedConfig) -> tuple[int, int]:
+    """How many tensors the files of weights hold, and at most how many numbers; none if they cannot be read."""
+    if source.gguf_file is not None:
+        path = Path(source.location, source.gguf_file)
+        with path.open("rb") as stream:
+            return int.from_bytes(stream.read(16)[8:], "little"), 8 * path.stat().st_size
+    try:
+        stored = [each for path in _files(source, config) if path.suffix != ".bin" for each in _stored(path)]
+    except (OSError, safetensors.SafetensorError):
+        return 0, 0
+    return len(stored), sum(entries for _, _, entries in stored)
+
+
+def _size(config: PretrainedConfig) -> int:
+    """The numbers of a base model, which is built without memory."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
+
+
+def refuse_larger(source: ModelSource, config: PretrainedConfig) -> None:
+    """Refuse a network that no memory here holds, at two bytes a number, before its blocks are made one by one."""
+    size, blocks = 0, getattr(text_config(config), "num_hidden_layers", 0)
+    with contextlib.suppress(Exception):  # making it later says why it cannot be made
+        one, two = copy.deepcopy(config), copy.deepcopy(config)
+        text_config(one).num_hidden_layers, text_config(two).num_hidden_layers = 1, 2
+        size = _size(one) + (blocks - 1) * (_size(two) - _size(one))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    devices = range(torch.cuda.device_count()) if 2 * size > memory else ()
+    memory += sum(torch.cuda.get_device_properties(each).total_memory for each in devices)
+    if 2 * size > memory:
+        msg = f"model {source.spec!r}: config.json asks for {size:,} parameters, and memory here holds"
+        raise ModelError(f"{msg} {memory // 2:,} in 16 bits; correct config.json")
 
 
 def refuse_integers(source: ModelSource, model: PreTrainedModel, loading: Json) -> None:

@@ -10,6 +10,7 @@ from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
     from .comparison import beside_published
+    from .html import write_page
     from .style import (
         BLUE,
         GREEN,

@@ -6,6 +6,6 @@ A record names the theorem, the exact counterexample or the measurement; pytest 
 from .._terminal import as_text
 from .claim import Claim, Document
 from .pages import explanation, ledger
-from .texts import DOCUMENTS, claims, document_of, find, select
+from .texts import DOCUMENTS, claims, document_of, find, renamed, select
 
 __all__ = ["DOCUMENTS", "Claim", "Document", "claims", "document_of", "find", "select"]

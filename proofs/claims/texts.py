@@ -35,7 +35,7 @@ TEXTS = (
     "replacements",
     "depth",
 )
-"""Names of the files, in the order in which the ledger shows them."""
+"""Names of the files, in the order of the numbers that the ids of version 0.2.0 begin with."""
 
 _FIELDS = {field.name for field in fields(Claim)}
 
@@ -110,10 +110,20 @@ def document_of(claim: Claim) -> Document:
     return DOCUMENTS[TEXTS.index(claim.id.rpartition(".")[0])]
 
 
+def renamed(id: str) -> str:
+    """The id, or the name of a document, of one in the form of version 0.2.0.
+
+    >>> renamed("1-42"), renamed("3"), renamed("gupta.42")
+    ('gupta.42', 'riechers', 'gupta.42')
+    """
+    text, dash, number = id.partition("-")
+    return TEXTS[int(text)] + dash.replace("-", ".") + number if text in map(str, range(len(TEXTS))) else id
+
+
 def find(id: str) -> Claim:
     """The claim called `id`."""
     for claim in claims():
-        if claim.id == id:
+        if claim.id == renamed(id):
             return claim
     known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
     raise InputError(f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all")

@@ -18,7 +18,7 @@ from lngeom.options import argument, json_alone, json_option, option
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
 from .._terminal import show
-from ..claims import DOCUMENTS, Claim, document_of, explanation, find, ledger, select
+from ..claims import DOCUMENTS, Claim, document_of, explanation, find, ledger, renamed, select
 
 _WIDEST = 116
 _DOCUMENTS = "; ".join(f"{document.key} ({document.title})" for document in DOCUMENTS)
@@ -37,8 +37,9 @@ class Options:
 
 def run(options: Options) -> int:
     chosen = select(verdict=options.verdict)
-    whole = {document.key for document in DOCUMENTS}.intersection(options.ids)
-    named = [find(id) for id in options.ids if id not in whole]
+    asked = [renamed(id) for id in options.ids]
+    whole = {document.key for document in DOCUMENTS}.intersection(asked)
+    named = [find(id) for id in asked if id not in whole]
     if options.ids:
         chosen = [claim for claim in chosen if document_of(claim).key in whole]
     if json_alone([_record(claim) for claim in (*chosen, *named)], options.json):

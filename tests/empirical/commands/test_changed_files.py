@@ -195,6 +195,11 @@ MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
         _indexed("../out.safetensors", lambda w: w),
         r"out\.safetensors: is outside of the folder; keep",
     ),
+    "a pipe": (lambda m: os.mkfifo(m / "more.json"), "more.json: is a pipe or a device; put a file"),
+    "a device": (lambda m: (m / "more.bin").symlink_to("/dev/zero"), "more.bin: is a pipe or a device; put a file"),
+    "a link to itself": (lambda m: (m / "more.json").symlink_to(m / "more.json"), "more.json: .*symbolic links; down"),
+    "7 billion weights": (lambda m: rewritten(m, n_embd=4096, n_layer=32), "asks for .* and the files hold"),
+    "a million blocks": (lambda m: rewritten(m, n_layer=10**6), "asks for 1,000,000 blocks.* 1[46] tensors"),
     "kernels of the hub": (lambda m: rewritten(m, _attn_implementation="a/b"), "runs code of the hub; remove"),
 }
 """What is done to a model, and what every command that loads it says."""
@@ -269,8 +274,8 @@ LINES: dict[str, tuple[str, str]] = {
     "no process": ("prove angles --jobs 0", "is not a whole number from 1"),
     "a seed of 65 bits": ("doctor MODEL MODEL --seed 18446744073709551616", "is not a whole number from 0, below 2"),
     "tokens of 65 bits": ("sweep MODEL --tokens 18446744073709551616", "is not a whole number from 1"),
-    "a table that is a folder": ("compare A B --json=/", "'/' cannot be written: give a file in a folder"),
-    "a table without a name": ("compare A B --json=", "'' cannot be written: give a file in a folder"),
+    "a table that is a folder": ("compare A B --html /", "'/' cannot be written: give a file in a folder"),
+    "a table without a name": ("compare A B --html=", "'' cannot be written: give a file in a folder"),
     "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "no rotation": ("gauge MODEL --corpus IDS --rotate q.npy --output OUT", "--rotate q.npy: give a seed, .* or 'dom"),

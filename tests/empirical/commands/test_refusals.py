@@ -86,6 +86,12 @@ def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_more_parameters_than_memory_are_refused_before_any_is_made(scene: Scene, tmp_path: Path) -> None:
+    rewritten(model := Path(shutil.copytree(scene.model, tmp_path / "model")), n_layer=10**9)
+    words = (model, "--corpus", scene.base / "ids.npy", "--random-weights", "--sequence-length", 8)
+    refused(said("sweep", *words, "--output", tmp_path / "run"), "872,000,000,.* parameters, and memory here holds")
+
+
 @pytest.mark.parametrize("started", [False, True])
 def test_a_run_on_no_device_or_with_too_many_directions_is_left_as_it_is(started: bool, scene: Scene) -> None:
     with scene.copy("stopped" if started else "finished") as (run,):

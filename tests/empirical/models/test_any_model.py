@@ -127,7 +127,8 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
     assert changes == {("1", "input"): 1, ("1", "output"): 1, ("4", "input"): 1, ("4", "output"): 2}
     deeper = nn.Sequential(*(nn.LayerNorm(8) for _ in range(4)))
     measure(deeper, batches, tmp_path / "deeper")
-    assert main(["compare", str(run.path), str(tmp_path / "deeper")]) == 0
+    assert main(["compare", *map(str, (run.path, tmp_path / "deeper")), "--html", str(tmp_path / "page.html")]) == 0
+    assert "<td>1</td><td>0</td><td>in</td>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     beside = {row["site"]: row["site_2"] for row in compare_runs([run.path, tmp_path / "deeper"])}
     assert beside == {"1": "0", "4": "3"}, "the first beside the first, the last beside the last"
 
