@@ -44,7 +44,7 @@ def check(target: object, **options: Any) -> Finding:
     try:
         claim = claimed(call_form(target, asked))
         outputs = judged(tried(inputs(claim)))
-        return verdict(differentiated(named(outputs))).refusing(asked.refuse)
+        return verdict(differentiated(named(outputs))).refusing(asked.refuse).requiring(asked.require)
     except Endless as error:
         return nothing_computed(asked, Cause("fault", str(error)))
 
@@ -120,11 +120,13 @@ def write_inputs(folder: Path, form: str = "", **options: Any) -> int:
     return filed.finish()
 
 
-def check_outputs(folder: Path, refuse: tuple[str, ...] = ()) -> Finding:
+def check_outputs(folder: Path, **options: Any) -> Finding:
     """The finding on a program that has written its outputs, ``y.npy``, beside each ``x.npy`` of a folder.
+
+    Options are `refuse` and `require` of :func:`check`.
 
     Raises:
         InputError: The folder is none of :func:`write_inputs`, or a file of outputs is missing or of another shape.
     """
     filed = Filed.read(folder)
-    return check(filed, **vars(filed.asked) | {"refuse": refuse})
+    return check(filed, **vars(filed.asked) | options)

@@ -48,9 +48,15 @@ class Options:
     )
     refuse: tuple[str, ...] = option(
         (),
-        "fail if a note contains this text, for example 'batch invariant'; may be repeated",
+        "fail if a note contains this text, for example 'refuses no rows'; may be repeated",
         action="append",
         metavar="NOTE",
+    )
+    require: tuple[str, ...] = option(
+        (),
+        "batch-invariant or deterministic: fail unless a row has the same bits in every batch, or in every run",
+        action="append",
+        metavar="WHAT",
     )
     proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
@@ -78,9 +84,10 @@ def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[s
     from ..check import CheckOptions, check_outputs, check_spec, dead, in_child
     from .reports import versions
 
+    wanted: dict[str, Any] = {"refuse": options.refuse, "require": options.require}
     if options.outputs is not None:
-        return {target: check_outputs(options.outputs, options.refuse)}, versions()
-    asked = {**given, "refuse": options.refuse}
+        return {target: check_outputs(options.outputs, **wanted)}, versions()
+    asked = {**given, **wanted}
     return in_child(
         target,
         lambda: (check_spec(target, **asked), versions()),

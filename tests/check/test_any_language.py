@@ -14,7 +14,7 @@ from lngeom.cli import main
 from lngeom.errors import InputError
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "any_language.md"
-PROGRAM = re.findall(r"```c\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)[0]
+PROGRAM, IN_CUDA = re.findall(r"```c(?:pp)?\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
 FAULTS = [
     ("", "", "rounding", None),
     ("sum / d + eps", "sum / d", "bug", "the eps that is given is ignored: 1e-06 and 6.4e-05 give the same outputs"),
@@ -53,6 +53,21 @@ def test_a_program_in_c_gets_verdict_name_and_script(
     if shows:
         ran = subprocess.run([sys.executable, "script.py"], check=False, capture_output=True, text=True)
         assert "AssertionError" in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler of C++ called g++")
+@pytest.mark.parametrize(("right", "wrong", "cause"), [("", "", None), ("part[0] / d", "part[0] / (d - 1)", "d - 1")])
+def test_a_kernel_in_cuda_is_judged_where_a_plain_compiler_takes_it(
+    right: str, wrong: str, cause: str | None, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(calls)
+    Path("rms.cu").write_text(IN_CUDA.replace(right, wrong))
+    subprocess.run(["g++", "-x", "c++", "-Wall", "-Werror", "-O2", "-o", "rms_cuda", "rms.cu"], check=True)
+    subprocess.run(["./rms_cuda", "few"], check=True)
+    assert main(["check", "--outputs", "few", "--json", "found.json"]) == bool(cause)
+    found = json.loads(Path("found.json").read_text())["results"][0]
+    assert (cause or "") in (found["cause"] or "")
+    assert found["verdict"] == ("bug" if cause else "rounding")
 
 
 def _answer(folder: Path, *, mean: bool) -> None:

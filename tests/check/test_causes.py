@@ -20,7 +20,7 @@ KERNELS = {
     "exchanged": Row(kernel(plain, lambda y, n, axes: y.sum(axes)), options={"backward": True}),
     "no mean": Row(kernel(lambda h, y, g, n, r: r * (h - n * mean(h * n))), options={"backward": True}),
 }  # fmt: skip
-_WORDS = {"cause", "layout", "notes"}
+_WORDS = {"cause", "layout", "notes", "same_bits"}
 
 
 def decided(finding: Finding) -> tuple[Any, ...]:

@@ -212,7 +212,7 @@ STAND_INS: dict[str, Row] = {
         "vllm-project/vllm-omni/pull/6878"),
     # Batch, state, empty.
     "bits that depend on the batch": Row(
-        batch_variant, named("not batch invariant", "variant"), {"refuse": ("batch invariant",)},
+        batch_variant, named("not batch invariant", "variant"), {"require": ("batch-invariant",)},
         "vllm-project/vllm/issues/48271 vllm-project/vllm/pull/48391 vllm-project/vllm/pull/48272 "
         "vllm-project/vllm/pull/48997 sgl-project/sglang/pull/28787 RL-Align/RL-Kernel/issues/145"),
     "no rows refused": Row(refuses_no_rows, named("refuses no rows", "variant"), {"refuse": ("refuses no rows",)},

@@ -24,7 +24,8 @@ class CheckOptions:
         spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a function ``FILE.py:NAME``; by
             default PyTorch's.
         refuse: Notes that are not accepted, by their kind or by words: a correct norm with such a note is a variant.
-            For example "batch invariant", "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
+            For example "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
+        require: ``batch-invariant``, ``deterministic``: a norm whose bits are not known to be so is a variant.
     """
 
     kind: str | None = None
@@ -38,6 +39,7 @@ class CheckOptions:
     seconds: float = 60.0
     spec: str | None = None
     refuse: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dtype not in FORMATS:
@@ -52,5 +54,7 @@ class CheckOptions:
             raise InputError(f"seconds is {self.seconds}: the processor time of one call must be above 0")
         if not all(map(str.strip, self.refuse)):
             raise InputError(f"refuse is {self.refuse}: a text is empty, and every note contains it")
+        if unknown := [name for name in self.require if name not in ("batch-invariant", "deterministic")]:
+            raise InputError(f"require is {unknown[0]!r}: batch-invariant and deterministic can be required")
         if self.kind not in (None, "layernorm", "rmsnorm"):
             raise InputError(f"kind is {self.kind!r}: the norms are layernorm and rmsnorm")

@@ -16,6 +16,7 @@ from lngeom.sentences import Cause, Statement, Way, several
 from .._calls.derivatives import CALLED, MissingGradient, NoGradient, derivatives
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
+from .._trials.bits import derivative_bits
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
 from .._trials.trial import Outputs, Shown
@@ -174,7 +175,8 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
         if lost := [*lost, *further(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])]:
             return _wrong(named, Cause("backward", lost[0], "", "", ""))
     kept = _kept_in_half(wrong or trials, claim.kernel.dtype)
-    notes = (*named.notes, Statement("bounds by hand"), *([kept] if kept else []))
+    bits = [] if cause else derivative_bits(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])
+    notes = (*named.notes, Statement("bounds by hand"), *([kept] if kept else []), *bits)
     evidence = {"notes": notes, "ratio": max(trial.largest for trial in wrong or trials)}
     if cause is None:
         return replace(named, **evidence)

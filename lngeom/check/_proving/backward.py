@@ -18,6 +18,7 @@ from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
 from .._tracing.sizes import FEATURE
 from .._tracing.trace import Trace
 from .execution import Point, exactly, small_numbers, tells
+from .order import Order, order
 from .path import ALONG, COTANGENT, Path, reason
 
 _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
@@ -34,6 +35,7 @@ class Derivative:
         certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
         run: The run on terms of a user-written backward pass.
         unexamined: Circumstances for which nothing is proved.
+        order: What decides its bits, where it is by kernels.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Derivative:
     certificates: tuple[ProofCertificate, ...] = ()
     run: Trace | None = None
     unexamined: tuple[str, ...] = ()
+    order: Order | None = None
 
 
 def derivatives(path: Path) -> list[Derivative]:
@@ -71,11 +74,16 @@ def derivatives(path: Path) -> list[Derivative]:
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
     kernels = path.trace.kernels
-    _, run, left, limits = path.written if kernels.launched else (None, None, [], "")
+    _, run, left, limits, runs = path.written if kernels.launched else (None, None, [], "", [])
     if kernels.exposed:  # PyTorch sees a change of what save_for_backward keeps
         limits = f"unless what {' and '.join(kernels.exposed)} keeps is changed in place before the backward pass"
     more = {"run": run, "unexamined": (*left, *kernels.rules)}
-    return [replace(one, **more, text=one.text or limits * (one.status == "proved")) for one in verdicts]
+    rowed = path.trace.symbols.vectors
+    ordered = {n: order(f"d/d{n}", runs, sums=not rowed[n]) for n in gradients} if runs else {}
+    return [
+        replace(one, **more, text=one.text or limits * (one.status == "proved"), order=ordered.get(one.name))
+        for one in verdicts
+    ]
 
 
 def _by_some(path: Path, gradients: dict[str, Arr | None]) -> str:

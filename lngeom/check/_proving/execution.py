@@ -144,7 +144,7 @@ def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
     held = path.program.front.held
     values |= held
     for name in path.trace.symbols.vectors:
-        if name not in held and name not in path.trace.calls.results:
+        if name not in held and name not in path.trace.calls.kinds:
             low = 1 if "var" in name else -3
             values[name] = rng.integers(low, 5, d) / 2
     return values

@@ -24,7 +24,7 @@ from .candidates import Names
 
 if TYPE_CHECKING:
     from .._tracing.aten import Autograd
-    from .._tracing.user_backward import Gradients, UserBackward
+    from .._tracing.user_backward import Gradients, Passes, UserBackward
 
 SEVERAL = Formula(prover.d - 1, ">")
 """More than one component."""
@@ -62,12 +62,12 @@ class Path:
     @property
     def leaves(self) -> dict[str, bool]:
         """The inputs and parameters by which derivatives are, and whether each differs from row to row."""
-        made, vectors = self.trace.calls.results, self.trace.symbols.vectors
+        made, vectors = self.trace.calls.kinds, self.trace.symbols.vectors
         return {name: by_row for name, by_row in vectors.items() if name not in made}
 
     @cached_property
-    def written(self) -> tuple[UserBackward, Trace, list[str], str]:
-        """User-written backward: the pass, its trace, its gaps, its conditions."""
+    def written(self) -> tuple[UserBackward, Trace, list[str], str, list[tuple[Trace, Passes | Exception]]]:
+        """User-written backward: the pass, its trace, its gaps, its conditions, its runs."""
         from .._tracing.user_backward import UserBackward  # loads PyTorch
 
         passes = UserBackward(self.program, self.axes, self.dtype, self.leaves, COTANGENT)
@@ -88,7 +88,7 @@ class Path:
                 apart = self._apart(trace, other)
                 limits += [apart] * (not any({*known} <= {*apart} for known in limits) and apart != [])
         words = dict.fromkeys(text for apart in limits for text in apart)
-        return passes, trace, [*left, *sorted(trace.report.unexamined)], " and ".join(words)
+        return passes, trace, [*left, *sorted(trace.report.unexamined)], " and ".join(words), runs
 
     def _apart(self, trace: Trace, other: Trace) -> list[str]:
         """The sizes and numbers of rows that say that a run is not another one, unless that is a rare one."""
@@ -106,10 +106,7 @@ class Path:
         told = [str(case) if yes else f"not {case}" for case, yes in cases if asked.get(case, not yes) != yes]
         return "".join(f"{text} " for text in [*(f"where {text}" for text in sizes), *told])
 
-    @property
-    def single(self) -> bool:
-        """Whether d = 1 on this path, so that a vector is a number."""
-        return self.trace.ground.single
+    single = property(lambda self: self.trace.ground.single)
 
     def of_one_component(self) -> Path:
         """The same path where a vector is a number."""

@@ -16,6 +16,7 @@ from lngeom.sentences import Cause
 
 from .backward import Derivative
 from .candidates import Affine
+from .order import Order
 
 NEVER = (
     "other axes, optional inputs and options",
@@ -51,6 +52,8 @@ class Proof:
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.
+        conditions: What has to hold beside the assumptions, for nothing in the program sees to it.
+        orders: What decides the bits of its results, where they are by kernels.
         variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
     """
 
@@ -77,6 +80,8 @@ class Proof:
     sources: dict[str, str] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
     undecided: bool = False
+    conditions: tuple[str, ...] = ()
+    orders: tuple[Order, ...] = ()
     variants: dict[str, str] = field(default_factory=dict)
     formula: str = ""
 
@@ -85,12 +90,14 @@ class Proof:
         """The hash of all its certificates."""
         return digest({"certificates": list(self.certificates)}) if self.certificates else None
 
+    condition = property(lambda self: f" if {' and '.join(self.conditions)}" * bool(self.conditions))
+
     @property
     def words(self) -> dict[str, str]:
         """The program that a certificate is about and its assumptions, which a certificate alone cannot show."""
         return {
             "program": self.text,
-            "for": f"{self.dimensions}, x of shape {self.shape}",
+            "for": f"{self.dimensions}{self.condition}, x of shape {self.shape}",
             "given": ", ".join(self.given),
             "unexamined": "; ".join([*self.unexamined, *self.formats, *NEVER]),
             "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
@@ -99,9 +106,12 @@ class Proof:
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`.
 
+        Conditions need such a word too.
+
         Known variants need a word each. A derivative that is proved for some sizes only does not pass.
         """
-        if not self.proves_backward:
+        allowed_at_all = all(any(word in text for word in allowed) for text in self.conditions)
+        if not (self.proves_backward and allowed_at_all):
             return False
         formula = Cause("fault", self.formula)
         excused = all(self.allows(cause, allowed) for cause in (*map(Cause, self.variants),) or (formula,))
@@ -146,7 +156,7 @@ class Proof:
         if self.certificates:
             given = f"; given {', '.join(self.given)}" if self.given else ""
             assumed = f", {', '.join(self.hypotheses)}" if self.hypotheses else ""
-            rows = f"for {self.dimensions}{assumed}, x of shape {self.shape}"
+            rows = f"for {self.dimensions}{self.condition}{assumed}, x of shape {self.shape}"
             lines.append(f"  proved      {self.text} in exact arithmetic, {rows}{given}")
         else:
             lines.append(f"  {'refuted    ' if self.status == 'refuted' else 'not proved '} {self.text}")

@@ -15,6 +15,7 @@ from .._tracing.grounds import Ground
 from .._tracing.programs import LAYOUTS, Program
 from .._tracing.sizes import FEATURE, Dim
 from .._tracing.trace import Refusal, Trace, runs
+from .order import order
 from .path import SMALL, Path, is_taken, reason
 
 
@@ -44,8 +45,9 @@ class Survey:
                 return error
 
         self.paths, self.asked = list[Path](), list[tuple[Trace, Arr | Exception]]()
-        self.raised = list[tuple[Trace, Exception]]()
+        self.raised, self.runs = list[tuple[Trace, Exception]](), list[tuple[Trace, Arr | Exception]]()
         for trace, output in runs(start, attempt):
+            self.runs.append((trace, output))
             if trace.decisions.circumstances:
                 self.asked.append((trace, output))
             elif isinstance(output, Exception):
@@ -82,6 +84,8 @@ class Survey:
             "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])),
             "own_paths": formats,
             "circumstances": frozenset(each.text for case, _ in cases for each in case),
+            "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
+            "orders": (order("forward", self.runs),) if self.paths[0].trace.kernels.launched else (),
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
         }
 
@@ -138,7 +142,8 @@ def _merged(paths: list[Path]) -> list[Path]:
         first = next((path for path in group if is_taken(path.trace, SMALL)), group[0])
         ground, others = first.trace.ground, [path.trace for path in group]
         ground.facts = [fact for fact in ground.facts if all(fact in each.ground.facts for each in others)]
-        first.trace.decisions.keep_common([each.decisions for each in others])
+        kept = [one for one in first.trace.decisions.branches if all(one in each.decisions.branches for each in others)]
+        first.trace.decisions.branches = kept
         chosen.append(first)
     return chosen
 

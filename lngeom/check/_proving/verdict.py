@@ -91,12 +91,14 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     return replace(
         proof,
-        derivatives=backward,
+        derivatives=tuple(replace(one, run=None) for one in backward),  # a trace stays in its process
         certificates=(*proof.certificates, *more),
         notes=(*proof.notes, *sorted(notes)),
         given=(*proof.given, *sorted(given)),
         sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.report.sources.items()},
         unexamined=tuple(left),
+        conditions=tuple(sorted({*proof.conditions, *(text for run in runs for text in run.report.conditions)})),
+        orders=(*proof.orders, *(one.order for one in backward if one.order and one.status == "proved")),
     )
 
 

@@ -22,35 +22,17 @@ import numpy
 from .sizes import Num
 from .trace import OURS, Trace
 
-_BUILTINS_NAMED = (
-    "abs all any bool bytes complex dict divmod enumerate filter float frozenset getattr hasattr int isinstance "
-    "issubclass iter len list map max min next object pow print property range repr reversed round set setattr slice "
-    "sorted staticmethod classmethod str sum super tuple zip NotImplemented Ellipsis True False None"
-)
-BUILTINS = frozenset(_BUILTINS_NAMED.split())
-"""Allow-list of builtins: they depend on their arguments alone, or print; exceptions are allowed too."""
+_LISTS = re.findall(r"(\w+):([^:]*)(?=^\w|\Z)", Path(__file__).with_name("known.txt").read_text(encoding="utf-8"), re.M)
+KNOWN = {name: frozenset(words.split()) for name, words in _LISTS}
+"""Names of what depends on its arguments alone, or prints: builtins, modules, and functions of NumPy and PyTorch.
 
-_MODULES_NAMED = (
-    "math operator functools itertools numbers typing types collections contextlib copy dataclasses enum abc warnings "
-    "logging fractions string re textwrap numpy numpy.linalg numpy.lib numpy.core numpy._core numpy.typing torch "
-    "torch.nn torch.functional torch.linalg torch.special torch.autograd torch.jit torch.amp torch.compiler "
-    "torch.types torch.overrides torch.ops torch._ops torch._tensor torch._jit_internal torch._VF torch._C "
-    "torch.utils._contextlib torch._classes torch.return_types jax jax.numpy jax.lax jax.nn jax.tree_util jax.typing "
-    "jax.scipy jaxlib jax._src.numpy jax._src.lax jax._src.nn jax._src.api jax._src.pjit jax._src.custom_derivatives "
-    "jax._src.core jax._src.basearray jax._src.array jax._src.tree_util jax._src.dtypes jax._src.typing jax._src.util "
-    "jax._src.named_call jax._src.scipy jax._src.traceback_util jax._src.ad_checkpoint jaxlib._jax flax keras haiku "
-    "equinox einops jaxtyping packaging opt_einsum ml_dtypes "
-    "torch._dynamo.mutation_guard"
-)
-MODULES = frozenset(_MODULES_NAMED.split())
-"""Allow-list of modules; a name covers its submodules, for PyTorch, NumPy and JAX as far as they are listed."""
-
+Exceptions are allowed too. A module covers its submodules, for PyTorch, NumPy and JAX as far as they are listed.
+"""
 _WHOLE = re.compile(r"(torch\.(nn|autograd|jit|amp|compiler)|numpy\.(lib|linalg|_?core)|jax\._src\.\w+|"
                     r"jax\.(numpy|lax|nn)|flax|keras|haiku|equinox|einops|jaxtyping|opt_einsum|ml_dtypes|collections|logging|re|"
                     r"packaging)\.")  # fmt: skip
 _OUTSIDE = re.compile(r"torch\.(nn\.parallel|autograd\.profiler|nn\.attention)|keras\.src\.random")
-_FRAMEWORKS_NAMED = "torch numpy jax jaxlib flax keras haiku equinox einops opt_einsum ml_dtypes array_api_compat scipy"
-_FRAMEWORKS = frozenset(_FRAMEWORKS_NAMED.split())
+_FRAMEWORKS = KNOWN["frameworks"]
 _HIDDEN = re.compile(
     r"__(?!init|call|version|post_init|name|annotations|doc|setattr|torch_function)\w+__$|grad_fn$|is_leaf$|_version$|"
     r"(tb|f|gi|cr|ag)_(frame|back|code|globals|locals)$"
@@ -108,7 +90,7 @@ def _known_module(name: str) -> bool:
     if _own(name):  # its functions are looked at when they run
         return True
     plain = root.lstrip("_") if root in sys.stdlib_module_names else name
-    return (plain in MODULES or name in MODULES or _WHOLE.match(name) is not None) and not _OUTSIDE.match(name)
+    return (bool({plain, name} & KNOWN["modules"]) or _WHOLE.match(name) is not None) and not _OUTSIDE.match(name)
 
 
 class World:
@@ -156,7 +138,9 @@ class World:
             whose = kind(frame)
             if whose == "program":
                 if frame.f_code.co_name == "__init__" and self.built:  # an object of this call alone may change
-                    self._make(frame.f_locals[frame.f_code.co_varnames[0]])
+                    made = frame.f_locals[frame.f_code.co_varnames[0]]
+                    if all(made is not known for _, known, _ in self.kept):  # one that is made again outlives it
+                        self.fresh.append(made)
                 if frame.f_code not in self.seen:
                     self._enter(frame)
             elif whose != "ours" and frame.f_back is not None and kind(frame.f_back) == "program":
@@ -171,7 +155,7 @@ class World:
         if isinstance(owner, ModuleType):
             module = owner.__name__
             if module == "builtins":
-                return name in BUILTINS or name == "__build_class__"
+                return name in KNOWN["builtins"] or name == "__build_class__"
             return self.knows(name) if module.partition(".")[0] in ("torch", "numpy") else _known_module(module)
         module = (owner if isinstance(owner, type) else type(owner)).__module__
         if module in ("builtins", "collections", "functools", "itertools"):
@@ -183,7 +167,8 @@ class World:
         """Look at a function of the program before it first runs: its names and its contents."""
         code, names = frame.f_code, frame.f_locals
         self.seen.add(code)
-        self.trace.report.ran(code, _integers(code.co_consts))
+        self.trace.report.sources[code.co_qualname] = code
+        self.trace.report.written.update(_integers(code.co_consts))
         for name in code.co_freevars:
             if name in names and name != "__class__":
                 self._read(name, names[name], frame)
@@ -208,7 +193,7 @@ class World:
             elif operation == "IMPORT_NAME" and not _known_module(argument):
                 self.refuse(f"imports {argument}", frame)
             elif operation == "IMPORT_NAME" and _own(argument):
-                self.trace.report.give(argument or "a module of its package", "what is imported while it runs")
+                self.trace.report.given[argument or "a module of its package"] = "what is imported while it runs"
             elif operation in (*_ATTRIBUTES, "LOAD_CONST") and isinstance(argument, str) and _HIDDEN.match(argument):
                 self.refuse(f"looks at {argument}", frame)
             elif operation in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -220,7 +205,7 @@ class World:
         name = chain[0]
         if name not in frame.f_globals:  # a builtin, or an error when it runs
             value = getattr(builtins, name, None)
-            known = name in BUILTINS or (isinstance(value, type) and issubclass(value, BaseException))
+            known = name in KNOWN["builtins"] or (isinstance(value, type) and issubclass(value, BaseException))
             if value is not None and not known:
                 self.refuse(f"uses {name}", frame)
             return
@@ -235,7 +220,7 @@ class World:
             value, path = getattr(value, attribute), f"{path}.{attribute}"
         self._read(path, value, frame)
         if isinstance(value, ModuleType) and _own(value.__name__):
-            self.trace.report.give(path, "a module")
+            self.trace.report.given[path] = "a module"
 
     def _read(self, path: str, value: Any, frame: FrameType) -> None:
         """Something that is no argument: a constant is named, a function is looked at when it runs."""
@@ -268,19 +253,14 @@ class World:
             return True
         if kind in _PLAIN or kind in _STORES or isinstance(value, numpy.generic | numpy.ndarray):
             if not path.startswith(("math.", "np.", "numpy.")):  # π is no setting
-                self.trace.report.give(path, " ".join(repr(value).split())[:60])
+                self.trace.report.given[path] = " ".join(repr(value).split())[:60]
             self.trace.report.written.update(_integers([value]))
         elif _kind_of(kind) == "program" or kind.__module__ == "collections":
-            self.trace.report.give(path, f"a {kind.__name__}")
+            self.trace.report.given[path] = f"a {kind.__name__}"
         else:
             return _known_module(kind.__module__) and kind.__module__ not in ("functools", "builtins", "itertools")
         self._keep(path, value)
         return True
-
-    def _make(self, value: object) -> None:
-        """Note an object that does not outlive the call, since it begins in it."""
-        if all(value is not known for _, known, _ in self.kept):  # one that is made again outlives it
-            self.fresh.append(value)
 
     def _keep(self, name: str, value: object) -> None:
         old = all(value is not known for known in [*(known for _, known, _ in self.kept), *self.fresh])

@@ -24,6 +24,10 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 PARTS = "parts "
 """What a label begins with, in the sums of an array, that numbers sums over some of the rows each."""
 
+NO_ROWS = frozenset[str]()
+"""What is no sum over rows."""
+
+_SAVED = "the backward pass writes to a tensor that a second one reads: saved, or the cotangent"
 _STRIDE = 8
 """The longest step of a slice."""
 
@@ -49,13 +53,9 @@ class Memory:
     saved: bool = False
     arrays: list[Arr] = field(default_factory=list)
 
-    def check_unsaved(self, trace: Trace) -> None:
-        """Refuse a change that a second backward pass would read."""
-        trace.never(self.saved, "the backward pass writes to a tensor that a second one reads: saved, or the cotangent")
-
     def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
         """Hold a kernel's result, in all views."""
-        self.check_unsaved(self.arrays[0].trace)
+        self.arrays[0].trace.never(self.saved, _SAVED)
         if self.parted:  # the part would change as well
             self.arrays[0].trace.refuse("memory is written of which a part was taken")
         self.undefined = self.zero = False
@@ -74,14 +74,7 @@ class Arr:
     __slots__ = ("axes", "dtype", "largest_of", "log_of", "memory", "number", "summed", "trace", "value")
 
     def __init__(
-        self,
-        trace: Trace,
-        value: Array,
-        axes: Iterable[Dim],
-        dtype: str,
-        *,
-        memory: Memory | None = None,
-        summed: frozenset[str] = frozenset(),
+        self, trace: Trace, value: Array, axes: Iterable[Dim], dtype: str, *, memory: Any = None, summed: Any = NO_ROWS
     ) -> None:
         self.trace, self.value, self.axes, self.dtype = trace, value, tuple(axes), dtype
         self.memory = memory or Memory(labels=self.labels)
@@ -94,10 +87,7 @@ class Arr:
         if len(labels) != len(set(labels)):  # an outer product: one row no longer stands for all
             trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
 
-    @property
-    def labels(self) -> Dim:
-        """The labels of all axes, in order."""
-        return tuple(itertools.chain(*self.axes))
+    labels = property(lambda self: tuple(itertools.chain(*self.axes)))
 
     def size(self, axis: int, number: type[Num] = Num) -> Num | int:
         """How long an axis is."""
@@ -163,7 +153,7 @@ class Arr:
     def divided(self, other: object, dtype: str | None = None) -> Arr:
         """The quotient, which is defined where no divisor is 0."""
         if isinstance(other, Arr | Num) or not other:
-            self.trace.values.require(self._operand(other).value, "!=")
+            self.trace.values.obligations.append((self._operand(other).value, "!="))
         return self.combined(other, operator.truediv, dtype)
 
     def maximum(self, other: object, *, sign: int = 1) -> Arr:
@@ -177,7 +167,8 @@ class Arr:
     def absolute(self) -> Arr:
         """|x|."""
         made = self._alone(abs(self.value))
-        self.trace.values.absolute(self.value, made.value)
+        self.trace.values.absolutes.append(self.value)
+        self.trace.values.magnitudes.append(made.value)
         return made
 
     def power(self, exponent: Num | float) -> Arr:
@@ -195,7 +186,7 @@ class Arr:
 
     def logarithm(self) -> Arr:
         """The logarithm, defined for positive x; its multiples remember x, so that exponentials are powers."""
-        self.trace.values.require(self.value, ">")
+        self.trace.values.obligations.append((self.value, ">"))
         made = self.applied("log")
         made.log_of = self, Fraction(1)
         return made
@@ -243,7 +234,7 @@ class Arr:
         """The same memory with other axes."""
         self.memory.shared = True
         made = Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
-        self.trace.kernels.permute(made.labels != self.memory.labels)
+        self.trace.kernels.permuted |= made.labels != self.memory.labels
         return made
 
     def reshaped(self, shape: Sequence[object]) -> Arr:
@@ -299,7 +290,7 @@ class Arr:
             if old and dim != old:
                 self.trace.refuse(f"axes {self.axes} do not broadcast to {tuple(dims)}")
         if FEATURE in itertools.chain(*dims) and FEATURE not in self.labels:  # as many components as the others have
-            self.trace.kernels.permute(True)  # in memory it is one number
+            self.trace.kernels.permuted = True  # in memory it is one number
             return self.combined(self.filled(1, dims), operator.mul)
         return self.view(dims)
 
@@ -360,7 +351,7 @@ class Arr:
 
     def become(self, new: Arr) -> None:
         """Change in place, allowed where nothing else sees the memory."""
-        self.memory.check_unsaved(self.trace)
+        self.trace.never(self.memory.saved, _SAVED)
         if self.memory.shared:  # a view would show the change, which values here do not
             self.trace.refuse("an input, or memory that something else sees, is changed in place")
         if new.axes != self.axes:
@@ -456,6 +447,6 @@ def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:
     if not any(FEATURE in dim for dim in axes):
         trace.symbols.numbers.add(name)
         return Arr(trace, trace.ground.scalar(name), axes, dtype, memory=Memory(shared=True, name=name))
-    trace.symbols.vector(name, by_row=any(label != FEATURE for dim in axes for label in dim))
+    trace.symbols.vectors[name] = any(label != FEATURE for dim in axes for label in dim)
     labels = tuple(itertools.chain(*axes))
     return Arr(trace, trace.ground.vector(name), axes, dtype, memory=Memory(True, labels, name))

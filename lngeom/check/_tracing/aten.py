@@ -145,7 +145,7 @@ class Autograd(Backward):
                 for value in known.values():
                     if isinstance(value, Traced):
                         value.arr.memory.saved = True
-            trace.read(node.meta.get("line", ""))
+            trace.line = node.meta.get("line", "")
             known[node] = next(inputs) if node.op == "placeholder" else _result(node, *taken)
         raise AssertionError("a graph ends with its output")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .arrays import Arr, filled
 from .grounds import Opaque
 from .reductions import contracted
-from .trace import Trace
 
 
 @dataclass
@@ -24,10 +24,7 @@ class Condition:
     def __bool__(self) -> bool:
         return self.trace.refuse("a choice by data")
 
-    @property
-    def trace(self) -> Trace:
-        """The run that it is of."""
-        return self.gap.trace
+    trace = property(lambda self: self.gap.trace)
 
     def where(self) -> Arr:
         """The indicator of a difference of 0; its product with the difference is 0."""
@@ -63,34 +60,8 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
 Operation = Callable[..., Any]
 """A function of an array, of a further operand, and of the format of the result."""
 
-_NAMES: str = """
-            torch             numpy               jax       onnx
-add         -                 add                 add       Add
-subtract    -                 subtract            sub       Sub
-multiply    mul,rmul,multiply multiply            mul       Mul
-divide      -                 divide,true_divide  div       Div
-power       -                 power,float_power   pow       Pow
-maximum     maximum           maximum             max       Max
-minimum     minimum           minimum             min       Min
-hypot       hypot             hypot               -         -
-matmul      matmul            matmul              -         -
-negative    neg,negative      negative            neg       Neg
-absolute    abs,absolute      absolute            abs       Abs
-sqrt        sqrt              sqrt                sqrt      Sqrt
-rsqrt       rsqrt             -                   rsqrt     -
-square      square            square              square    -
-reciprocal  reciprocal        reciprocal          -         Reciprocal
-exp         exp               exp                 exp       Exp
-log         log               log                 log       Log
-tanh        tanh              tanh                tanh      -
-sigmoid     sigmoid           -                   logistic  -
->           gt                greater             gt        -
->=          ge                greater_equal       ge        -
-<           lt                less                lt        -
-<=          le                less_equal          le        -
-=           eq                equal               eq        -
-!=          ne                not_equal           ne        -
-"""
+_NAMES = Path(__file__).with_name("components.txt")
+"""A line for each operation: its names in each library."""
 _OPERATIONS: dict[str, Operation] = {
     "add": lambda a, b, dtype: a.combined(b, operator.add, dtype),
     "subtract": lambda a, b, dtype: a.combined(b, operator.sub, dtype),
@@ -128,6 +99,6 @@ def components(library: str, promoted: Callable[[Sequence[Arr]], str]) -> dict[s
 
         return compute
 
-    head, *rows = (line.split() for line in _NAMES.strip().splitlines())
+    head, *rows = (line.split() for line in _NAMES.read_text(encoding="utf-8").splitlines())
     listed = ((_OPERATIONS[row[0]], row[1 + head.index(library)]) for row in rows)
     return {name: of(operation) for operation, names in listed for name in names.split(",") if name != "-"}

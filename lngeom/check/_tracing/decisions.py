@@ -75,24 +75,9 @@ class Decisions:
         self.asked.append(answer)
         return answer
 
-    @property
-    def cases(self) -> dict[Circumstance, bool]:
-        """The circumstances that were asked for, with the answers."""
-        return {case: answer for case, _, answer in self.branches if isinstance(case, Circumstance)}
-
-    @property
-    def circumstances(self) -> tuple[Circumstance, ...]:
-        """Those that hold on this run."""
-        return tuple(case for case, answer in self.cases.items() if answer)
-
-    @property
-    def sizes(self) -> list[Branch]:
-        """The branches on sizes and settings."""
-        return [branch for branch in self.branches if not isinstance(branch[0], Circumstance)]
-
-    def keep_common(self, others: Sequence[Decisions]) -> None:
-        """Keep the branches that other runs took as well."""
-        self.branches = [one for one in self.branches if all(one in each.branches for each in others)]
+    cases = property(lambda self: {case: answer for case, _, answer in self.branches if isinstance(case, Circumstance)})
+    circumstances = property(lambda self: tuple(case for case, answer in self.cases.items() if answer))
+    sizes = property(lambda self: [branch for branch in self.branches if not isinstance(branch[0], Circumstance)])
 
     def _noted(self, answer: bool) -> bool:
         self.asked.append(answer)

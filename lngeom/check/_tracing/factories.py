@@ -59,7 +59,7 @@ def made(target: Function, d: Num | int, setting: Setting, *, eps: bool = False)
         elif required:
             keywords[name] = 1 if name == "num_groups" else d
         elif isinstance(d, Num) and name not in ("device", "dtype", "name", "parent"):
-            d.trace.report.give(name, repr(parameter.default))
+            d.trace.report.given[name] = repr(parameter.default)
     try:
         return target(**keywords)
     except TypeError:  # a shape is asked for

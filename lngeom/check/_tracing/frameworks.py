@@ -5,24 +5,14 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lngeom.carriers import Carrier
 from lngeom.errors import InputError
 
-
-class FrameworkArray(Carrier, Protocol):
-    """An array of one of these libraries, as far as the checks use it."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def T(self) -> Self: ...
-    def __getitem__(self, key: Any, /) -> Self: ...
-    def reshape(self, *shape: int) -> Self: ...
-    def swapaxes(self, first: int, second: int, /) -> Self: ...
+FrameworkArray = Any
+"""An array of one of these libraries."""
 
 
 class Framework(NamedTuple):

@@ -48,10 +48,7 @@ class Opaque(NamedTuple):
     name: str
     which: float = 0
 
-    @property
-    def is_map(self) -> bool:
-        """Whether it has weights of its own."""
-        return self.name == LINEAR
+    is_map = property(lambda self: self.name == LINEAR)
 
 
 LINEAR, LARGEST = "linear", "largest"

@@ -73,7 +73,7 @@ class JaxFront(Front):
         with self.jax.disable_jit(), _asking(trace, kind, self.jax):
             closed = self.jax.make_jaxpr(program)(*shapes)
         (result,) = _evaluated(trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
-        trace.read("")
+        trace.line = ""
         return result if isinstance(result, Arr) else None
 
 
@@ -133,14 +133,16 @@ def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Seque
         return _plain(atom.val) if hasattr(atom, "val") else known[atom]
 
     for equation in jaxpr.eqns:
-        trace.read(_written(equation))
+        trace.line = _written(equation)
         inputs = [read(atom) for atom in equation.invars]
         name = equation.primitive.name
         if name in _INLINED:
             inner = equation.params[_INLINED[name]]
             plain, held = (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, [])
             if name.startswith("custom") and "/jax/_src/" not in (rule := plain.debug_info.func_src_info):
-                trace.report.leave(f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, which have its own rule")
+                trace.report.unexamined.add(
+                    f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, which have its own rule"
+                )
             results = _evaluated(trace, plain, [*map(_plain, held)], inputs)
         else:
             results = [_applied(trace, equation, inputs)]
@@ -203,7 +205,7 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
         if not arrays or name not in _ARRAYS:
             of = "" if arrays else f" of {made.dtype}"
             return trace.refuse(f"{name}{of} is not among the operations that are traced")
-        trace.values.count(name)
+        trace.values.operations[name] += 1
         return _ARRAYS[name](*inputs, **options)
     except TypeError as error:
         return trace.refuse(f"{name} is called in a way that is not traced: {error}")

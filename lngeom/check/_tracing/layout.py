@@ -19,7 +19,7 @@ def lies_apart(arr: Arr) -> bool:
     labels = arr.memory.labels
     if not arr.memory.name or len(labels) < 2 or FEATURE not in labels:
         return False
-    arr.trace.report.leave(_LAST)
+    arr.trace.report.unexamined.add(_LAST)
     return arr.trace.decisions.circumstance(APART)
 
 
@@ -42,7 +42,7 @@ def checked(arr: Arr) -> None:
 
 def _asked(name: str, x: Arr) -> None:
     """Remember a question that only a program that launches kernels may ask."""
-    x.trace.kernels.ask_memory(f"{name} is not among the operations that are traced")
+    x.trace.kernels.asks_memory.append(f"{name} is not among the operations that are traced")
     checked(x)
 
 

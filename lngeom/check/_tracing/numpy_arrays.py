@@ -23,17 +23,6 @@ from .trace import Trace
 Value = Any
 """A traced array, a number or another argument of NumPy's functions."""
 
-_KNOWN_NAMED = (
-    "add subtract multiply divide true_divide negative sqrt square absolute abs reciprocal power float_power maximum "
-    "minimum exp log sum mean var std prod asarray array ascontiguousarray reshape astype copy expand_dims squeeze "
-    "average ones zeros empty full ones_like zeros_like empty_like full_like clip where einsum dot norm item finfo "
-    "iinfo promote_types isscalar ndim shape size transpose swapaxes moveaxis broadcast_to concatenate stack "
-    "result_type arange linspace eye outer matmul equal greater less isin unique argmax any all tolist max min reduce "
-    "hypot"
-)
-KNOWN = frozenset(_KNOWN_NAMED.split())
-"""NumPy's functions and methods that depend on their arguments alone."""
-
 
 class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     """A traced array as NumPy sees it."""
@@ -71,7 +60,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Value, **options: Value) -> NumpyArray:
         name = ufunc.__name__
         if method == "reduce" and name == "add":
-            return self.arr.trace.applied("sum", _summed, *inputs, **options)
+            return self.arr.trace.applied("sum", METHODS["sum"], *inputs, **{"axis": 0} | options)
         known = method == "__call__" and name in _COMPONENTS
         function = functools.partial(_elementwise, self.arr, name) if known else None
         name = name if method == "__call__" else f"{name}.{method}"
@@ -97,7 +86,7 @@ def _written(name: str, result: Arr, out: object, where: object = True) -> Numpy
     trace, target = result.trace, out[0] if isinstance(out, tuple) else out
     if where is not True:
         trace.refuse(f"{name} of some components alone")
-    trace.values.count(name)
+    trace.values.operations[name] += 1
     if target is None:
         return NumpyArray(result)
     if not isinstance(target, NumpyArray):
@@ -107,13 +96,7 @@ def _written(name: str, result: Arr, out: object, where: object = True) -> Numpy
 
 
 def _elementwise(
-    like: Arr,
-    name: str,
-    *inputs: Value,
-    out: object = None,
-    dtype: DTypeLike | None = None,
-    casting: str = "same_kind",
-    where: object = True,
+    like: Arr, name: str, *inputs: Value, out: Value = None, dtype: Value = None, casting: str = "", where: Value = True
 ) -> NumpyArray:
     values = [_lowered(value) for value in inputs]
     if dtype is not None:
@@ -122,15 +105,7 @@ def _elementwise(
     return _written(name, _COMPONENTS[name](*values), out, where)
 
 
-def _summed(
-    x: NumpyArray,
-    axis: Axis = 0,
-    dtype: DTypeLike | None = None,
-    out: object = None,
-    keepdims: bool = False,
-    initial: object = 0,
-    where: object = True,
-) -> NumpyArray:
+def _summed(x: NumpyArray, axis: Axis, dtype: Value, out: Value, keepdims: bool, initial: Value, where: Value) -> Value:
     if isinstance(initial, Num | NumpyArray) or initial != 0:
         x.arr.trace.refuse(f"a sum begins with {initial!r}")
     return _written("sum", total(_wide(x, dtype), axis, keepdims), out, where)
@@ -153,7 +128,9 @@ def _alone(values: tuple[Any, ...]) -> Sequence[Any]:
 
 
 METHODS: dict[str, Callable[..., NumpyArray]] = {
-    "sum": lambda x, axis=None, *options, **named: _summed(x, axis, *options, **named),
+    "sum": lambda x, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True: _summed(
+        x, axis, dtype, out, keepdims, initial, where
+    ),
     "mean": lambda x, axis=None, dtype=None, out=None, keepdims=False, *, where=True: _written(
         "mean", mean(_wide(x, dtype), axis, keepdims), out, where
     ),

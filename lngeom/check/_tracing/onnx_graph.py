@@ -40,10 +40,7 @@ class OnnxFront(Front):
         self.names = {name: f"p{k}" for k, name in enumerate(vectors)}
         self.held = {self.names[name]: value.astype(float).reshape(-1) for name, value in vectors.items()}
 
-    @property
-    def size(self) -> int | None:
-        """The dimension of its constants."""
-        return next((value.size for value in self.held.values()), None)
+    size = property(lambda self: next((value.size for value in self.held.values()), None))
 
     def call(self, function: Function, values: Sequence[Any]) -> Arr | None:
         x: Arr = values[0]
@@ -55,56 +52,44 @@ class OnnxFront(Front):
         for node in self.nodes:
             if node.op_type != "Constant":
                 known[node.output[0]] = _result(x.trace, node, [known[name] for name in node.input])
-        x.trace.read("")
+        x.trace.line = ""
         return known[self.ends[-1]]
 
 
 def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     """One node."""
-    trace.read(f"{node.op_type} {node.name or node.output[0]}")
+    trace.line = f"{node.op_type} {node.name or node.output[0]}"
     read = importlib.import_module("onnx").helper.get_attribute_value
     attributes: dict[str, Any] = {attribute.name: read(attribute) for attribute in node.attribute}
     result = trace.applied(node.op_type, _OPERATIONS.get(node.op_type), *inputs, **attributes)
     if result.value is not inputs[0].value:
-        trace.values.count(node.op_type)
+        trace.values.operations[node.op_type] += 1
     return result
 
 
 def _layer(function: Function) -> Function:
-    def compute(
-        x: Arr, gain: Arr | None, bias: Arr | None = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
-    ) -> Arr:
-        if x.axes[-1] != (FEATURE,) or axis not in (-1, len(x.axes) - 1):
-            x.trace.refuse(f"a layer over axis {axis}")
-        return layer(x, function, epsilon, gain, bias)
+    return lambda x, gain, bias=None, *, axis=-1, epsilon=1e-5, stash_type=1: (
+        layer(x, function, epsilon, gain, bias)
+        if x.axes[-1] == (FEATURE,) and axis in (-1, len(x.axes) - 1)
+        else x.trace.refuse(f"a layer over axis {axis}")
+    )
 
-    return compute
+
+def _over(x: Arr, axes: ArrayLike | None) -> list[int]:
+    return x.trace.refuse("a reduction over all axes") if axes is None else [int(axis) for axis in np.atleast_1d(axes)]
 
 
 def _reduced(statistic: Function) -> Function:
-    def reduce(
-        x: Arr,
-        given: ArrayLike | None = None,
-        *,
-        axes: ArrayLike | None = None,
-        keepdims: int = 1,
-        noop_with_empty_axes: int = 0,
-    ) -> Arr:
-        over = axes if given is None else given
-        if over is None:
-            x.trace.refuse("a reduction over all axes")
-        return statistic(x, [int(axis) for axis in np.atleast_1d(over)], bool(keepdims))
-
-    return reduce
-
-
-def _cast(x: Arr, *, to: int, saturate: int = 1) -> Arr:
-    return x.view(x.axes) if to in _FLOATS else x.trace.refuse(f"a cast to the format {to}")
+    return lambda x, given=None, *, axes=None, keepdims=1, noop_with_empty_axes=0: statistic(
+        x, _over(x, axes if given is None else given), bool(keepdims)
+    )
 
 
 _OPERATIONS: dict[str, Function] = components("onnx", lambda arrays: arrays[0].dtype) | {
     "Identity": lambda x: x.view(x.axes),
-    "Cast": _cast,
+    "Cast": lambda x, *, to, saturate=1: (
+        x.view(x.axes) if to in _FLOATS else x.trace.refuse(f"a cast to the format {to}")
+    ),
     "ReduceMean": _reduced(mean),
     "ReduceSum": _reduced(total),
     "LayerNormalization": _layer(lg.layer_norm),

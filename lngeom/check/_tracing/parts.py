@@ -65,11 +65,6 @@ def trailing(n: int) -> Part:
     return Part.of(f"last_{n}", lambda all: all[max(0, len(all) - n) :])
 
 
-def fraction(n: int) -> Part:
-    """The first ⌊d/n⌋ components."""
-    return Part.of(f"d_over_{n}", lambda all: all[: len(all) // n], leads=True)
-
-
 def rest(part: Part) -> Part:
     """All components but those of a part."""
     return Part.complement(f"rest of {part}", part)

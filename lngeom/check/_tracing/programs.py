@@ -56,10 +56,7 @@ class Program:
     literal: bool = False
     stated: tuple[str, Callable[..., Any]] | None = None
 
-    @property
-    def concrete(self) -> bool:
-        """Whether its settings are numbers."""
-        return self.literal or not self.front.symbolic
+    concrete = property(lambda self: self.literal or not self.front.symbolic)
 
     def traced(
         self, trace: Trace, dtype: str, axes: tuple[Dim, ...], then: Callable[[Arr | None], None] | None = None
@@ -73,7 +70,7 @@ class Program:
 
         def setting(name: str, value: float) -> Any:
             if self.concrete:
-                trace.report.give(name, repr(value))
+                trace.report.given[name] = repr(value)
                 return value
             return number(trace, trace.symbols.setting(name, value), None, float)
 
@@ -88,7 +85,7 @@ class Program:
             function = self.front.arbitrary(function, trace, dtype)
             x = made("x", axes)
             inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
-            arguments = _arguments(function, inputs, d, setting, trace.report.give)
+            arguments = _arguments(function, inputs, d, setting, trace.report.given.__setitem__)
             trace.values.operations.clear()  # those that built the program do not count
             world.built = True
             with world.watching():
@@ -103,7 +100,7 @@ class Program:
         if output is None:
             return trace.refuse("the output is not an array")
         if trace.kernels.asks_memory and not trace.kernels.launched:
-            trace.refuse(trace.kernels.asks_memory, "")
+            trace.refuse(trace.kernels.asks_memory[0], "")
         if output.memory.undefined:
             trace.refuse("the output is memory that nothing was written into", "")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
@@ -167,11 +164,7 @@ def _chance() -> tuple[object, ...]:
 
 
 def _arguments(
-    function: Function,
-    made: tuple[Callable[[str], object], ...],
-    d: Num | int,
-    setting: Setting,
-    leave: Callable[[str, str], object] = lambda *_: None,
+    function: Function, made: tuple[Function, ...], d: Num | int, setting: Setting, leave: Function = lambda *_: None
 ) -> list[object]:
     """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings.
 

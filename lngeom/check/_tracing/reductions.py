@@ -12,13 +12,18 @@ from lngeom.carriers import namespace
 from .arrays import PARTS, Arr, Axis
 from .parts import part_of
 from .sizes import FEATURE, Dim, Num
+from .trace import program_line
+from .triton.whole import running
 
 
 def _reduced(x: Arr, axis: Axis, keepdims: bool) -> tuple[set[str], list[Dim]]:
     """The labels that a reduction covers, and the axes that it leaves."""
     gone = x.places(axis)
     kept = [() if k in gone else dim for k, dim in enumerate(x.axes) if keepdims or k not in gone]
-    return set(itertools.chain(*(x.axes[k] for k in gone))), kept
+    covered = set(itertools.chain(*(x.axes[k] for k in gone)))
+    if covered and x.trace.kernels.allowed and not running:
+        x.trace.kernels.reduced.append(("·".join(sorted(map(str, covered))), program_line()))
+    return covered, kept
 
 
 def total(x: Arr, axis: Axis = None, keepdims: bool = False) -> Arr:

@@ -15,7 +15,7 @@ import numpy
 from lngeom.carriers import Array
 
 from .decisions import ROWS
-from .parts import fraction
+from .parts import Part
 from .trace import Trace, is_ours, program_line
 
 Dim = tuple[str, ...]
@@ -31,7 +31,7 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
             return NotImplemented
         first, second = self._values(other)[:: -1 if swapped else 1]
         if operation is operator.truediv:
-            self.trace.values.require(second, "!=")
+            self.trace.values.obligations.append((second, "!="))
         whole = operation is not operator.truediv and isinstance(self, int) and isinstance(other, int)
         return self._made(operation(first, second), kind=int if whole else float)
 
@@ -45,7 +45,7 @@ def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
         first, second = self._values(other)[:: -1 if swapped else 1]
         if self.rounded or getattr(other, "rounded", False):
             line = program_line().strip()
-            self.trace.report.leave("where rounding decides otherwise" + (f" ({line})" if line else ""))
+            self.trace.report.unexamined.add("where rounding decides otherwise" + (f" ({line})" if line else ""))
         return self.trace.decisions.decide(first - second, relation)
 
     return apply
@@ -109,7 +109,7 @@ class Num:
 
     def _counted(self, other: object, relation: str, swapped: bool) -> bool:
         """A comparison with a number of rows in a program that launches kernels: both answers are followed."""
-        self.trace.kernels.ask_memory("the number of rows is computed with")
+        self.trace.kernels.asks_memory.append("the number of rows is computed with")
         rare = {">": "<=", ">=": "<", "!=": "="}.get(relation)
         if rare and not swapped and type(other) is int and other <= 1:  # there are more rows than one, as a rule
             return not self.trace.decisions.circumstance(f"where {self._text()} {rare} {other}", ROWS)
@@ -152,7 +152,8 @@ class Num:
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
         if self.dim == (FEATURE,) and type(other) is int and other > 1:
             self.trace.symbols.integers.add(other)
-            return fraction(other).size(self.trace, type(self))
+            first = Part.of(f"d_over_{other}", lambda all: all[: len(all) // other], leads=True)
+            return first.size(self.trace, type(self))
         at = at_of(self) or (int if self.trace.kernels.allowed and self.dim else None)
         if type(other) is int and other > 0 and at is not None:
             return self._block(f"{self._text()}_over_{other}", lambda d: at(d) // other)
@@ -263,7 +264,7 @@ def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
     whole, half = divmod(int(2 * abs(exponent)), 2)
     factors = [value] * (whole % 2) + [trace.values.square(value)] * (whole // 2) if whole > 1 else [value] * whole
     if exponent < 0 and not half:  # the root below asks for more
-        trace.values.require(value, "!=")
+        trace.values.obligations.append((value, "!="))
     if half:
         factors.append(trace.values.root(value, ">=" if exponent > 0 else ">"))
     result = functools.reduce(operator.mul, factors)

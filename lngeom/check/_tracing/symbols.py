@@ -102,10 +102,6 @@ class Symbols:
         positive = self._assumed(self.literals.name(abs(float(value))), abs(exact))
         return positive if value > 0 else -positive
 
-    def vector(self, name: str, *, by_row: bool) -> None:
-        """Note the name of a vector."""
-        self.vectors[name] = by_row
-
     def at(self, name: str) -> Callable[[int], int] | None:
         """What a whole number that a kernel gets may be for a dimension."""
         return self.blocks[name].at if name in self.blocks else None

@@ -77,7 +77,7 @@ class Tensor(torch.Tensor):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name != "arr" and is_program():
-            self.arr.trace.report.leave(f"arrays that have the attribute {name}")
+            self.arr.trace.report.unexamined.add(f"arrays that have the attribute {name}")
         raise AttributeError(name)
 
     def new_ones(self, *sizes: Any, **options: Any) -> Any:  # PyTorch takes several sizes only if the first has a value
@@ -177,7 +177,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
             trace.refuse("memory is read that nothing was written into")
     moved = any(isinstance(x, Arr) and x.value is getattr(result, "value", None) for x in lower)
     if not moved and not asks:  # neither a view nor a cast nor a question
-        trace.values.count(base)
+        trace.values.operations[base] += 1
     target = args[0] if in_place else out
     if target is None:
         return _lifted(result)

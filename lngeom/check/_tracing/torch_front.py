@@ -131,7 +131,7 @@ def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
             wanted = tuple(80 if size == 48 else size for size in value) if isinstance(value, tuple) else value
             if vars(other)[name] not in (wanted, 80 if value == 48 else wanted):
                 d.trace.refuse(f"{name} is {value} at d = 48 and {vars(other)[name]} at d = 80")
-    d.trace.report.built("48 and 80")
+    d.trace.report.builds = d.trace.report.builds or "48 and 80"
     return _labelled(small, 48, d, setting)
 
 
@@ -236,7 +236,7 @@ def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., o
         if kind(sys._getframe(1)) != "program":
             return real(*given)
         if not words:
-            trace.report.give(real.__name__, repr(real(*given)))
+            trace.report.given[real.__name__] = repr(real(*given))
             return real(*given)
         return trace.decisions.circumstance(words, GRADIENTS if words == _RECORDED else "")
 
@@ -318,7 +318,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
         return twin
     sized: dict[int, torch.Tensor] = {}
     if isinstance(d, Num):
-        d.trace.report.built(str(size or ""))
+        d.trace.report.builds = d.trace.report.builds or str(size or "")
     for part in twin.modules():
         for name, value in list(vars(part).items()):
             if isinstance(value, Num):

@@ -15,7 +15,7 @@ import torch
 import lngeom as lg
 from lngeom.carriers import Carrier
 
-from .allowed import kind
+from .allowed import KNOWN, kind
 from .arrays import Arr, dims, filled, joined
 from .components import chosen, components
 from .decisions import GRADIENTS
@@ -23,7 +23,7 @@ from .layout import contiguous, memory_answers
 from .reductions import contracted, einsum, largest, mean, total, variance
 from .sizes import FEATURE, Dim, Num
 from .tensors import OPERATIONS, QUESTIONS, Function, Size, operation
-from .trace import Trace, is_ours
+from .trace import Trace, is_ours, program_line
 
 Operand = Arr | Num | float
 """An operand of arithmetic beside a traced array."""
@@ -33,17 +33,11 @@ Shape = Sequence[Num | int]
 Weight = Arr | None
 Order = float | str
 
-_KNOWN_NAMED = (
-    "tensor as_tensor is_tensor is_floating_point is_complex promote_types result_type finfo iinfo arange item tolist "
-    "Size register_parameter register_buffer device dtype numel element_size"
-)
-_KNOWN = frozenset(_KNOWN_NAMED.split())
-
 
 def known(name: str) -> bool:
     """Whether a function of PyTorch is pure; calls with traced arguments are looked up anyway."""
     plain = name.strip("_")
-    return plain in _KNOWN or plain in OPERATIONS or plain.removeprefix("i") in OPERATIONS
+    return plain in KNOWN["torch"] or plain in OPERATIONS or plain.removeprefix("i") in OPERATIONS
 
 
 def _dtype(*operands: object) -> str:
@@ -221,39 +215,21 @@ def _over(x: Arr, dim: Axis, axis: Axis) -> Axis:
 
 
 def _statistic(statistic: Callable[..., Arr]) -> Function:
-    def compute(
-        x: Arr,
-        dim: Axis = None,
-        keepdim: bool = False,
-        *,
-        dtype: str | None = None,
-        axis: Axis = None,
-        keepdims: bool = False,
-    ) -> Arr:
-        wide = x.cast(_format(x.trace, dtype, x.dtype))
-        return statistic(wide, _over(x, dim, axis), keepdim or keepdims)
-
-    return compute
+    return lambda x, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False: statistic(
+        x.cast(_format(x.trace, dtype, x.dtype)), _over(x, dim, axis), keepdim or keepdims
+    )
 
 
 def _spread(how: Callable[[Arr, Arr], object]) -> Function:
     """A function of the variance and the mean."""
 
-    def compute(
-        x: Arr,
-        dim: Axis = None,
-        unbiased: Num | float = True,
-        keepdim: bool = False,
-        *,
-        correction: Num | float | None = None,
-        axis: Axis = None,
-        keepdims: bool = False,
-    ) -> object:
-        over, kept = _over(x, dim, axis), keepdim or keepdims
-        taken = int(unbiased) if isinstance(unbiased, bool) else unbiased
-        return how(variance(x, over, kept, taken if correction is None else correction), mean(x, over, kept))
+    def of(x: Arr, over: Axis, kept: bool, less: Num | float) -> object:
+        taken = int(less) if isinstance(less, bool) else less
+        return how(variance(x, over, kept, taken), mean(x, over, kept))
 
-    return compute
+    return lambda x, dim=None, unbiased=True, keepdim=False, *, correction=None, axis=None, keepdims=False: of(
+        x, _over(x, dim, axis), keepdim or keepdims, unbiased if correction is None else correction
+    )
 
 
 OPERATIONS |= {
@@ -266,24 +242,19 @@ OPERATIONS |= {
 }
 
 
-@operation("norm")
-def _norm(
-    x: Arr,
-    ord: Order | None = None,
-    dim: Axis = None,
-    keepdim: bool = False,
-    *,
-    p: Order | None = None,
-    dtype: str | None = None,
-) -> Arr:
-    order = ord if p is None else p
+def _norm(x: Arr, order: Order | None, dim: Axis, keepdim: bool, dtype: object = None) -> Arr:
     if order not in (None, 2, 2.0, "fro"):
         x.trace.refuse(f"a norm of order {order!r}")
     x = x.cast(_format(x.trace, dtype, x.dtype))
     return total(x.combined(x, operator.mul), dim, keepdim).root()
 
 
-OPERATIONS["einsum"] = lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands)))
+OPERATIONS |= {
+    "norm": lambda x, ord=None, dim=None, keepdim=False, *, p=None, dtype=None: _norm(
+        x, ord if p is None else p, dim, keepdim, dtype
+    ),
+    "einsum": lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands))),
+}
 
 
 def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
@@ -299,13 +270,13 @@ def layer(
     x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameters: Arr | None, **statistics: Arr
 ) -> Arr:
     """A norm layer of PyTorch: the library's norm, with gain and bias as PyTorch applies them."""
-    if x.summed:
-        x.trace.refuse("a sum over rows is used otherwise than linearly")
+    x.not_summed()
+    x.trace.kernels.reduced.append((FEATURE, program_line()))
     added = eps.value if isinstance(eps, Num) else x.trace.symbols.constant(eps)
     values = {name: statistic.value for name, statistic in statistics.items()}
     square = values.get("variance", lg.moments(x.value)[1] if function is lg.layer_norm else None)
     square = lg.projection.mean_square(x.value) if square is None else square
-    x.trace.values.require(square + added, ">")
+    x.trace.values.obligations.append((square + added, ">"))
     ground = x.trace.ground
     y = Arr(x.trace, ground.fused(lambda v: function(v, eps=added, **values), x.value, x.dtype), x.axes, x.dtype)
     gain, bias = (*parameters, None, None)[:2]
@@ -321,12 +292,10 @@ def _layer_norm(
 
 
 @operation("native_layer_norm")
-def _native_layer_norm(
-    x: Arr, normalized_shape: Shape, weight: Weight, bias: Weight, eps: Num | float
-) -> tuple[Arr, Arr, Arr]:
-    over = list(range(-len(normalized_shape), 0))
+def _native(x: Arr, shape: Shape, weight: Weight, bias: Weight, eps: Num | float) -> tuple[Arr, Arr, Arr]:
+    over = list(range(-len(shape), 0))
     spread = variance(x, over, True, 0).combined(eps, operator.add)
-    return _layer_norm(x, normalized_shape, weight, bias, eps), mean(x, over, True), spread.power(-0.5)
+    return _layer_norm(x, shape, weight, bias, eps), mean(x, over, True), spread.power(-0.5)
 
 
 @operation("group_norm")
@@ -342,20 +311,10 @@ def _along(x: Arr, *parameters: Weight) -> list[Weight]:
     return [None if p is None else p.reshaped([p.size(0), *ends]) for p in parameters]
 
 
-@operation("batch_norm")
-def _batch_norm(  # noqa: PLR0913  # PyTorch's signature
-    x: Arr,
-    running_mean: Weight,
-    running_var: Weight,
-    weight: Weight = None,
-    bias: Weight = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: Num | float = 1e-5,
-) -> Arr:
-    if training or running_mean is None or running_var is None or x.axes[1:2] != ((FEATURE,),):
+def _batch_norm(x: Arr, training: bool, eps: Num | float, mean: Weight, variance: Weight, *affine: Weight) -> Arr:
+    if training or mean is None or variance is None or x.axes[1:2] != ((FEATURE,),):
         x.trace.refuse("batch statistics")
-    return layer(x, lg.norms.batch_norm, eps, *_along(x, weight, bias), mean=running_mean, variance=running_var)
+    return layer(x, lg.norms.batch_norm, eps, *_along(x, *affine), mean=mean, variance=variance)
 
 
 @operation("rms_norm")
@@ -367,6 +326,9 @@ def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num |
 
 OPERATIONS |= {
     "normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.divided(_norm(x, p, dim, True).maximum(eps)),
+    "batch_norm": lambda x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5: (
+        _batch_norm(x, training, eps, running_mean, running_var, weight, bias)
+    ),
     "dropout": lambda x, p=0.5, training=True, inplace=False: (
         x.view(x.axes) if not training or p == 0 else x.trace.refuse("random numbers")
     ),
@@ -453,7 +415,7 @@ QUESTIONS |= {name: _answering(name, value) for name, value in _ANSWERS.items()}
     "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
     "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
     "requires_grad": _requires_grad,
-    "grad": lambda x: x.trace.report.leave("inputs and parameters that have a gradient"),
+    "grad": lambda x: x.trace.report.unexamined.add("inputs and parameters that have a gradient"),
     "is_inference": lambda x: x.trace.decisions.circumstance("in inference mode"),
     "requires_grad_": lambda x, requires_grad=True: x,
     "__set__requires_grad": lambda x, requires_grad: None,

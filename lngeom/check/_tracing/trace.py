@@ -6,7 +6,7 @@ import itertools
 import re
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
@@ -48,6 +48,7 @@ class Report:
         sources: Every function of the program that ran, by its name.
         written: The whole numbers in these functions and in what they read.
         unexamined: Circumstances that this run says nothing about.
+        conditions: What has to hold of memory that nobody writes, and where.
         builds: The sizes of the objects that stand for those of every size.
     """
 
@@ -56,24 +57,8 @@ class Report:
     sources: dict[str, CodeType] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     unexamined: set[str] = field(default_factory=set)
+    conditions: set[str] = field(default_factory=set)
     builds: str = ""
-
-    def give(self, name: str, value: str) -> None:
-        """Restrict the verdict to this value."""
-        self.given[name] = value
-
-    def leave(self, circumstance: str) -> None:
-        """Say nothing about a circumstance."""
-        self.unexamined.add(circumstance)
-
-    def ran(self, code: CodeType, numbers: Iterable[int] = ()) -> None:
-        """Note a function of the program with its whole numbers."""
-        self.sources[code.co_qualname] = code
-        self.written.update(numbers)
-
-    def built(self, sizes: str) -> None:
-        """Note the sizes of an object, once."""
-        self.builds = self.builds or sizes
 
 
 @dataclass
@@ -95,19 +80,6 @@ class Values:
     squares: list[Carrier] = field(default_factory=list)
     roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
 
-    def count(self, operation: str) -> None:
-        """Count a call."""
-        self.operations[operation] += 1
-
-    def require(self, value: Carrier, relation: str) -> None:
-        """Note what has to hold for the code to be defined."""
-        self.obligations.append((value, relation))
-
-    def absolute(self, value: Carrier, magnitude: Carrier) -> None:
-        """Note an absolute value."""
-        self.absolutes.append(value)
-        self.magnitudes.append(magnitude)
-
     def square(self, value: Carrier) -> Carrier:
         """value²; of a root it is the radicand, which is proved not to be negative, but floats round both."""
         self.squares.append(value)
@@ -116,7 +88,7 @@ class Values:
 
     def root(self, value: Carrier, relation: str = ">=") -> Carrier:
         """√value, with the obligation that there is one."""
-        self.require(value, relation)
+        self.obligations.append((value, relation))
         made = value**0.5 if isinstance(value, int | float) else namespace(value).sqrt(value)
         self.roots.append((made, value))
         return made
@@ -129,6 +101,7 @@ class Calls:
     Attributes:
         opaque: Each function with its argument and the name of the result, on a run that repeats none.
         called: The names in the order of the calls.
+        kinds, maps, computed: The functions by name, the outputs of maps with weights, and those of known functions.
     """
 
     ground: Ground
@@ -136,6 +109,10 @@ class Calls:
     replayed: Calls | None
     opaque: list[tuple[Opaque, Carrier, str]] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
+
+    kinds = property(lambda self: {name: function for function, _, name in self.opaque})
+    maps = property(lambda self: [name for name in self.called if self.kinds[name].is_map])
+    computed = property(lambda self: {name for name, function in self.kinds.items() if not function.is_map})
 
     def call(self, function: Opaque, value: Carrier) -> Carrier:
         """An opaque function of each component: an arbitrary vector, the same for the same argument."""
@@ -145,7 +122,7 @@ class Calls:
             same = [name for known, argument, name in self.opaque if known == function and argument == value]
             name = same[0] if same else f"{function.name}{len(self.opaque) + 1}"
             self.opaque.append((function, value, name))
-            self.symbols.vector(name, by_row=True)
+            self.symbols.vectors[name] = True
         self.called.append(name)
         return self.ground.applied(function, value, name)
 
@@ -154,50 +131,31 @@ class Calls:
         if self.replayed is None:
             self.ground.assume(value, relation)
 
-    @property
-    def maps(self) -> list[str]:
-        """The outputs of maps with weights of their own, in order."""
-        kinds = {name: function for function, _, name in self.opaque}
-        return [name for name in self.called if kinds[name].is_map]
-
-    @property
-    def results(self) -> set[str]:
-        """The names of all results."""
-        return {name for *_, name in self.opaque}
-
-    @property
-    def computed(self) -> set[str]:
-        """The names of the results of known functions."""
-        return {name for function, _, name in self.opaque if not function.is_map}
-
 
 @dataclass
 class Kernels:
     """Launches, and what they need to know of memory.
 
     Attributes:
-        allowed, launched: Whether kernels may be launched, and have been.
+        allowed: Whether kernels may be launched.
+        launches: Those that were followed.
+        reduced: What else sums in an order of its own: over which labels, and where.
         permuted: Whether axes lie in another order than in memory.
-        asks_memory: The first question of memory, which only programs that launch kernels may ask.
+        asks_memory: Questions of memory, which only programs that launch kernels may ask.
         functions: Those of autograd that ran, each with what it keeps and takes, and the arrays and values it gives.
         exposed, rules: What they keep that others may change, and what else they define, in words.
     """
 
     allowed: bool = False
-    launched: bool = False
     permuted: bool = False
-    asks_memory: str = ""
+    asks_memory: list[str] = field(default_factory=list)
     functions: list[tuple[Any, Any, tuple[Any, ...], list[tuple[Any, Any]]]] = field(default_factory=list)
     exposed: list[str] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
+    launches: list[Any] = field(default_factory=list)
+    reduced: list[tuple[str, str]] = field(default_factory=list)
 
-    def permute(self, permuted: bool) -> None:
-        """Note whether a view lies in another order than its memory."""
-        self.permuted |= permuted
-
-    def ask_memory(self, question: str) -> None:
-        """Note a question of memory."""
-        self.asks_memory = self.asks_memory or question
+    launched = property(lambda self: bool(self.launches))
 
 
 class Trace:
@@ -210,17 +168,11 @@ class Trace:
     """
 
     def __init__(
-        self,
-        ground: Ground,
-        literals: Literals,
-        *,
-        planned: Sequence[bool] = (),
-        replayed: Trace | None = None,
-        backward: bool = False,
+        self, ground: Ground, literals: Literals, *, planned: Any = (), replayed: Any = None, backward: bool = False
     ) -> None:
         self.ground, self.literals, self.replayed = ground, literals, replayed
         self.refusals: list[Refusal] = []
-        self._line = ""
+        self.line = ""
         self.report, self.values, self.kernels = Report(), Values(ground), Kernels()
         self.decisions = Decisions(ground, self.refuse, planned, backward, replayed and replayed.decisions)
         self.symbols = Symbols(ground, literals, self.refuse)
@@ -232,14 +184,7 @@ class Trace:
         near = {n + k for n in self.report.written | self.symbols.integers for k in (-1, 0, 1)}
         return sorted(n for n in near if 3 < n <= _LONGEST)[:_NEAR]
 
-    @property
-    def valued(self) -> bool:
-        """Whether it wants a number in place of a symbol."""
-        return any(refusal.valued for refusal in self.refusals)
-
-    def read(self, line: str) -> None:
-        """Say which line of a program is read that does not run."""
-        self._line = line
+    valued = property(lambda self: any(refusal.valued for refusal in self.refusals))
 
     def refused(self, text: str, *, lasting: bool = False, valued: bool = False) -> Refusal:
         """Note a refusal: code that catches it is refused all the same."""
@@ -267,7 +212,7 @@ class Trace:
             self.refuse(reason)
 
     def _where(self) -> str:
-        line = self._line or program_line()
+        line = self.line or program_line()
         return f" ({line.strip()})"[:160] if line else ""
 
 

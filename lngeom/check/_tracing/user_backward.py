@@ -60,7 +60,7 @@ class UserBackward(Backward):
         for kept in (v, *(one.arr for one in _tensors(vars(context).values()))):
             kept.memory.saved = True  # a second pass reads it as well
         if others:
-            trace.report.leave("derivatives through further outputs")
+            trace.report.unexamined.add("derivatives through further outputs")
         zeros = [raised(one.arr.filled(0)) for one, _ in others]
         found = function.backward(context, raised(v), *zeros)
         found = found if isinstance(found, tuple) else (found,)

@@ -10,6 +10,7 @@ from lngeom.sentences import Cause, Statement
 
 from .._proving.proof import Proof, shorten
 from .._trials.unexamined import ALL, Untested
+from .same import BITS, REQUIREMENTS, same_bits, told
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
@@ -98,6 +99,14 @@ class Finding:
         named = refused and Cause(refused.kind, *refused.values)
         return self if named is None else replace(self, verdict="variant", named=named)
 
+    def requiring(self, required: tuple[str, ...]) -> "Finding":
+        """The finding; of a norm that is right, a variant if what is required of its bits is not proved or seen."""
+        for what in (REQUIREMENTS[name] for name in required if self.verdict == "rounding"):
+            of = self._bits[what]
+            if lacking := [f"{name} " * (len(of) > 1) + text for name, text in of.items() if text.startswith("not")]:
+                return replace(self, verdict="variant", named=Cause("bits differ", what, ", ".join(lacking)))
+        return self
+
     def showing(self, script: str) -> "Finding":
         """The finding with a script that shows it."""
         return replace(self, point=self.point._replace(reproducer=script))
@@ -121,7 +130,11 @@ class Finding:
     @property
     def notes(self) -> tuple[str, ...]:
         """The further observations in words."""
-        return tuple(map(str, self.noted))
+        return tuple(str(note) for note in self.noted if note.kind not in BITS)
+
+    @property
+    def _bits(self) -> dict[str, dict[str, str]]:
+        return same_bits(self.proof or Proof("not traced", ""), self.noted)
 
     @property
     def _contradicted(self) -> str:
@@ -144,6 +157,8 @@ class Finding:
         ratio = _LARGEST if math.isnan(self.worst_ratio) else min(self.worst_ratio, _LARGEST)
         plain = {name: getattr(self, name) for name in _RECORDED} | {"worst_ratio": ratio}
         shown = {key: getattr(self, name) for name, key in _EVIDENCE.items()} | self.point._asdict()
+        orders = self.proof.orders if self.proof else ()
+        shown["same_bits"] = {**self._bits, "launches": {one.name: list(one.launches) for one in orders}}
         shown |= {"gain_values": shown.pop("gain"), "bias_values": shown.pop("bias"), "notes": list(self.notes)}
         proof = {"proof": None if self.proof is None else self.proof.record()}
         return plain | shown | proof
@@ -172,6 +187,8 @@ class Finding:
             )
             lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
+        known = any(text.startswith(("proved", "not:")) for texts in self._bits.values() for text in texts.values())
+        lines += [f"  same bits   {told(self._bits)}"] * ((known or verbose) and self.verdict != "bug")
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
         notes = [*(proof.notes if proof else ()), *self.notes]
@@ -200,7 +217,8 @@ class Finding:
         limited = f"backward pass within rounding, {shorten(self.proof.gradients)}"
         reach = f"; {_FIRST if self.proof.proves_backward else limited}"
         what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
-        return f"{what} for {self.proof.dimensions}{reach if backward else alone}"
+        condition = f"{self.proof.condition}," * bool(self.proof.conditions)
+        return f"{what}{condition} for {self.proof.dimensions}{reach if backward else alone}"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""

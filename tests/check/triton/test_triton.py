@@ -1,7 +1,9 @@
 import functools
 import itertools
+import pickle
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,7 @@ def test_a_right_kernel_is_proved(name: str, tmp_path: Path) -> None:
     assert proof.certificates
     assert all(recheck(data) for data in proof.certificates)
     assert any("races" in text for text in proof.unexamined)
+    assert pickle.loads(pickle.dumps(proof)) == proof, "it is sent from the process of the check"
     own = name in FIRST
     assert {(each.status, each.text) for each in proof.derivatives} == {
         ("proved", "") if own else ("not traced", "it has no backward pass")
@@ -105,6 +108,27 @@ def test_no_fault_is_proved(name: str, old: str, new: str, tmp_path: Path, monke
     assert proof.text != f"{name} computes {RIGHT[name]}", str(proof)
     if proof.status == "not traced":
         assert re.search(r"\(kernels_\d+\.py:\d+: |no point was found|nothing was written", proof.text), proof.text
+
+
+WITHOUT_OTHER = [
+    ("layer_norm", "mask=mask, other=0.0)", "mask=mask)"),
+    ("in_tiles_rms_norm", "mask=there, other=0.0", "mask=there"),
+    ("in_tiles_rms_norm", "(X + at, mask=mask, other=0.0", "(X + at, mask=mask"),
+    ("atomic_rms_norm", "mask=mask, other=0.0)\n    wdy", "mask=mask)\n    wdy"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), WITHOUT_OTHER)
+def test_a_sum_over_lanes_that_nothing_fills_is_proved_on_a_condition(
+    name: str, old: str, new: str, tmp_path: Path
+) -> None:
+    kernel = loaded(tmp_path, name, (old, new))
+    proof = proof_of(kernel, name)
+    assert (proof.status, proof.conditions) == ("proved", ("lanes beyond the mask read 0",)), str(proof)
+    alone = replace(proof, derivatives=tuple(one for one in proof.derivatives if name in FIRST))
+    assert alone.passes(("mask read 0",))
+    assert not alone.passes()
+    assert "if lanes beyond the mask read 0" in proof.words["for"]
 
 
 ROWS = {  # way: row, first and step of its turns, programs

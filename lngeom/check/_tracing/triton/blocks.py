@@ -13,11 +13,12 @@ import torch
 from ..arrays import PARTS, Arr, filled
 from ..reductions import total
 from ..sizes import FEATURE, Dim, Num
-from ..trace import Trace
+from ..trace import Trace, program_line
 from .whole import PROGRAM, Shape, Space, Value, Whole, floor, least, quotient, running, symbol, whole
 
 D = symbol(FEATURE)
 _SHORT = "offsets of 2³¹ elements and more, which are computed in 32 bits"
+_READ = ["lanes beyond the mask read 0"]
 _FORMATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -29,6 +30,7 @@ class Tile(Value):
         inside: Those of the columns of one row, or one number for all.
         columns: What counts the columns, a lane after a turn if there is one; None where all lanes are alike.
         other: The number of each lane beyond the row, None where nothing defines it.
+        unread: Whether that is 0 only if lanes beyond the mask of a load without `other` read 0.
         weak: Whether it takes the format of the other operand.
         part: Its summand, if further turns have further parts.
         start: What is added, lane by lane, to the blocks of all turns.
@@ -40,6 +42,7 @@ class Tile(Value):
     shape: Shape = ()
     columns: tuple[str, ...] | None = None
     other: Arr | None = None
+    unread: bool = False
     weak: bool = False
     part: Tile | None = None
     start: Tile | None = None
@@ -90,6 +93,7 @@ class Blocks:
         self.ended: tuple[str, dict[str, list[Any]]] = "", {}
         self.within: Whole | None = None
         self.formats = set[str]()
+        self.sums = list[tuple[str, str]]()
 
     def whole(self, value: object) -> Whole | None:
         """A number for addresses, None if it is data."""
@@ -147,7 +151,7 @@ class Blocks:
             made = made if how is operator.floordiv else left.plus(made.times(right), -1)
             return replace(made, shape=self.broadcast(left.shape, right.shape), wide=left.wide)
         if how is operator.mul and left.symbols and right.symbols and not (left.wide or right.wide):
-            self.trace.report.leave(_SHORT)
+            self.trace.report.unexamined.add(_SHORT)
         made = left.times(right) if how is operator.mul else left.plus(right, 1 if how is operator.add else -1)
         return replace(made, shape=self.broadcast(left.shape, right.shape))
 
@@ -170,7 +174,8 @@ class Blocks:
         inside = a.inside.divided(b.inside, dtype) if divides else a.inside.combined(b.inside, how, dtype)
         lost = columns is None or a.outside is None or b.outside is None or (divides and b.columns)
         other = None if lost else a.outside.combined(b.outside, how, dtype)  # type: ignore[union-attr]
-        made = Tile(inside, self.broadcast(a.shape, b.shape), columns, other, a.weak and b.weak and columns is None)
+        shape, weak = self.broadcast(a.shape, b.shape), a.weak and b.weak and columns is None
+        made = Tile(inside, shape, columns, other, a.unread or b.unread, weak)
         far = (lambda: self.combined(a.beyond(), b.beyond(), how)) if a.far or b.far else None
         return replace(made, far=far)
 
@@ -189,7 +194,9 @@ class Blocks:
             return replace(value, wide=name == "int64")
         self.never(name not in _FORMATS, "a cast to something else than a format of floats")
         if name in _FORMATS[:2] and name not in self.formats:
-            self.trace.report.leave(f"what a cast to {name}, which no array has, rounds away or makes infinite")
+            self.trace.report.unexamined.add(
+                f"what a cast to {name}, which no array has, rounds away or makes infinite"
+            )
         return replace(self.applied(value, lambda x: x.cast(name), everywhere=True), weak=False)
 
     def compared(self, how: str, a: Any, b: Any) -> Any:
@@ -253,7 +260,8 @@ class Blocks:
         a, b = self.data(first), self.data(second)
         columns, dtype = self._columns(Tile(a.inside, (), counted), a, b), self._dtype(a, b)
         shape = self.broadcast(self.broadcast(a.shape, b.shape), condition.shape)
-        made = Tile(a.inside.cast(dtype), shape, columns, None if b.outside is None else b.outside.cast(dtype))
+        other = None if b.outside is None else b.outside.cast(dtype)
+        made = Tile(a.inside.cast(dtype), shape, columns, other, b.unread)
         alone = Mask((limits[0],), condition.shape)
         far = (lambda: self.where(alone, (b if rows else a).beyond(), b.beyond())) if a.far or b.far or rows else None
         return replace(made, far=far)
@@ -273,6 +281,7 @@ class Blocks:
         known = place < axes and (axis in (place, place - axes) if type(axis) is int else axis is None and axes == 1)
         self.never(not known, "a sum over something else than the columns of a row")
         self.never(tile.outside is None, "a sum over lanes beyond the row, which nothing defines")
+        self.trace.report.conditions.update(_READ[: tile.unread])
         shape = tile.shape[:place] + ("",) * bool(keep_dims) + tile.shape[place + 1 :]
         far = tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims))
         if start is None and len(columns) == 2:
@@ -312,7 +321,7 @@ class Blocks:
 
     def hinted(self, value: Any) -> Any:
         """The same; that a hint to the compiler is true is not examined."""
-        self.trace.report.leave("whether hints to Triton's compiler are true")
+        self.trace.report.unexamined.add("whether hints to Triton's compiler are true")
         return value
 
     def stepped(self, value: Any, step: Any) -> Any:
@@ -332,10 +341,7 @@ class Blocks:
         """What a turn adds to a number that lives longer."""
         self.terms[-1].setdefault(name, []).append(value)
 
-    @property
-    def row_lanes(self) -> set[str]:
-        """The lanes that count rows."""
-        return self.row.symbols & self.space.extents.keys() if self.row is not None else set()
+    row_lanes = property(lambda self: self.row.symbols & self.space.extents.keys() if self.row is not None else set())
 
     def _over_rows(self, terms: list[Tile], axis: int | None = None, keep_dims: bool = False) -> Tile:
         """The sum over the rows of one program, kept as its summand: over an axis of lanes, or over turns.
@@ -347,6 +353,7 @@ class Blocks:
         whole_rows, lanes = tile.inside.summed and not parts <= tile.inside.summed, self.row_lanes
         self.never(lanes - set(tile.shape) and not whole_rows, "a sum over turns of what each row adds once")
         if lanes and not whole_rows:
+            self.trace.report.conditions.update(_READ[: tile.beyond().unread])
             nothing = self.trace.decisions.always(tile.beyond().inside.value, "=", *self.trace.values.squares)
             self.never(not nothing, "a sum over rows beyond the last one, which need not be 0")
         shape = tile.shape
@@ -358,10 +365,7 @@ class Blocks:
         )
         return replace(tile, inside=inside, other=other, shape=shape, far=None)
 
-    @property
-    def _parts(self) -> frozenset[str]:
-        """What says of a sum over rows that those that are counted hold parts of it."""
-        return frozenset(PARTS + label for label in self.labels)
+    _parts = property(lambda self: frozenset(PARTS + label for label in self.labels))
 
     def after_turns(self, name: str, start: object) -> object:
         """A number, or a block of numbers, and what all turns of the last loop have added to it."""
@@ -373,7 +377,8 @@ class Blocks:
         if self.row is not None and turn in self.row.symbols:
             each = not set(self.space.turning) - self.row.symbols and len(tiles) == len(terms)
             self.never(not (each and first.zero), "a sum over rows that does not begin with 0, or of something else")
-            total = self._over_rows(tiles)
+            total, (begin, _, step) = self._over_rows(tiles), self.space.loops[turn]
+            self.sums.append((f"{begin} {step}", program_line()))
             shape = self.broadcast(first.shape, total.shape)
             self.never(shape != first.shape, "a sum over rows of another shape")
             return self.cast(replace(total, shape=shape), getattr(torch, first.inside.dtype))

@@ -55,25 +55,21 @@ def cdiv(a: Num | int, b: Num | int) -> Num:
     return Size(trace, value, names)
 
 
-class _Gone(Value):
-    """A value of one turn, after the loop."""
-
-
 def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     """A function of Triton, run by Python; its globals are the language, other kernels, and numbers, all noted."""
     hides = function.__globals__.keys() & {"range", "float", "min"}
     launch.never(function.__code__.co_freevars or hides, "a kernel that reads names of the function around it")
     bound = inspect.signature(function).bind(*given, **named)
     bound.apply_defaults()
-    launch.trace.report.ran(function.__code__)
-    found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: _Gone()}
+    launch.trace.report.sources[function.__qualname__] = function.__code__
+    found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: Value()}
     found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared, STEPPED: launch.stepped}
     found["min"] = launch.least
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
         if type(value) in (bool, int, float):
             found[name] = value
-            launch.trace.report.give(name, repr(value))
+            launch.trace.report.given[name] = repr(value)
     found |= stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
     exec(read(function, launch.trace.refuse), found)
     return found[function.__name__](**bound.arguments)
@@ -97,18 +93,21 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
         return Size(trace, trace.symbols.block(plain, lambda _: values[0]), (plain,))
 
     given, constant, (programs, *more) = stand_in.prepared(kernel, grid, arguments, named, tuned)
-    options = sorted(named.keys() - {*given, "num_warps", "num_stages", "num_ctas", "maxnreg"})
-    trace.never(options, f"a launch with {', '.join(options)}")
+    options = {name: value for name, value in named.items() if name not in given}
+    unknown = sorted(options.keys() - {"num_warps", "num_stages", "num_ctas", "maxnreg"})
+    trace.never(unknown, f"a launch with {', '.join(unknown)}")
     grid, *more = [_whole(trace, size) for size in (programs, *more)]
     second = more[0] if more and more[0].number != 1 else None
     trace.never(any(size.number != 1 for size in more[1:]), "programs are numbered along three axes")
     named_in = grid.symbols.union(*(size.symbols for size in more)) & trace.symbols.blocks.keys()
     signs = [trace.ground.sign(trace.symbols.block(name, *trace.symbols.blocks[name]), ">") for name in named_in]
     trace.never(trace.replayed is None and not all(signs), f"a launch of {grid} programs, which may be none")
-    trace.report.leave(_UNSEEN)
-    trace.kernels.launched = True
+    trace.report.unexamined.add(_UNSEEN)
     launch = Accesses(trace, grid, any(len(getattr(each, "configs", ())) > 1 for each in around), second)
+    trace.kernels.launches.append(launch)
     taken = {name: _argument(launch, value, name in constant) for name, value in given.items()}
+    launch.kernel, launch.options = function.__name__, {name: repr(value) for name, value in options.items()}
+    launch.given = {name: str(getattr(getattr(one, "arr", one), "dtype", one)) for name, one in taken.items()}
     running.append(launch)
     ids = PROGRAM, whole(0) if second is None else symbol(SECOND), whole(0)
     stand_in.programs.append((ids, (grid, whole(1) if second is None else second, whole(1))))

@@ -9,7 +9,7 @@ from typing import Any
 from ..arrays import PARTS, Arr, Memory
 from ..layout import checked, distance
 from ..sizes import FEATURE
-from ..trace import Trace
+from ..trace import Trace, program_line
 from .blocks import Blocks, D, Mask, Pointer, Tile
 from .whole import PROGRAM, Space, Whole, product
 
@@ -21,6 +21,15 @@ class Accesses(Blocks):
         super().__init__(trace, Space(grid, second=second))
         self.tuned = tuned
         self.read, self.written = list[Memory](), list[Memory]()
+        self.kernel, self.line, self.of_rows = "", program_line(), False
+        self.options, self.given = dict[str, str](), dict[str, str]()
+
+    @property
+    def order(self) -> dict[str, str]:
+        """What decides in which order numbers are summed: the lengths of blocks, by the arguments that have them."""
+        names = {size: name for name, size in self.given.items()}
+        sizes = (str(extent) for extent in self.space.extents.values())
+        return {names.get(size, size): size for size in sizes} | self.options
 
     def _place(
         self, pointer: object, mask: object, *, parts: bool = False, adds: bool = False
@@ -60,7 +69,12 @@ class Accesses(Blocks):
         columns = self.space.columns(column, D) if vector else None
         if vector:
             needed.append(D.plus(column, -1))
-            self._reaches(*(columns or self.refuse(f"element {offset}: not all columns of a row, in order")))
+            self.never(columns is None, f"element {offset}: not all columns of a row, in order")
+            if len(columns or ()) == 1:  # a lane without turns may end before the row does
+                extent = self.space.extents[columns[-1]]  # type: ignore[index]
+                known = self.trace.ground.sign(self.valued(extent.plus(D, -1)), ">=")
+                unknown = known is False or (known is None and self.trace.replayed is None)
+                self.never(unknown, f"{extent} lanes need not reach the end of a row")
         self._masked(mask, offset, needed, allowed)
         return columns
 
@@ -73,13 +87,6 @@ class Accesses(Blocks):
         self.never(missing, f"an access that is not masked by {missing}")
         self.never(given - {*needed, *allowed}, "a mask that leaves out more than what lies beyond a row")
 
-    def _reaches(self, *columns: str) -> None:
-        """Refuse a lane without turns that may end before the row does."""
-        extent = self.space.extents[columns[-1]]
-        known = len(columns) > 1 or self.trace.ground.sign(self.valued(extent.plus(D, -1)), ">=")
-        unknown = known is None and self.trace.replayed is None
-        self.never(known is False or unknown, f"{extent} lanes need not reach the end of a row")
-
     def load(self, pointer: Any, mask: Any = None, other: Any = None) -> Tile:
         """What lies in memory, for lanes inside of a row, and `other` for the rest."""
         columns, arr = self._place(pointer, mask), pointer.arr
@@ -89,22 +96,15 @@ class Accesses(Blocks):
         self.never(arr.summed and not parts, "a kernel reads a sum over rows")
         self.read.append(arr.memory)
         inside = Arr(self.trace, arr.value, [(FEATURE,)] if columns else [], arr.dtype, summed=arr.summed)
-        outside = None if other is None else self.data(other)
-        if outside is not None:
-            self.never(outside.columns or outside.inside.axes or outside.unfinished, "several numbers beyond a row")
-            outside = replace(outside, inside=outside.inside.cast(arr.dtype))
-        made = Tile(inside, pointer.offset.shape, columns)
-        if columns and outside is not None:
-            one = outside.inside
-            made = replace(made, other=Arr(self.trace, one.value, one.axes, one.dtype, summed=arr.summed))
+        outside = self.data(0 if other is None else other)
+        self.never(outside.columns or outside.inside.axes or outside.unfinished, "several numbers beyond a row")
+        beyond = outside.inside.cast(arr.dtype)
+        made = Tile(inside, pointer.offset.shape, columns, unread=other is None)
+        if columns:
+            made = replace(made, other=Arr(self.trace, beyond.value, beyond.axes, beyond.dtype, summed=arr.summed))
         if not self.row_lanes & pointer.offset.symbols:
             return made
-
-        def far() -> Tile:
-            self.never(outside is None, "a sum over rows beyond the last one, which nothing defines")
-            return replace(made, inside=outside.inside, other=columns and outside.inside)  # type: ignore[union-attr]
-
-        return replace(made, far=far)
+        return replace(made, far=lambda: replace(made, inside=beyond, other=columns and beyond))
 
     def store(self, pointer: Any, value: Any, mask: Any = None) -> None:
         """Write each row of an array once, or a sum over rows: each program its part, or all of it."""
@@ -124,6 +124,7 @@ class Accesses(Blocks):
         self.never(not ("program0" in row and each), "an atomic sum of something else than each row, once")
         self.never(not memory.zero, "an atomic sum into something else than zeros")
         self.never(self.tuned, "an autotuned kernel, which runs several times, adds to what it wrote")
+        self.sums.append(("atomic_add", program_line()))
         columns = self._place(pointer, mask, adds=True)
         parts = frozenset(PARTS + label for label in memory.labels if label != FEATURE)
         self._write(pointer, tile, columns, frozenset(self.labels) | parts, adds=True)
@@ -143,6 +144,7 @@ class Accesses(Blocks):
         runs_again = self.tuned and memory in self.read
         self.never(runs_again, "an autotuned kernel, which runs several times, writes into what it reads")
         self.written.append(memory)
+        self.of_rows |= not summed
         if memory.name:
             self.trace.report.notes.add(f"it writes into its input {memory.name}")
         inside = self.vector(tile.inside) if columns else tile.inside

@@ -140,7 +140,7 @@ def _function(name: str) -> Callable[..., Any]:
     def called(*arguments: Any, eviction_policy: str = "", cache_modifier: str = "", **named: Any) -> Any:
         if not running:
             return plain(*arguments, **named)
-        running[-1].trace.values.count(name)
+        running[-1].trace.values.operations[name] += 1
         running[-1].never(traced is None, f"{name} is not among the functions of Triton that are read")
         return traced(running[-1], *arguments, **named)  # type: ignore[misc]
 

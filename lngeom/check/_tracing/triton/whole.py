@@ -80,15 +80,8 @@ class Whole(Value):
         others = ((monomial, n) for (_, monomial, n), yes in zip(left, has, strict=True) if not yes)
         return Whole(_collected(divided)), Whole(_collected(others))
 
-    @property
-    def symbols(self) -> set[str]:
-        """The names in it."""
-        return {name for monomial, _ in self.terms for name in monomial}
-
-    @property
-    def number(self) -> int | None:
-        """What it is if nothing is in it."""
-        return None if self.symbols else dict(self.terms).get((), 0)
+    symbols = property(lambda self: {name for monomial, _ in self.terms for name in monomial})
+    number = property(lambda self: None if self.symbols else dict(self.terms).get((), 0))
 
     def __str__(self) -> str:
         parts = ("·".join([*([str(n)] if n != 1 or not m else []), *m]) for m, n in self.terms)

@@ -1,0 +1,114 @@
+"""Same bits in every batch and every run: proved of launches, seen in trials, or not, with the reason."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from lngeom.check import check
+from lngeom.check._proving.verdict import prove_target
+from lngeom.check._tracing.triton import stand_in
+from tests.check.triton.test_triton import loaded
+
+_BY_ROWS = "1024 if M < 256 else 256"
+_TUNED = "autotune chooses a configuration by its time"
+_CONFIGS = '@triton.autotune([triton.Config({"BT": 8}), triton.Config({"BT": 16})], key=["N"])\n'
+_MANY = "which rows a program sums follows their number"
+_ATOMIC = "atomic_add sums in the order in which programs end"
+RIGHT = {
+    "rms_norm": (), "layer_norm": (), "in_two_layer_norm": (), "residual_rms_norm": (), "in_tiles_rms_norm": (),
+    "blocked_layer_norm": (("_blocked[(M,)]", "if M == 0:\n        return x\n    _blocked[(M,)]"),),
+}  # fmt: skip
+WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, str, str]] = [
+    ("blocked_layer_norm", (("BLOCK=128)", f"BLOCK={_BY_ROWS})"),), "forward", "BLOCK is 256, but 1024", ""),
+    ("layer_norm", (("min(max(BLOCK // 256, 1), 8)", "8 if M > 64 else 4"),), "forward", "num_warps is 4, but 8", ""),
+    ("tiled_layer_norm", (), "forward", _TUNED, _TUNED),
+    ("tiled_layer_norm", ((_CONFIGS, ""),
+                          ("eps, BLOCK", "eps, BT=16 if M > 64 else 8, BLOCK")),
+     "forward", "BT is 8, but 16 where", ""),
+    ("headed_rms_norm", (), "forward", "but _seated where", ""),
+    ("atomic_rms_norm", (), "d/dweight", _ATOMIC, _ATOMIC),
+    ("pulled_layer_norm", (), "d/dweight", _MANY, ""),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_kernels_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stand_in, "has_kernels", [False])
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_kernel_whose_blocks_follow_d_alone_has_the_same_bits(name: str, tmp_path: Path) -> None:
+    proof = prove_target(loaded(tmp_path, name, *RIGHT[name]), name, "torch", backward=name == "in_tiles_rms_norm")
+    assert [(one.batch, one.run) for one in proof.orders] == [("", "")] * (3 if proof.derivatives else 1), proof.orders
+    assert all(re.search(r"\(.*BLOCK = .*\) \(kernels_\d+\.py:\d+\)$", text) for text in proof.orders[0].launches)
+
+
+@pytest.mark.parametrize(("name", "changes", "of", "batch", "run"), WRONG)
+def test_a_kernel_whose_sums_follow_the_batch_has_not(
+    name: str, changes: tuple[tuple[str, str], ...], of: str, batch: str, run: str, tmp_path: Path
+) -> None:
+    proof = prove_target(loaded(tmp_path, name, *changes), name, "torch", backward=of != "forward")
+    known = {one.name: one for one in proof.orders}
+    assert batch in known[of].batch, str(proof)
+    assert (run, bool(run)) == (known[of].run[: len(run)], bool(known[of].run))
+    assert of == "forward" or known["d/dx"].batch == "", "a sum over rows says nothing of each row"
+
+
+def test_what_is_required_of_bits_fails_unless_it_is_known(tmp_path: Path) -> None:
+    right, wrong = loaded(tmp_path, "rms_norm"), loaded(tmp_path, *WRONG[0][:1], *WRONG[0][1])
+    asked = {"d": 8, "require": ("batch-invariant", "deterministic")}
+    assert check(right, kind="rmsnorm", **asked).verdict == "rounding"
+    found = check(wrong, kind="layernorm", **asked)
+    assert (found.verdict, found.named and found.named.kind) == ("variant", "bits differ")
+    assert "in every batch: not: BLOCK is 256, but 1024 where 256 > B·L (kernels_" in str(found)
+    assert found.record()["same_bits"]["run"] == {"forward": "proved"}
+
+
+def rms(x, weight):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * weight
+
+
+class Multiplied(torch.autograd.Function):
+    """d/dweight as a product of matrices, whose order follows the number of rows."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return rms(x, weight)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight = ctx.saved_tensors
+        r = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+        n, wdy = x * r, weight * dy
+        terms = (dy * n).reshape(-1, x.shape[-1])
+        halves = terms[::2].sum(0) + terms[1::2].sum(0) if len(terms) % 2 else terms.sum(0)
+        return r * (wdy - n * (n * wdy).mean(-1, keepdim=True)), halves
+
+
+def by_rows(x, weight):
+    parts = 2 if x.numel() // x.shape[-1] > 100 and x.shape[-1] % 2 == 0 else 1
+    square = x.square().reshape(*x.shape[:-1], parts, -1).sum(-1).sum(-1, keepdim=True)
+    return x * torch.rsqrt(square / x.shape[-1] + 1e-6) * weight
+
+
+def test_bits_of_other_languages_are_seen_in_trials() -> None:
+    asked = {"kind": "rmsnorm", "eps": 1e-6, "d": 64, "require": ("batch-invariant", "deterministic")}
+    found = check(rms, **asked)
+    assert found.verdict == "rounding", str(found)
+    seen = "seen alone, in parts, in another place, beside other rows"
+    assert found.record()["same_bits"]["batch"] == {"forward": seen}
+    assert "not the same bits in every batch: not batch invariant: 817 of 4,100 rows have other bits alone" in str(
+        check(by_rows, **asked)
+    )
+    found = check(lambda x, weight: Multiplied.apply(x, weight), backward=True, **asked)
+    assert "d/dgain not batch invariant: 1 of 1 rows have other bits beside other rows" in str(found.cause), found
+
+
+def test_the_condition_of_a_proof_stands_in_the_first_line(tmp_path: Path) -> None:
+    found = check(loaded(tmp_path, "layer_norm", ("mask=mask, other=0.0)", "mask=mask)")), kind="layernorm", d=4)
+    assert str(found).startswith("PASS: proved if lanes beyond the mask read 0, for every d ≥ 1")
+    assert found.passes(proved=True) is False
+    assert found.passes(("mask read 0",), proved=True)
