@@ -79,7 +79,8 @@ class Multiplied(torch.autograd.Function):
         return rms(x, weight)
 
     @staticmethod
-    def backward(ctx, dy):
+    def backward(ctx, *grad_outputs):
+        (dy,) = grad_outputs
         x, weight = ctx.saved_tensors
         r = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
         n, wdy = x * r, weight * dy
