@@ -96,9 +96,11 @@ class _Recorder(TorchFunctionMode):
         self.trace, self._norms, self._model = Trace(), norms, model
         self._stack, self._held, self._muted = [""], {}, 0
         self._names: dict[int, list[str]] = {}
+        stored = model.state_dict().keys()  # other buffers are computed again when a network is loaded
         for source in (model.named_parameters, model.named_buffers):
             for name, tensor in source(remove_duplicate=False):
-                self._names.setdefault(id(tensor), []).append(name)
+                if name in stored:
+                    self._names.setdefault(id(tensor), []).append(name)
         self._aliases: dict[str, int] = {}
 
     def _new(self, tensor: Tensor) -> int:
