@@ -6,7 +6,7 @@ from importlib import machinery as kinds
 from pathlib import Path
 from typing import NoReturn
 
-_FOLDERS = set[Path]()
+_FOLDERS, _HERE = set[Path](), Path(__file__).parent
 _INSTALLED = re.compile(r"/((site|dist)-packages|python3\.\d+)(/|$)")
 """Libraries keep their copies, in whichever folder they are installed."""
 
@@ -21,7 +21,8 @@ class Uncached(kinds.SourceFileLoader):
 
 def _finder(place: str) -> kinds.FileFinder:
     own = any(Path(place).is_relative_to(folder) for folder in _FOLDERS)
-    if not own or _INSTALLED.search(place) or Path(place).is_relative_to(Path(__file__).parent):
+    # A script is no folder: runpy runs a path that a hook takes as a package.
+    if not own or not Path(place).is_dir() or _INSTALLED.search(place) or Path(place).is_relative_to(_HERE):
         raise ImportError(place)
     loaders = (
         (kinds.ExtensionFileLoader, kinds.EXTENSION_SUFFIXES),

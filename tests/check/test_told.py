@@ -1,5 +1,4 @@
 import itertools
-import json
 import re
 import sys
 import time
@@ -427,14 +426,6 @@ def test_what_is_no_norm_of_rows_is_refused(name: str) -> None:
 def test_a_sum_without_bound_is_refused() -> None:
     with pytest.raises(InputError, match="in float32 sums of more than 2097151 terms may lose every digit"):
         check(lambda x: rms(x, 1), kind="rmsnorm", eps=EPS, d=1 << 21)
-
-
-def test_a_file_may_say_what_is_meant(tmp_path: Path) -> None:
-    (path := tmp_path / "mine.json").write_text(json.dumps({"kind": "rmsnorm", "offset": 1.0, "eps": EPS}))
-    assert check(lambda x, weight: rms(x, 1 + weight), spec=str(path), d=8).verdict == "rounding"
-    path.write_text(json.dumps({"gain": 1.0}))
-    with pytest.raises(InputError, match="neither one of torch, llama, gemma, onnx"):
-        check(rms, spec=str(path), d=8)
 
 
 def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
