@@ -173,6 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:  # closed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
         if (stream := getattr(sys, name)) is getattr(sys, f"__{name}__"):
+            with contextlib.suppress(OSError):  # told when the command prints
+                stream.flush()
             raw, lines = io.BufferedWriter(_Stream(stream.fileno(), "w", closefd=False)), stream.line_buffering
             setattr(sys, name, io.TextIOWrapper(raw, stream.encoding, "replace", line_buffering=lines))
         elif hasattr(stream, "reconfigure"):

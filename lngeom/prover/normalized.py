@@ -19,7 +19,7 @@ from .terms import ONE, ProofError, Term, _substituted, substitute
 def normalized(
     goal: Formula, facts: Sequence[Proved], core: Callable[[Formula, Sequence[Proved]], Proved | None]
 ) -> Proved | None:
-    """A proof of the goal with a vector y in place of x/√w, from what is known of y; None if x remains elsewhere."""
+    """A proof of the goal with a vector y in place of x/√w, from the laws of y; None if x remains elsewhere."""
     known, values, laws = [*facts], dict[Term, Term](), list[Proved]()
     t, atoms = goal.term, sorted(atoms_of([goal.term]))
     for divisor, atom in ((a, v) for a in atoms if a[0] == "inv" for v in sorted(atoms_of([inside_of(a)]))):

@@ -1,5 +1,6 @@
 """Nodes of a table as text: one printer, to which a notation gives the form of each kind of node."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import zip_longest
@@ -12,7 +13,7 @@ SUM, PRODUCT, FACTOR, ATOM = range(4)
 """How tightly a piece of text binds."""
 
 
-class Printer:
+class Printer(ABC):
     """The terms of a table in one notation, in which some of them have names.
 
     Attributes:
@@ -63,13 +64,13 @@ class Printer:
         shown = str(p) if q == 1 else self.fraction.format(p, q)
         return shown.replace("-", self.minus.strip()), ATOM if shown.isdigit() else SUM
 
+    @abstractmethod
     def name(self, kind: str, name: str) -> str:
         """A vector, kind ``"v"``, or a scalar, ``"s"``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def special(self, k: int) -> tuple[str, int]:
         """A node that has no form."""
-        raise NotImplementedError
 
     def formula(self, k: int, relation: str) -> str:
         """The statement that a node is in a relation to 0."""

@@ -166,6 +166,13 @@ def test_a_reader_that_leaves_early_changes_no_exit_code(words: list[str], code:
     os.close(write)
 
 
+def test_what_a_program_printed_before_it_called_a_command_comes_first() -> None:
+    code = "print('before'); from lngeom.cli import main; main(['claims', 'gupta.42'])"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=buffered)
+    assert done.stdout.startswith("before\ngupta.42")
+
+
 def test_python_without_docstrings_is_told() -> None:
     done = subprocess.run([sys.executable, "-OO", "-m", "lngeom", "fold", "x"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

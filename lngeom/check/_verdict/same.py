@@ -14,7 +14,7 @@ BITS = {"not batch invariant": "batch", "not deterministic": "run", "same bits":
 
 
 def same_bits(proof: Proof, noted: Sequence[Statement]) -> dict[str, dict[str, str]]:
-    """In every batch and in every run: what is known of each result."""
+    """How the bits of each result were found to be the same in every batch, and in every run."""
     orders = {_by_role(one.name): one for one in proof.orders}
     notes = {(BITS[note.kind], str(note.values[0])): note for note in noted if note.kind in BITS}
     known = dict[str, dict[str, str]]()
