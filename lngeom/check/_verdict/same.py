@@ -33,7 +33,7 @@ def same_bits(proof: Proof, noted: Sequence[Statement]) -> dict[str, dict[str, s
 
 
 def told(known: dict[str, dict[str, str]]) -> str:
-    """What is known, in one line; results of which the same is known together."""
+    """All in one line; results with the same words are named together."""
     alike = {what: {t: [n for n in of if of[n] == t] for t in of.values()} for what, of in known.items()}
     words = {w: [f"{' and '.join(n)} " * (len(known[w]) > 1) + t for t, n in of.items()] for w, of in alike.items()}
     return "; ".join(f"in every {what}: {', '.join(texts)}" for what, texts in words.items())
