@@ -51,7 +51,6 @@ def run(options: Options) -> int:
         source_of(sweep)
     if console.is_terminal:
         console.print("loading PyTorch and transformers", highlight=False)
-    from ..runs import leads
     from ..sweep import read_finished, run_sweep, sweep_all
 
     if sweep.model == ALL:
@@ -60,7 +59,7 @@ def run(options: Options) -> int:
         done = _measure_live(sweep, console, command)
     else:
         done = run_sweep(sweep, console=console, command=command, show=not silent)
-    if options.json and leads():
+    if options.json:
         json_alone(read_finished(done.path).rows, options.json)
     return 0
 

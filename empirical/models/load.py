@@ -21,7 +21,6 @@ import transformers
 from rich.console import Console
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
-from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
 from lngeom.files import Json
@@ -235,14 +234,6 @@ def resolve_dtype(name: str, config: PretrainedConfig, device: torch.device) -> 
     return DTYPES[name]
 
 
-class _Teams(DistributedConfig):
-    """Copies of a model side by side: transformers would wrap them for the exchange of gradients, which have none."""
-
-    @property
-    def dp_size(self) -> int:
-        return 1
-
-
 @dataclass(frozen=True)
 class LoadOptions:
     """How :func:`load_model` makes a model.
@@ -252,8 +243,6 @@ class LoadOptions:
         allow_pickle: Read pickled weights, which can run code, where they alone are stored.
         random_weights, seed: Build the architecture from the configuration alone, PyTorch's global generator seeded.
         device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
-        team: How many copies of the model the processes of ``torch.distributed`` hold, and how many of them share one
-            by the tensor-parallel plan of its family.
         config: The configuration, if it is loaded already.
     """
 
@@ -263,7 +252,6 @@ class LoadOptions:
     random_weights: bool = False
     seed: int = 0
     device_map: str | None = None
-    team: tuple[int, int] = (1, 1)
     config: PretrainedConfig | None = None
 
 
@@ -315,12 +303,9 @@ def _read(
     source: ModelSource, plan: LoadOptions, place: torch.device, dtype: torch.dtype
 ) -> tuple[PreTrainedModel, Json]:
     """A base model with the weights of its checkpoint, on its device, and the report of loading."""
-    copies, parts = plan.team
     options: Json = {} if plan.device_map is None else {"device_map": plan.device_map}
-    if parts > 1:
-        options["distributed_config"] = _Teams(dp_replicate_size=copies, tp_size=parts, tp_plan="auto")
     model, report = _pretrained(source, AutoModel, allow_pickle=plan.allow_pickle, dtype=dtype, **options)
-    return (model.to(place) if plan.device_map is None and parts == 1 else model), report
+    return (model.to(place) if plan.device_map is None else model), report
 
 
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:

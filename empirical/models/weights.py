@@ -13,7 +13,6 @@ import huggingface_hub
 import safetensors
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 from transformers import AutoModel, PretrainedConfig, PreTrainedModel
 
 from lngeom.files import Json
@@ -244,8 +243,7 @@ def _tensors(model: nn.Module, chosen: Callable[[str], bool]) -> Iterator[tuple[
     """Parameters and buffers by name, one at a time."""
     for name, value in sorted(model.state_dict().items()):
         if isinstance(value, torch.Tensor) and chosen(name):
-            # the parts of a distributed tensor lie in several processes, and each comes here
-            yield name, value.full_tensor() if isinstance(value, DTensor) else value
+            yield name, value
 
 
 def weights_sha256(model: nn.Module) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from torch import nn
-from torch.distributed.tensor import DTensor
 
 import lngeom as lg
 from lngeom.files import Json
@@ -21,7 +20,7 @@ def gains(model: nn.Module, sites: Iterable[NormSite]) -> Iterator[Json]:
     for site in sites:
         module = model.get_submodule(site.path)
         weight = None if site.gain is None else getattr(module, site.gain, None)
-        if weight is not None and (weight.is_meta or isinstance(weight, DTensor)):
+        if weight is not None and weight.is_meta:
             continue
         gain, _ = affine(module, site.gain, site.gain_offset, None, site.d)
         if np.isfinite(gain).all() and gain.any():

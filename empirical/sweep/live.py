@@ -21,7 +21,7 @@ from lngeom.sources import read_from_source
 from .. import judge, observe, pages
 from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
 from ..observe import Observer, States
-from ..runs import ENVIRONMENT, Ranks, RunDirectory, environment
+from ..runs import ENVIRONMENT, RunDirectory, environment
 from ..support import ModelError, say, sha256_of_tensors
 from .gains import gains
 from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards, on_device, states_of
@@ -190,8 +190,7 @@ def _refuse_other_batches(run: RunDirectory, batches: Iterator[object], size: in
 
 def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], size: int, console: Console) -> States:
     """The states of all batches, a shard for every few of them."""
-    alone = Ranks(0, 1, subject.device)
-    checkpoints = Checkpoints(run, alone, console)
+    checkpoints = Checkpoints(run, console)
     measured = count(1)
 
     def shards() -> Iterator[Shard]:
@@ -207,7 +206,7 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], siz
         if number % size == 0:
             say(console, f"measured {number:,} batches")
 
-    digests = measure_shards(subject, shards(), checkpoints, alone, console, advance)
+    digests = measure_shards(subject, shards(), checkpoints, console, advance)
     states = checkpoints.merged(digests)
     run.amend(**_joined(digests))
     return states

@@ -14,7 +14,7 @@ from lngeom.files import replacing
 
 from ..models import call
 from ..observe import Observer, States, load_states, merge, save_states
-from ..runs import Ranks, RunDirectory
+from ..runs import RunDirectory
 from ..support import Advance, ModelError, say
 
 _DIGEST, _MEASURED = "batches_sha256", "measured_sha256"
@@ -67,12 +67,9 @@ class Checkpoints:
     of all shards by index, where they are known.
     """
 
-    def __init__(
-        self, run: RunDirectory, group: Ranks, console: Console, expected: Mapping[int, str] | None = None
-    ) -> None:
+    def __init__(self, run: RunDirectory, console: Console, expected: Mapping[int, str] | None = None) -> None:
         self._run, self._console, self._measured = run, console, run.measured_sha256()
-        # Nobody measures before the leader has counted: all finished shards are of an earlier start.
-        self.digests = group.by_leader(lambda: self._sound(expected))
+        self.digests = self._sound(expected)
 
     def _sound(self, expected: Mapping[int, str] | None) -> dict[int, str]:
         digests: dict[int, str] = {}
@@ -104,7 +101,7 @@ class Checkpoints:
             save_states(draft, states, {_DIGEST: shard.digest, _MEASURED: self._measured})
 
     def merged(self, digests: Sequence[str]) -> States:
-        """All shards in the order of the inputs, so that no bit depends on which process measured a shard, or when.
+        """All shards in the order of the inputs, so that no bit depends on when a shard was measured.
 
         Raises:
             RunError: An earlier start has measured more shards than these.
@@ -116,14 +113,9 @@ class Checkpoints:
 
 
 def measure_shards(
-    subject: Subject,
-    shards: Iterable[Shard],
-    checkpoints: Checkpoints,
-    group: Ranks,
-    console: Console,
-    advance: Advance,
+    subject: Subject, shards: Iterable[Shard], checkpoints: Checkpoints, console: Console, advance: Advance
 ) -> list[str]:
-    """Measure the shards that are not there yet, teams of processes taking turns; returns the digests of all.
+    """Measure the shards that are not there yet; returns the digests of all.
 
     A shard is cut into batches from its first sequence on, so that its numbers do not depend on which shards ran before
     it in this process. Where a GPU runs out of memory, the shard is begun again with half the batch.
@@ -131,10 +123,8 @@ def measure_shards(
     digests, batch = [], subject.batch
     for shard in shards:
         digests.append(shard.digest)
-        if shard.index % group.teams != group.team or shard.index in checkpoints.digests:
-            continue
-        states, batch = _measured(subject, shard, batch, console, advance)
-        if group.writes:
+        if shard.index not in checkpoints.digests:
+            states, batch = _measured(subject, shard, batch, console, advance)
             checkpoints.save(shard, states)
     return digests
 

@@ -58,11 +58,6 @@ class Sweep:
     dtype: str = option("auto", "(default: float32 on the CPU, else the checkpoint's)", choices=DTYPES)
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     device_map: str | None = option(None, "'auto' spreads a model over several devices (accelerate)", metavar="MAP")
-    tensor_parallel: int = option(
-        1,
-        "processes of `torchrun --nproc-per-node N -m lngeom sweep ...` that share one copy of the model, by the plan "
-        "of its family (default: 1)",
-    )
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the uniform one with")
     null_every: int | None = option(
         None,

@@ -89,8 +89,6 @@ def settle(sweep: Sweep) -> Plan:
 
 def _refuse_together(sweep: Sweep) -> None:
     """Refuse options that exclude one another."""
-    if sweep.tensor_parallel > 1 and (sweep.random_weights or sweep.device_map is not None):
-        raise RunError("--tensor-parallel: takes weights from files, and no --device-map; leave one of the two out")
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)

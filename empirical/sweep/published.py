@@ -35,10 +35,9 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
     import torch
 
-    from ..runs import leads
     from .stages import run_sweep
 
-    console = (console or Console()) if leads() else Console(quiet=True)
+    console = console or Console()
     base = Path(sweep.output or ("runs/all-random" if sweep.random_weights else "runs/all"))
     failures: dict[str, str] = {}
     for name in KNOWN_MODELS:
@@ -53,8 +52,6 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
             gc.collect()
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-    if not leads():
-        return failures
     about = {
         "command": command,
         "tokens per model": f"{sweep.tokens:,}",

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from lngeom.errors import RunError
 from .. import judge, pages
 from ..models import LoadedModel, fingerprints, load_model, load_tokenizer, sites_of, text_inputs, unused_line
 from ..observe import Observer, States
-from ..runs import Origin, Ranks, RunDirectory, Status, environment, ranks, read_origins
+from ..runs import Origin, RunDirectory, environment, read_origins
 from ..support import ModelError, progress, say, write_records
 from .gains import gains
 from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards
@@ -46,32 +46,18 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
     console = console or Console()
     plan = settle(sweep)
     run = RunDirectory(output_of(sweep, plan.source))
-    with ExitStack() as held, ranks(plan.device) as alone:
-        group = alone.divided(sweep.tensor_parallel)
-        if not group.leads:
-            console = Console(quiet=True)
-
-        def begin() -> Status:
-            if not run.is_done:  # a finished run is shown from a disk that nobody can write to
-                held.enter_context(run.claim())
-            status = run.begin(plan.identity(), {"command": command, **environment(plan.device)})
-            if status != "done":
-                _draw(run, plan, console)
-            return status
-
-        if group.by_leader(begin) == "done":
+    with nullcontext() if run.is_done else run.claim():  # a finished run is shown from a disk that nobody can write to
+        if run.begin(plan.identity(), {"command": command, **environment(plan.device)}) == "done":
             say(console, f"{run.path}: this run is done")
-            if show and group.leads:
+            if show:
                 show_run(run, console)
             return run
-        loaded = _load(run, plan, group, console)
-        states = _measure(run, plan, loaded, group, console)
-        if group.leads:
-            console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
-        judged = judge.predict(loaded, run.tokens()) if group.team == 0 else []  # every part of a shared model
-        if states is not None:
-            _finish(run, loaded, states, judged, console, show=show)
-        group.wait()
+        _draw(run, plan, console)
+        loaded = _load(run, plan, console)
+        states = _measure(run, plan, loaded, console)
+        console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
+        judged = judge.predict(loaded, run.tokens())
+        _finish(run, loaded, states, judged, console, show=show)
     return run
 
 
@@ -96,7 +82,7 @@ def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
     run.amend(token_policy=policy, tokens_measured=int(measured), **sealed)
 
 
-def _load(run: RunDirectory, plan: Plan, group: Ranks, console: Console) -> LoadedModel:
+def _load(run: RunDirectory, plan: Plan, console: Console) -> LoadedModel:
     """Load the model, find its norm layers, and make sure that its weights are those of the run."""
     sweep = plan.sweep
     if console.is_terminal:
@@ -104,44 +90,34 @@ def _load(run: RunDirectory, plan: Plan, group: Ranks, console: Console) -> Load
     loaded = load_model(
         plan.source,
         dtype=sweep.dtype,
-        device=str(group.device),
+        device=str(plan.device),
         allow_pickle=sweep.allow_pickle,
         random_weights=sweep.random_weights,
         seed=sweep.seed,
         device_map=sweep.device_map,
-        team=(group.teams, group.tensor),
         config=plan.config,
     )
-    if group.tensor > 1:  # the test of a shift runs in another precision, on a whole model
-        loaded = replace(loaded, topology=None)
     if not loaded.sites:  # a pass over a little of the text finds them
         ids = torch.from_numpy(run.tokens()[:1, :64].astype(np.int64)).to(loaded.device)
         loaded = replace(loaded, sites=sites_of(loaded.model, text_inputs(loaded.model, ids)))
     if not loaded.sites:
         raise ModelError(f"{plan.source.name}: a pass over text calls no norm layer; lngeom norms lists what there is")
-    _check_weights(run, loaded, group)
+    _check_weights(run, loaded)
     if loaded.unused:
         say(console, unused_line(loaded.unused))
     return loaded
 
 
-def _check_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks) -> None:
-    """Record which weights are measured, and refuse others, of an earlier start or of another process."""
+def _check_weights(run: RunDirectory, loaded: LoadedModel) -> None:
+    """Record which weights are measured, and refuse others than those of an earlier start."""
     mine = fingerprints(loaded.model, loaded.sites)
-
-    def recorded() -> dict[str, str]:
-        manifest = run.manifest()
-        there = {key: manifest.get(key, value) for key, value in mine.items()}
-        if not run.finished_shards() or there == mine:
-            run.amend(**mine, unused_weights=list(loaded.unused))
-            return mine
-        return there
-
-    if group.by_leader(recorded) != mine:
+    manifest = run.manifest()
+    if run.finished_shards() and any(manifest.get(key, value) != value for key, value in mine.items()):
         raise RunError(
             f"{run.path}: was started with other weights of {loaded.source.name} (weights_sha256 is not "
             f"{mine['weights_sha256'][:16]}…); choose another --output"
         )
+    run.amend(**mine, unused_weights=list(loaded.unused))
 
 
 def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
@@ -164,21 +140,19 @@ def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
     return [shard(index, begin) for index, begin in enumerate(range(0, len(tokens), plan.shard))]
 
 
-def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, group: Ranks, console: Console) -> States | None:
-    """The states of the whole text, in the process that writes."""
+def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, console: Console) -> States:
+    """The states of the whole text."""
     shards = _shards(run, plan, loaded.model)
-    checkpoints = Checkpoints(run, group, console, {shard.index: shard.digest for shard in shards})
-    mine = shards[group.team :: group.teams]
-    done = sum(shard.size for shard in mine if shard.index in checkpoints.digests)
+    checkpoints = Checkpoints(run, console, {shard.index: shard.digest for shard in shards})
+    done = sum(shard.size for shard in shards if shard.index in checkpoints.digests)
     if checkpoints.digests:
         say(console, f"continuing after {len(checkpoints.digests)} of {len(shards)} shards")
     given = plan.sweep
     watch = partial(Observer, loaded.model, loaded.sites, directions=given.directions, seed=given.seed)
     subject = Subject(loaded.model, loaded.device, watch, plan.batch)
-    with progress(console, f"measuring {loaded.source.name}", sum(shard.size for shard in mine), done) as advance:
-        digests = measure_shards(subject, shards, checkpoints, group, console, advance)
-    group.wait()
-    return checkpoints.merged(digests) if group.leads else None
+    with progress(console, f"measuring {loaded.source.name}", sum(shard.size for shard in shards), done) as advance:
+        digests = measure_shards(subject, shards, checkpoints, console, advance)
+    return checkpoints.merged(digests)
 
 
 def _finish(
