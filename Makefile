@@ -73,9 +73,9 @@ gauge: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python experiments/benchmarks/run.py $(BENCH)
 
-# Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
+# Needs a CUDA device. Parts: make bench-gpu BENCH="--only sweep norms fold hooks train".
 bench-gpu:
-	PYTHONPATH=. $(PYTHON) experiments/benchmarks/bench_sweep.py --all --device cuda --dtype bfloat16 --batch-size 64 --null-every 1 $(BENCH)
+	PYTHONPATH=. $(PYTHON) experiments/benchmarks/gpu.py $(BENCH)
 
 clean:
 	rm -rf .venv .venv-lowest build dist docs/_build

@@ -3,6 +3,7 @@
     python experiments/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
     python experiments/benchmarks/bench_sweep.py --cpu-time            # CPU seconds of one thread, for a busy machine
     python experiments/benchmarks/bench_sweep.py --all --blocks 2      # seven models at true width, random weights
+    python experiments/benchmarks/bench_sweep.py --count               # kernels of a pass too, by PyTorch's profiler
 
 Bare and observed batches alternate, so that both see the machine in the same state; the ratio is the median over pairs.
 The process keeps the memory it frees, as ``lngeom sweep`` does: by default glibc faults large blocks in over and over,
@@ -11,18 +12,13 @@ in one pass more and in the next one less.
 
 import argparse
 import gc
-import importlib.util
 import itertools
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
 from harness import Row, finish, parser, ratio  # pyright: ignore[reportMissingImports]
-
-if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
-    sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
 
 from lngeom.empirical.models import (
     KNOWN_MODELS,
@@ -66,6 +62,15 @@ def seconds(loaded: LoadedModel, work: Callable[[], object], clock: Callable[[],
     return clock() - start
 
 
+def launched(loaded: LoadedModel, work: Callable[[], object]) -> dict[str, float]:
+    """Kernels of a pass, and the milliseconds in which they ran; on a CPU its operators."""
+    kind = torch.autograd.DeviceType.CUDA if loaded.device.type == "cuda" else torch.autograd.DeviceType.CPU
+    with torch.profiler.profile() as profile:
+        seconds(loaded, work)
+    events = [event for event in profile.events() or () if event.device_type == kind]
+    return {"kernels": len(events), "milliseconds": sum(event.time_range.elapsed_us() for event in events) / 1e3}
+
+
 def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, options: argparse.Namespace) -> Row:
     """Ratio of observed to bare time."""
     clock = time.process_time if options.cpu_time else time.perf_counter
@@ -83,9 +88,15 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, optio
             bare.append(seconds(loaded, passed, clock))
             with watching:
                 observed.append(seconds(loaded, passed, clock))
+        counts = {}
+        if options.count:
+            counts["bare"] = launched(loaded, passed)
+            with watching:
+                counts["observed"] = launched(loaded, passed)
+            print(counts, flush=True)
     name, d = loaded.source.name, loaded.config.hidden_size
     work = f"{name}, d = {d}, {batch} × {options.sequence_length} tokens, K = {directions} on 1 in {every}"
-    return {"work": work, "peer": "bare pass", **ratio(observed, bare), "model": name}
+    return {"work": work, "peer": "bare pass", **ratio(observed, bare), "model": name, **counts}
 
 
 def load(model: str, options: argparse.Namespace) -> LoadedModel:
@@ -112,7 +123,7 @@ def draw_gains(model: torch.nn.Module, sites: Sequence[NormSite]) -> None:
 def main() -> None:
     made = parser(
         __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], null_every=[8],
-        seconds=30.0, model=str(bundled_model()), all=False, blocks=0, cpu_time=False,
+        seconds=30.0, model=str(bundled_model()), all=False, blocks=0, cpu_time=False, count=False,
     )  # fmt: skip
     options = made.parse_args()
     if options.cpu_time:
