@@ -64,10 +64,9 @@ def seconds(loaded: LoadedModel, work: Callable[[], object], clock: Callable[[],
 
 def launched(loaded: LoadedModel, work: Callable[[], object]) -> dict[str, float]:
     """Kernels of a pass, and the milliseconds in which they ran; on a CPU its operators."""
-    kind = torch.autograd.DeviceType.CUDA if loaded.device.type == "cuda" else torch.autograd.DeviceType.CPU
     with torch.profiler.profile() as profile:
         seconds(loaded, work)
-    events = [event for event in profile.events() or () if event.device_type == kind]
+    events = [each for each in profile.events() or () if each.device_type.name.lower() == loaded.device.type]
     return {"kernels": len(events), "milliseconds": sum(event.time_range.elapsed_us() for event in events) / 1e3}
 
 
