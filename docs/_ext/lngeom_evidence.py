@@ -68,7 +68,7 @@ class Evidence(SphinxDirective):
         return (
             f'<details class="certificate"><summary>The certificate, {steps} step{"s" * (steps != 1)}</summary>'
             f"<p>S is the sum of all components, and 1/0 = 0; "
-            f'<a href="{root}certificates.html#steps">the rules</a>. Read from <code>{id}.json</code>, '
+            f'<a href="{root}api/proofs.html#steps">the rules</a>. Read from <code>{id}.json</code>, '
             f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p><pre>{escape(shown)}</pre></details>"
             f'<p class="evidence-files"><a href="{root}{FILES}/{id}.json" download>the certificate</a> · '
             f'<a href="{root}{FILES}/{id}.v" download>its statement and replay in Coq</a> · '

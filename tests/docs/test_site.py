@@ -5,16 +5,16 @@ from pathlib import Path
 
 from lngeom.proofs import CHAPTERS
 
-from .conftest import DOCS
+from .conftest import DOCS, PAGES
 
 EVIDENCE = DOCS / "_build" / "evidence"
 
 
 def boxes(site: Path, chapter: str) -> dict[str, str]:
     """The boxes of evidence of a chapter by theorem, without certificates."""
-    page = (site / "derivations" / f"{chapter}.html").read_text(encoding="utf-8")
+    page = (site / "derivations" / PAGES[chapter].with_suffix(".html").name).read_text(encoding="utf-8")
     parts = re.split(r'<div class="evidence docutils container">', page)[1:]
-    labels = re.findall(r"^:label: (\S+)$", (DOCS / "derivations" / f"{chapter}.md").read_text("utf-8"), flags=re.M)
+    labels = re.findall(r"^:label: (\S+)$", PAGES[chapter].read_text("utf-8"), flags=re.M)
     without = [part.partition('<details class="certificate">')[0] for part in parts]
     return dict(zip(labels, without, strict=True))
 
