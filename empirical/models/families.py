@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from torch import nn
 from transformers import PreTrainedModel
@@ -156,6 +156,25 @@ def sites_of(model: nn.Module, batch: object = None) -> tuple[NormSite, ...]:
     family = family_of(getattr(model, "config", None)) if getattr(model, "base_model", model) is model else None
     discovered = norms(model, batch)
     return discovered.sites if family is None else _placed(model, family, discovered)
+
+
+def streams_of(model: nn.Module) -> tuple[NormSite, ...]:
+    """The blocks of a model whose norms follow the branches (OLMo 2): no norm but the final one reads the stream.
+
+    >>> from transformers import AutoModel, Olmo2Config
+    >>> from lngeom.empirical.models import streams_of
+    >>> config = Olmo2Config(hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
+    >>> [site.path for site in streams_of(AutoModel.from_config(config))]
+    ['layers.0']
+    """
+    config: Any = getattr(model, "config", None)
+    family = family_of(config)
+    if family is None or family.topology != "branch":
+        return ()
+    return tuple(
+        NormSite(f"{family.blocks}.{n}", n, "stream", "none", 0.0, config.hidden_size, gain=None, bias=None)
+        for n in range(config.num_hidden_layers)
+    )
 
 
 def _placed(model: nn.Module, family: Family, discovered: Norms) -> tuple[NormSite, ...]:

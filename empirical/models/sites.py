@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["pre_attn", "pre_mlp", "pre_both", "final", "post_attn", "post_mlp", "embedding", "norm"]
-Kind = Literal["layernorm", "rmsnorm"]
+Role = Literal["pre_attn", "pre_mlp", "pre_both", "final", "post_attn", "post_mlp", "embedding", "norm", "stream"]
+Kind = Literal["layernorm", "rmsnorm", "none"]
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,9 @@ class NormSite:
         layer: Index of the block, or None outside the blocks (the final norm, the norm of the embeddings).
         role: The reader of the output: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once
             (GPT-J), ``final`` the head. Where a norm follows a branch: ``post_attn``, ``post_mlp``; ``embedding``
-            after the embeddings; ``norm`` where nobody has said.
-        kind: ``layernorm`` or ``rmsnorm``.
+            after the embeddings; ``norm`` where nobody has said. ``stream`` is no norm but a block, for the residual
+            stream that enters and leaves it.
+        kind: ``layernorm`` or ``rmsnorm``; ``none`` of the stream.
         eps: The ε of the module, inside the square root.
         d: Dimension of the vectors.
         same_input_as: Path of another site that reads the very same vector (the second norm of a parallel GPT-NeoX

@@ -80,7 +80,7 @@ TABLE = (
     Column("site", "text", _of_site("path"), "module path of the norm layer"),
     Column("layer", "", _of_site("layer"), "index of the block; empty outside of the blocks"),
     Column("role", "text", _of_site("role"), "what the layer feeds or follows, such as ``pre_attn`` or ``final``"),
-    Column("norm", "text", _of_site("kind"), "``layernorm`` or ``rmsnorm``"),
+    Column("norm", "text", _of_site("kind"), "``layernorm``, ``rmsnorm``, or ``none`` for the stream"),
     Column("side", "text", lambda cell: cell.side, "``input``, what enters the layer, or ``output``, what leaves it"),
     Column("bucket", "text", lambda cell: cell.bucket, "``first`` (position 0), ``rest``, or ``all`` tokens"),
     Column("tokens", "", _number("tokens"), "tokens counted"),
@@ -102,7 +102,7 @@ TABLE = (
     Column("norm_std", "", _number("norm_std"), "its standard deviation over tokens"),
     Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
     Column(
-        "gauge_mean", "", lambda cell: cell.entering["gauge_mean"],
+        "gauge_mean", "", lambda cell: None if cell.site.kind == "none" else cell.entering["gauge_mean"],
         "relative radius of the layer, length of its normalized vector over √d; in the rows of both sides",
         "relative radius", "epsilon.gauge",
     ),

@@ -184,7 +184,8 @@ def by_chance(rows: Sequence[Row]) -> float:
 
 def summary(rows: Sequence[Row]) -> list[str]:
     """A run in a few lines over the norm layers: what no affine gauge changes, then how the checkpoint is stored."""
-    before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
+    norms = [row for row in rows if row["bucket"] == "all" and row["tokens"] > 0 and row.get("role") != "stream"]
+    before = [row for row in norms if row["side"] == "input"]
     ranges = []
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
         if values := [row[name] for row in before if row.get(name) is not None]:
@@ -192,7 +193,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     lines = [f"not changed by affine gauges: {', '.join(ranges)}"] if ranges else []
     lines += [f"how this checkpoint is stored, changed by affine gauges (lngeom gauge): {', '.join(STORED.values())}"]
     for side, words in (("input", "before"), ("output", "after")):
-        measured = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
+        measured = [row for row in norms if row["side"] == side]
         if not measured:
             continue
         angles, energies = ([row[name] for row in measured] for name in ("angle_mean_deg", "d_cos2"))

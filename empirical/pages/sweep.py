@@ -19,7 +19,7 @@ from .html import read_svgs, write_page
 from .sweep_figures import ROLES, subject_of
 
 _FIGURES = ("radius", "cosine", "energy", "more", "angle_before", "angle_after", "gains")
-_KINDS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+_KINDS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "none": "block"}
 
 
 class ExactVerdicts(NamedTuple):
@@ -47,7 +47,8 @@ def extremes(rows: Iterable[Row]) -> Row | None:
 
     Rows of the norms' inputs; None where none is finite.
     """
-    before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
+    measured = (row for row in rows if row["bucket"] == "all" and row["tokens"] > 0 and row.get("role") != "stream")
+    before = [row for row in measured if row["side"] == "input"]
     if not before:
         return None
     apart = [row for row in before if row["distance_mean"] is not None]

@@ -25,6 +25,7 @@ ROLES = {
     "embedding": "norm after the embeddings",
     "final": "final norm",
     "norm": "norm",
+    "stream": "residual stream",
 }
 """The roles of norm layers, in words."""
 
@@ -207,8 +208,9 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     """All figures of a run by name."""
+    norms = [row for row in rows if row.get("role") != "stream"]
     return {
-        "radius": _ordered_figure(rows, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
+        "radius": _ordered_figure(norms, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
         "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
         "angle_before": angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
         "angle_after": angle_figure(rows, "output", f"Angles after the norms\n{subject}"),

@@ -15,7 +15,17 @@ from torch import nn
 from lngeom.errors import RunError
 
 from .. import judge, pages
-from ..models import LoadedModel, fingerprints, load_model, load_tokenizer, sites_of, text_inputs, unused_line
+from ..models import (
+    LoadedModel,
+    NormSite,
+    fingerprints,
+    load_model,
+    load_tokenizer,
+    sites_of,
+    streams_of,
+    text_inputs,
+    unused_line,
+)
 from ..observe import Observer, States
 from ..runs import Origin, RunDirectory, environment, read_origins
 from ..support import ModelError, progress, say, write_records
@@ -140,6 +150,11 @@ def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
     return [shard(index, begin) for index, begin in enumerate(range(0, len(tokens), plan.shard))]
 
 
+def _measured(loaded: LoadedModel) -> tuple[NormSite, ...]:
+    """The norm layers, and the stream where they do not read it."""
+    return (*loaded.sites, *streams_of(loaded.model))
+
+
 def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, console: Console) -> States:
     """The states of the whole text."""
     shards = _shards(run, plan, loaded.model)
@@ -148,7 +163,7 @@ def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, console: Consol
     if checkpoints.digests:
         say(console, f"continuing after {len(checkpoints.digests)} of {len(shards)} shards")
     given = plan.sweep
-    watch = partial(Observer, loaded.model, loaded.sites, directions=given.directions, seed=given.seed)
+    watch = partial(Observer, loaded.model, _measured(loaded), directions=given.directions, seed=given.seed)
     subject = Subject(loaded.model, loaded.device, watch, plan.batch)
     with progress(console, f"measuring {loaded.source.name}", sum(shard.size for shard in shards), done) as advance:
         digests = measure_shards(subject, shards, checkpoints, console, advance)
@@ -161,9 +176,9 @@ def _finish(
 ) -> None:  # fmt: skip
     """Write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
-    described = {"sites": [asdict(site) for site in loaded.sites], "gains": [*gains(loaded.model, loaded.sites)]}
+    described = {"sites": [asdict(site) for site in _measured(loaded)], "gains": [*gains(loaded.model, loaded.sites)]}
     run.amend(**described, topology=loaded.topology, input=both)
-    rows = write_results(run, states, loaded.sites, judged)
+    rows = write_results(run, states, _measured(loaded), judged)
     if show:
         pages.print_table(rows)
         print_verdicts(run, console)

@@ -1,10 +1,13 @@
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from lngeom.empirical.models import FAMILIES, NormSite, sites_of, topology_of, watching
+import lngeom
+from lngeom.empirical.models import FAMILIES, NormSite, sites_of, streams_of, topology_of, watching
+from lngeom.empirical.observe import Observer, compute
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_model
 
@@ -51,6 +54,21 @@ def test_sites_run_in_the_order_listed_with_one_argument(architecture: str) -> N
 )
 def test_roles(architecture: str, roles: list[str]) -> None:
     assert [site.role for site in sites_of(tiny_model(architecture))] == roles
+
+
+def test_the_stream_is_measured_where_no_norm_reads_it() -> None:
+    """Its angles, against the hidden states that transformers returns."""
+    model = tiny_model("olmo2").eval()
+    blocks = streams_of(model)
+    ids = torch.arange(10).reshape(2, 5)
+    with Observer(model, blocks) as observer, torch.inference_mode():
+        hidden = model(ids, output_hidden_states=True).hidden_states
+    for n, site in enumerate(blocks):
+        assert (site.path, site.role, site.kind) == (f"layers.{n}", "stream", "none")
+        angle = compute(observer.states[site.path, "input"], "input")["all"]["angle_mean"]
+        expected = np.degrees(lngeom.angles.angle_to_uniform(hidden[n].double().numpy())).mean()
+        assert abs(angle - expected) < 1e-4  # degrees; sums of float32 products of this width are right to 1e-5
+    assert not streams_of(tiny_model("llama"))
 
 
 def test_sequential_neox_has_no_shared_inputs() -> None:
