@@ -41,7 +41,7 @@ class Rewrite:
     dtype: str | None = option(None, "format of the weights (default: the checkpoint's)")
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
-    json: str | None = json_option("the certificate and its faults")
+    json: str | None = json_option("the certificate and the errors found in it")
 
 
 def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:

@@ -1,4 +1,4 @@
-"""Measure what mean subtraction is worth to a network: how the loss changes without it, in nats per token.
+"""Measure how the loss of a network changes without mean subtraction, in nats per token.
 
 LayerNorm models: the network folded (exact), every LayerNorm replaced by RMSNorm, one LayerNorm at a time, and a random
 direction removed instead of the mean. RMSNorm models: the mean subtracted at every norm, in the embeddings, or in all

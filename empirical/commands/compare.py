@@ -1,6 +1,6 @@
 """Compare finished runs: before and after fine-tuning, two checkpoints, two architectures.
 
-The table has angle, energy along the uniform direction and norm of each norm layer, and how the energy changes. Runs
+The table has angle, energy along the all-ones vector and norm of each norm layer, and the change of the energy. Runs
 with the same norm layers are compared by name, others by role and relative depth.
 
 Examples:

@@ -28,7 +28,7 @@ class Options:
     tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
     seed: int = option(0, "seed of the token ids", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
-    json: str | None = json_option("verdict, reason, evidence and what was not examined")
+    json: str | None = json_option("verdict, reason, evidence and what was not tested")
 
 
 def run(options: Options) -> int:

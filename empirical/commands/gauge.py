@@ -1,14 +1,16 @@
 """Write a checkpoint with different hidden states and the same outputs, with a certificate.
 
-The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
-same function if a constant is added to everything written (--shift), or if its gains are folded into the readers
-and its stream is rotated with 1 kept fixed (--rotate); an RMSNorm network allows every rotation. In both, everything
-written can be multiplied by a number, and ε by its square (--scale). The options can be combined. DIR gets a
-checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before every norm
-in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
-reported for these documents and for the rest. A network without such a gauge is refused, with the reason. So is a
-change that moves more than twice as many top-1 tokens as rounding every weight once does. With --verify, a written
-checkpoint is checked again; the exit code is 1 if something in it is wrong.
+The angle between hidden states and the all-ones vector 1 depends on how the weights are stored. A LayerNorm network
+computes the same function if a constant is added to everything that is written to its stream (--shift), or if its gains
+are folded into the readers and its stream is rotated with 1 kept fixed (--rotate). An RMSNorm network allows every
+rotation. In both, everything written can be multiplied by a number, and ε by its square (--scale). The options can be
+combined. A network without such a gauge is refused, with the reason. So is a change that moves more than twice as many
+top-1 tokens as rounding every weight once does.
+
+DIR gets a checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before
+every norm in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
+reported for these documents and for the rest. With --verify, a written checkpoint is checked again; the exit code is 1
+if something in it is wrong.
 
 Examples:
     lngeom gauge gpt2 --angle 45 --out runs/gpt2-45

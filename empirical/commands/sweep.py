@@ -1,10 +1,10 @@
-"""Measure every norm layer of a model on a text, in one forward pass: the angle of its hidden states to the uniform
-direction, their norms, and what the layer does to both. No hidden state is stored.
+"""Measure every norm layer of a model on a text, in one forward pass: the angle between its hidden states and
+the all-ones vector 1, their norms, and what the layer does to both. No hidden state is stored.
 
 Without arguments: SmolLM2-135M-Instruct on 16,384 tokens of the English Wikipedia, both from installed packages.
 The results go to a directory with tables, figures and a report. Repeat the command to continue a run that was stopped.
 MODEL may also be one of seven known models (gpt2-xl, gpt-neo-1.3b, pythia-1.4b, gpt-j-6b, pythia-6.9b, llama-2-7b,
-llama-3-8b), or all: these one after another, with a page that compares the measured with the published angles.
+llama-3-8b), or all of them, one after another, with a page that compares measured and published angles.
 
 Examples:
     lngeom sweep

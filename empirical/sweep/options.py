@@ -58,10 +58,10 @@ class Sweep:
     dtype: str = option("auto", "(default: float32 on the CPU, else the checkpoint's)", choices=DTYPES)
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     device_map: str | None = option(None, "'auto' spreads a model over several devices (accelerate)", metavar="MAP")
-    directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the uniform one with")
+    directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the all-ones vector with")
     null_every: int | None = option(
         None,
-        f"project one token in N on them, for ranks (1: every token); numbers about 1 always use all tokens "
+        f"project one token in N on them, for ranks (1: every token); the energy along 1 always uses all tokens "
         f"(default: {DEFAULT_NULL_EVERY}, fewer where less than {LEAST_NULL:,} tokens would be projected)",
         metavar="N",
     )

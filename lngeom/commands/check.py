@@ -1,10 +1,10 @@
-"""Is my norm right? Compare a LayerNorm or RMSNorm with its exact definition, on inputs chosen to break it.
+"""Is my norm right? Compare a LayerNorm or RMSNorm with its exact definition, on inputs chosen to expose errors.
 
 KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
 ``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
-class, or a factory ``f(d)``. There are two verdicts. The first is in exact arithmetic, for every dimension (proved,
-refuted, or not proved with the reason); the second is in floats. The exit code is 0 for ``rounding``
-and allowed variants, 1 for everything else.
+class, or a factory ``f(d)``. The first verdict is about exact arithmetic, for every dimension: proved, refuted,
+or not proved, with the reason. The second is about floating point. The exit code is 0 for ``rounding`` and allowed
+variants, and 1 for everything else.
 
 Examples:
     lngeom check mykernels:RMSNorm --backward --json verdict.json
@@ -32,7 +32,7 @@ class Options:
     targets: tuple[str, ...] = argument(
         "KERNEL", "module:name, an ONNX file, or a Hugging Face model directory", default=(), nargs="*"
     )
-    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: by what it computes or by its name)")
+    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: by what it computes, or its name)")
     eps: float | None = option(None, "ε (default: the kernel's own, or else the measured value)")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
     d: int | None = option(None, "dimension (default: the kernel's own, or many)", type=int)
@@ -60,13 +60,13 @@ class Options:
     )
     proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
-    reproducer: Path | None = option(None, "a script that shows the fault without lngeom", metavar="FILE", type=written)
+    reproducer: Path | None = option(None, "a script that shows the bug without lngeom", metavar="FILE", type=written)
     spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, or FILE.py:NAME")
     write_inputs: Path | None = option(
         None, 'write inputs for a program in any language; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
     )
     expected: Path | None = option(
-        None, "known failures, a line KERNEL TEXT each: they pass while the cause contains the text", metavar="FILE"
+        None, "known failures, a line KERNEL TEXT each: KERNEL passes while its cause contains TEXT", metavar="FILE"
     )
     junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
     github: bool = option(False, "print annotations for GitHub Actions")

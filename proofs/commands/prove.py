@@ -58,7 +58,7 @@ class Options:
         "CPU seconds to search for the proofs of each theorem; counterexamples and the other checks are not counted "
         "(default: a fixed number of steps)",
     )
-    verbose: bool = option(False, "also show what was not proved as normal forms", "-v", "--verbose")
+    verbose: bool = option(False, "also show unproved statements in normal form", "-v", "--verbose")
 
 
 def run(options: Options) -> int:

@@ -27,7 +27,7 @@ class Point(NamedTuple):
         component: Which output is meant, from 0.
         gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the fault survives them.
         cotangent: The vector that a derivative was multiplied by.
-        reproducer: A script that shows the fault with NumPy and the kernel alone; empty if none can be written.
+        reproducer: A script that shows the bug with NumPy and the kernel alone; empty if none can be written.
     """
 
     layout: str = ""
