@@ -1,4 +1,4 @@
-"""The checker, which has never met the prover: it reads certificates and imports nothing of this project.
+"""The checker: it reads certificates, shares no code with the prover, and imports nothing of this project.
 
 Terms become polynomials over Q, whose generators are d, the vectors, the scalars, and one for each sum of a monomial,
 each inverse and each root; no simplification and no sampling. Each step is derived again from its premises and

@@ -45,8 +45,8 @@ def matching_eps(x: Array, *, eps: Carrier, placement: Placement = "inside") -> 
 
     √(σ² + ε_inside) = σ + ε_outside holds for one σ at a time: no constant converts a layer from one convention to the
     other. From inside to outside it reads ε_inside/(√(σ² + ε_inside) + σ), which does not cancel. `eps` and `placement`
-    are what the layer has. Returns shape (...), one ε' per vector. Source: elementary; both conventions stand side by
-    side in the code of Zhang and Sennrich, arXiv:1910.07467.
+    are what the layer has. Returns shape (...), one ε' per vector. Source: elementary; both conventions are used
+    in the code of Zhang and Sennrich, arXiv:1910.07467.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([-3.0, 3.0])

@@ -1,4 +1,4 @@
-"""The pytest plugin of the project: it collects theorems and offers a fixture that checks a norm; both load late."""
+"""The pytest plugin of the project: it collects theorems, and offers a fixture that checks a norm."""
 
 from __future__ import annotations
 

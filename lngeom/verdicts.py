@@ -1,7 +1,7 @@
-"""The words in which statements are judged: one vocabulary for the claims of texts and for predictions about networks.
+"""The verdicts: one vocabulary for the claims of texts and for predictions about networks.
 
-A proof settles what is so in every case, and a claim is then *true* or *false*; a measurement finds that something was
-so in the cases seen, up to its bound, and a prediction then *holds* or is *violated*.
+A proof covers every case, so that a claim is *true* or *false*. A measurement covers the cases seen, up to its bound,
+so that a prediction *holds* or is *violated*.
 """
 
 from typing import Literal, NamedTuple

@@ -1,6 +1,6 @@
-"""Folding removes mean subtraction from a network, exactly; ablation prices its removal, in nats per token.
+"""Folding removes mean subtraction from a network, exactly; ablation measures the cost of removing it, in nats.
 
-A gauge changes the residual stream, and so every angle to 𝟏, and no output.
+A gauge changes the residual stream, and with it the angles to 𝟏, but no output.
 """
 
 from typing import TYPE_CHECKING

@@ -390,7 +390,7 @@ def _beside(network: Any, planned: Any, record: Json, today: Json) -> list[str]:
 
 
 def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[str]]:
-    """Check a written fold again; returns the new certificate, and its faults.
+    """Check a written fold again; returns the new certificate, and the errors found.
 
     Args:
         directory: Written by ``lngeom fold`` or ``lngeom gauge``.

@@ -50,7 +50,7 @@ def _stack(path: str) -> str:
 
 
 def plan_changes(network: PreTrainedModel, *, directions: int = 3, sites: bool = True) -> tuple[list[Change], str]:
-    """The changes that say something about a network, and why it cannot be folded (empty if it can).
+    """The informative changes of a network, and why it cannot be folded (empty if it can).
 
     Args:
         network: In evaluation mode.

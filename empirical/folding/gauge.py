@@ -165,7 +165,7 @@ def shift(
         degrees: Or the mean angle to 𝟏, between 0 and 180: every norm that has a writer of its own gets its own c.
 
     Raises:
-        ModelError: If nothing can be shifted unseen; the message says why.
+        ModelError: If no shift leaves the outputs as they are; the message says why.
     """
     shifts = find_shifts(model, each=degrees is not None)
     amounts = dict.fromkeys(shifts.plan, amount or 0.0)

@@ -42,7 +42,7 @@ _BITS = 24
 
 
 def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator[Prediction]:
-    """The verdict on one model; none for models whose norms do not stand before the branches.
+    """The verdict on one model; none for models that are not Pre-LN.
 
     ``measured`` and ``bound`` are the D and B of the derivation over S. Of `tokens`, shape (sequences, positions), the
     first 16 of the first sequence are used; `seed` draws the random direction. The model's parameters stay as they are.

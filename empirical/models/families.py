@@ -26,7 +26,7 @@ class Family:
             :data:`Role`.
         topology: ``sequential``: each norm reads the stream as the branch before it left it (Pre-LN); ``parallel``:
             both norms of a block read the stream that enters it (GPT-NeoX); ``shared``: one norm feeds attention and
-            MLP (GPT-J); ``post``: norms stand on the stream after each addition (Post-LN, BERT); ``branch``: norms
+            MLP (GPT-J); ``post``: norms act on the stream after each addition (Post-LN, BERT); ``branch``: norms
             follow a branch, before it is added to the stream (OLMo 2).
         not_stream: Last names of norms that act on something else than hidden states (queries and keys).
 

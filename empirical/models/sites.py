@@ -17,7 +17,7 @@ class NormSite:
         layer: Index of the block, or None outside the blocks (the final norm, the norm of the embeddings).
         role: The reader of the output: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once
             (GPT-J), ``final`` the head. Where a norm follows a branch: ``post_attn``, ``post_mlp``; ``embedding``
-            after the embeddings; ``norm`` where nobody has said. ``stream`` is no norm but a block, for the residual
+            after the embeddings; ``norm`` if it is not known. ``stream`` is no norm but a block, for the residual
             stream that enters and leaves it.
         kind: ``layernorm`` or ``rmsnorm``; ``none`` of the stream.
         eps: The ε of the module, inside the square root.

@@ -30,7 +30,7 @@ class Monitor:
         sites: The norm layers; by default those that :func:`lngeom.empirical.models.norms` finds.
         statistics: The columns of the table, those of ``lngeom.empirical.observe.TABLE`` that are numbers.
         output: A directory; its ``norms.csv`` has a row for each step, layer and side.
-        directions: Number of random directions to compare the uniform one with.
+        directions: Number of random directions to compare the all-ones vector with.
         batch_dim: As for :class:`lngeom.empirical.observe.Observer`.
 
     >>> import torch

@@ -54,7 +54,7 @@ class Examined:
         verdict: ``same function``, ``same up to the stored format``, ``different`` or ``not shown to be the same``.
         reason: Its ground; for a different port the first layer that differs, and the change.
         evidence: The comparisons, a line each.
-        left: Not examined.
+        left: What was not tested.
     """
 
     verdict: str
@@ -87,7 +87,7 @@ class _Pair:
 def examine(source: nn.Module, port: nn.Module, drawn: Drawn, quantized: Mapping[str, str] | None = None) -> Examined:
     """Is the port the same model as the source? Both run on drawn token ids of several lengths, in float64.
 
-    Roundings of weights are given to the source as well, so that the outputs differ by all else alone.
+    The source's weights are rounded as the port's are, so that only other changes make the outputs differ.
     """
     source, port, left = _alike(source, port)
     if other := _other_architecture(source, port):

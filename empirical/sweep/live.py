@@ -44,8 +44,8 @@ def measure(
     """Measure every norm layer of a model in memory on any inputs, and write the run directory.
 
     The model is measured as it is, in evaluation mode. A run that was stopped continues after its last finished shard,
-    given the same model and the same batches in the same order. Neither it nor a finished one is taken for that of a
-    model to whose first or last batch other numbers belong, whatever has changed: code, settings, versions.
+    given the same model and the same batches in the same order. A run is refused, finished or not, if the model now
+    gives other numbers for the first or last batch, whatever has changed: code, settings, versions.
 
     Args:
         model: Any module: of transformers, of timm, or written by hand.

@@ -15,7 +15,7 @@ _DOCUMENTS_AT_ONCE, _CHARACTERS_AT_ONCE = 8, 1 << 20
 
 @dataclass(frozen=True)
 class TokenPolicy:
-    """Which special tokens stand between documents and at the start of a sequence.
+    """Which special tokens separate documents and begin a sequence.
 
     Attributes:
         start: Id put at position 0 of every sequence, or None: the token that the tokenizer itself puts before a text.

@@ -64,7 +64,7 @@ def _bound_memory() -> None:
 
 
 def dead(asked: CheckOptions, end: str, script: str) -> Finding:
-    """The finding on a kernel that ended its process; the script stays if it ends its own alike."""
+    """The finding on a kernel that ended its process; the script is kept if it ends in the same way."""
     found = nothing_computed(asked, Cause("fault", end))
     return found.showing(script) if script and _ends(script, asked.seconds) else found
 

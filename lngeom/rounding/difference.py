@@ -378,8 +378,8 @@ def explain_difference(
 
     `got` is the computed output, of the shape of `x`, in the format `dtype` (default: its own). `layer` stands for
     `centered`, `placement` and `additions`, as in :func:`error_bound`; without `additions` no correct kernel is
-    blamed. Returns an Explanation, whose repr is a sentence. Raises InputError for a constant vector (RMSNorm: the zero
-    vector) at ε = 0, which has no exact output.
+    reported as wrong. Returns an Explanation, whose repr is a sentence. Raises InputError at ε = 0 for a constant
+    vector (RMSNorm: the zero vector), which has no exact output.
     Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
 
     >>> import numpy as np, lngeom as lg

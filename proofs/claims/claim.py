@@ -22,14 +22,14 @@ class Claim:
     """A checkable claim of a document, its verdict, and what settles it.
 
     Attributes:
-        id: Number of the document, hyphen, number of the claim.
+        id: Name of the document, a dot, and the number of the claim.
         place: Section, equation or table of the document.
         quote: The words of the document.
-        told_by: Who tells what the document says, where it was not at hand itself.
+        told_by: The source of what the document says, if the document itself could not be obtained.
         says: The claim in our notation and words.
         verdict: Verdict
         correction: What is true: the corrected statement, or the claim with its hypotheses, or what was measured.
-        why: Why the claim is not true as it stands, or what the verdict rests on.
+        why: Why the claim is not true as it stands, or what the verdict is based on.
         misprint: Whether the error is a slip of the print or of a transcription.
         repeats: Id of the claim that says the same; neither misprints nor repetitions count in a headline.
         hypotheses: tuple of str. What is assumed, in the words of the theorems: stated by the document if the verdict

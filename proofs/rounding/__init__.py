@@ -1,4 +1,4 @@
-"""That no correct kernel is ever accused, as theorems in Coq, and the record of their check."""
+"""Theorems in Coq that outputs of correct kernels lie within the bounds, and the record of their check."""
 
 from .record import RECORD as RECORD, THEOREMS as THEOREMS, check, recorded
 

@@ -38,7 +38,7 @@ class Proof:
         status: ``proved`` (the definition itself), ``variant`` (another formula, which is named), ``refuted`` or
             ``not traced``.
         text: The name with the formula, or the reason.
-        formula: What the words of ``--allow`` are sought in.
+        formula: The text in which the words of ``--allow`` are sought.
         dimensions, hypotheses: The d and the assumptions on parameters that the proofs used.
         obligations: The conditions under which the code is defined, each proved.
         counterexample: An executed point where it is not the definition: ``d``, the values by name, both results.

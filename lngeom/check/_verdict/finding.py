@@ -25,7 +25,7 @@ class Point(NamedTuple):
     Attributes:
         layout: The shape or memory in which the row was given; empty for one of contiguous rows.
         component: Which output is meant, from 0.
-        gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the fault survives them.
+        gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the bug shows with these.
         cotangent: The vector that a derivative was multiplied by.
         reproducer: A script that shows the bug with NumPy and the kernel alone; empty if none can be written.
     """
@@ -54,7 +54,7 @@ class Finding:
         input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
         wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be
             off.
-        noted: Further observations, such as mistakes that no input tells from rounding; `notes` has their sentences.
+        noted: Further observations, such as mistakes that look like rounding on all inputs; `notes` has the sentences.
         point: Gain, bias, component and layout that belong to `input`, and a script.
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         backward: Whether the derivatives were to be checked.
