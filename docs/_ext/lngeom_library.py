@@ -16,21 +16,15 @@ from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
 from lngeom.cli import COMMANDS, command_parser, load
-from lngeom.empirical.observe import TABLE, gauge_dependent
+from lngeom.empirical.observe import TABLE
 from lngeom.empirical.pages import STYLE
 
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""
 
 
-_PLACES: dict[tuple[Any, Any], str] = {
-    ("layernorm", "input"): "before LayerNorm", ("layernorm", "output"): "after LayerNorm",
-    ("rmsnorm", "input"): "before RMSNorm", ("rmsnorm", "output"): "after RMSNorm",
-}  # fmt: skip
-
-
 class Columns(SphinxDirective):
-    """``{columns}``: name, unit, meaning, theorem of each column of ``sites.csv``, and where the gauge changes it."""
+    """``{columns}``: name, unit, meaning, theorem of each column of ``sites.csv``, and whether gauges change it."""
 
     def run(self) -> list[nodes.Node]:
         rows = [
@@ -39,7 +33,7 @@ class Columns(SphinxDirective):
                 column.unit,
                 column.doc.replace("|", "\\|"),
                 f"{{prf:ref}}`{column.theorem} <{column.theorem}>`" if column.theorem else "",
-                ", ".join(name for (kind, side), name in _PLACES.items() if gauge_dependent(column.name, kind, side)),
+                "yes" * column.is_stored,
             )
             for column in TABLE
         ]

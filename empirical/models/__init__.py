@@ -7,7 +7,6 @@ from lngeom.lazy import ROOMS, lazy
 if ROOMS:
     from .calls import watching
     from .discovery import call, evaluating
-    from .gpt2_rms import GPT2RMSConfig, GPT2RMSLMHeadModel
     from .probe import affine, exactly, first_tensor
     from .weights import (
         LackingError,
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from .calls import reads_text_alone, text_config, text_inputs, vocabulary
     from .discovery import FoundNorm, NoNorm, Norms, ellipsoid, norms
     from .families import FAMILIES, Family, Topology, family_of, sites_of, streams_of, topology_of
-    from .gpt2_rms import RMSNorm
     from .known import KNOWN_MODELS, PUBLISHED, PUBLISHED_SOURCE, KnownModel, PublishedSpread
     from .load import (
         DTYPES,
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
         resolve_dtype,
     )
     from .probe import layer_error
+    from .rms_norm import RMSNorm
     from .sites import Kind, NormSite, Role
     from .source import ModelSource, bundled_model, find_model
     from .weights import fingerprints

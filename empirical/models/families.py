@@ -67,7 +67,6 @@ def _llama(name: str, **options) -> Family:
 
 FAMILIES: dict[str, Family] = {
     "gpt2": _gpt2("GPT-2"),
-    "gpt2_rms": _gpt2("GPT-2 with RMSNorm"),
     "gpt_neo": _gpt2("GPT-Neo"),
     "gpt_neox": _llama("GPT-NeoX, Pythia", final="final_layer_norm", topology="parallel"),
     "gptj": Family("GPT-J", "h", (("ln_1", "pre_both"),), "ln_f", topology="shared"),

@@ -6,7 +6,7 @@ from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
     from .directions import sign_directions
-    from .gauge import Gauge, gauge_dependent, moved_columns, norm_table, random_gauge, random_rotation, reflection
+    from .gauge import random_rotation, reflection
     from .table import TABLE, Column
 if TYPE_CHECKING:
     from .directions import random_directions

@@ -1,6 +1,5 @@
 """The report of a run: one HTML file that opens offline, with the figures, the verdicts and the table inside."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -94,14 +93,9 @@ def write_report(directory: Path) -> Path:
         figures=read_svgs(directory, [name for name in _FIGURES if name != "gains" or manifest.get("gains")]),
         rows=rows,
         roles=ROLES,
-        columns=sorted((column for column in observe.TABLE if column.heading), key=is_stored),
-        stored=[column.name for column in observe.TABLE if is_stored(column)],
+        columns=sorted((column for column in observe.TABLE if column.heading), key=lambda column: column.is_stored),
+        stored=[column.name for column in observe.TABLE if column.is_stored],
     )
-
-
-def is_stored(column: observe.Column) -> bool:
-    """Whether affine gauges change the column, as `gauge_dependent` finds with PyTorch."""
-    return re.search("angle|rotation|norm_|distance|d_cos2|tilt|rank|eps|top_|components", column.name) is not None
 
 
 def _facts(manifest: Json, rows: Sequence[Row]) -> list[str]:

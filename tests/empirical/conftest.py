@@ -18,7 +18,7 @@ from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
 from lngeom.cli import main
-from lngeom.empirical.models import KNOWN_MODELS, GPT2RMSConfig, bundled_model, sites_of, topology_of
+from lngeom.empirical.models import KNOWN_MODELS, bundled_model, sites_of, topology_of
 from lngeom.empirical.text import bundled_wikipedia
 from lngeom.errors import LngeomError
 from tests.empirical.scene import Scene
@@ -43,7 +43,6 @@ _GPT |= {"vocab_size": VOCABULARY, **_SPECIAL}
 _HEADS: dict[str, Any] = {"head_dim": WIDTH // 2}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "gpt2": _GPT,
-    "gpt2_rms": _GPT,
     "gpt_neo": {
         "hidden_size": WIDTH, "num_layers": BLOCKS, "num_heads": 2, "attention_types": [[["global", "local"], 1]],
         **SHARED,
@@ -63,8 +62,7 @@ ARCHITECTURES = tuple(_OPTIONS)
 
 
 def tiny_config(architecture: str) -> Any:
-    options = _OPTIONS[architecture]
-    return GPT2RMSConfig(**options) if architecture == "gpt2_rms" else AutoConfig.for_model(architecture, **options)
+    return AutoConfig.for_model(architecture, **_OPTIONS[architecture])
 
 
 def tiny_model(architecture: str, seed: int = 0) -> Any:
