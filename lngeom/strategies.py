@@ -1,7 +1,7 @@
 """Hypothesis strategies for the inputs of norm layers, which meet their conditions by construction, without filters.
 
 Exact vectors are tuples of small fractions, float vectors tuples of numbers of one format. Both are made of the same
-`KINDS`; in floats these come in units from the smallest subnormal number to the largest. Needs ``hypothesis``.
+kinds; in floats these come in units from the smallest subnormal number to the largest. Needs ``hypothesis``.
 
 >>> from lngeom.strategies import float_vectors
 >>> from hypothesis import given
@@ -19,11 +19,9 @@ from typing import Literal, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from .errors import InputError
 from .rounding import FORMATS
 
 __all__ = [
-    "ball",
     "centred",
     "dimensions",
     "float_scalars",
@@ -33,14 +31,12 @@ __all__ = [
     "one_hot",
     "rational_root",
     "scalars",
-    "sphere",
     "standard",
     "vectors",
 ]
 
 Relation = Literal["", ">", ">=", "<", "<=", "!="]
 Dtype = Literal["float64", "float32", "bfloat16", "float16"]
-Kind = Literal["small", "constant", "one-hot", "sparse", "tied", "alternating", "centred", "massive", "nearly constant"]
 Number = Fraction | float
 V = TypeVar("V")
 N = TypeVar("N", int, float, Fraction)
@@ -67,13 +63,13 @@ def scalars(relation: Relation = "") -> SearchStrategy[Fraction]:
     return st.sampled_from([value for value in (Fraction(0), *signed) if stands(value, relation)])
 
 
-def vectors(d: int, relation: Relation = "", *, kind: Kind | None = None) -> SearchStrategy[Vector]:
-    """Vectors of d small fractions, each of them in `relation` to 0, of one kind or of all.
+def vectors(d: int, relation: Relation = "") -> SearchStrategy[Vector]:
+    """Vectors of d small fractions of all kinds, each of them in `relation` to 0.
 
     A relation comes last: the absolute values of a centred vector are not centred.
     """
     scales = st.sampled_from((Fraction(1), Fraction(1), Fraction(1, 2), Fraction(2, 3)))
-    return st.builds(lambda row, scale: _related([scale * v for v in row], relation), _rows(d, kind), scales)
+    return st.builds(lambda row, scale: _related([scale * v for v in row], relation), _rows(d), scales)
 
 
 def one_hot(d: int) -> SearchStrategy[Vector]:
@@ -89,16 +85,6 @@ def masks(d: int) -> SearchStrategy[Vector]:
 def centred(d: int) -> SearchStrategy[Vector]:
     """Vectors orthogonal to 1: differences of neighbours around a circle."""
     return vectors(d).map(_around)
-
-
-def ball(d: int) -> SearchStrategy[Vector]:
-    """Vectors orthogonal to 1 with ‖y‖² < d, as LayerNorm with ε > 0 puts out without gain and bias."""
-    return centred(d).map(lambda y: tuple(value / (1 + sum(v * v for v in y)) for value in y))
-
-
-def sphere(d: int) -> SearchStrategy[Vector]:
-    """Vectors with ‖x‖² = d, of any mean."""
-    return st.builds(lambda move, x: move(x), isometries(d), st.just(_fractions([1] * d)))
 
 
 def standard(d: int) -> SearchStrategy[Vector]:
@@ -158,9 +144,7 @@ def float_scalars(relation: Relation = "", dtype: Dtype = "float64") -> SearchSt
     return (plain | st.floats(-100, 100) | free).map(lambda value: _related([_rounded(value, dtype)], relation)[0])
 
 
-def float_vectors(
-    d: int, relation: Relation = "", dtype: Dtype = "float64", *, kind: Kind | None = None
-) -> SearchStrategy[Floats]:
+def float_vectors(d: int, relation: Relation = "", dtype: Dtype = "float64") -> SearchStrategy[Floats]:
     """Vectors of d numbers of the format, each in `relation` to 0.
 
     Every kind in units of order one, subnormal, small and so large that squares or sums leave the range. Nearly
@@ -169,9 +153,9 @@ def float_vectors(
     format = FORMATS[dtype]
     smallest = Fraction(2) ** (format.low + 1 - format.bits)
     units = [Fraction(1), Fraction(0.1), smallest, format.tiny, Fraction(2) ** (format.high // 2), format.largest / 4]
-    rows = _rows(d, kind, 2 ** (format.bits - 1))
+    rows = _rows(d, 2 ** (format.bits - 1))
     scaled = st.builds(lambda row, unit: [unit * v for v in row], rows, st.sampled_from(units))
-    drawn = scaled if kind else scaled | _lists(st.floats(-8, 8), d) | _lists(float_scalars("", dtype), d)
+    drawn = scaled | _lists(st.floats(-8, 8), d) | _lists(float_scalars("", dtype), d)
     return drawn.map(lambda row: _related([_rounded(value, dtype) for value in row], relation))
 
 
@@ -182,22 +166,19 @@ def _lists(entries: SearchStrategy[V], d: int) -> SearchStrategy[list[V]]:
     return st.lists(entries, min_size=d, max_size=d)
 
 
-def _rows(d: int, kind: Kind | None, large: int = _EXACT_LARGE) -> SearchStrategy[Sequence[int]]:
+def _rows(d: int, large: int = _EXACT_LARGE) -> SearchStrategy[Sequence[int]]:
     """Rows of d integers; `large` is the size of massive components and of nearly constant rows."""
-    kinds: dict[Kind, Callable[[], SearchStrategy[Sequence[int]]]] = {
-        "small": lambda: _lists(_SMALL, d),
-        "constant": lambda: _SMALL.map(lambda value: [value] * d),
-        "one-hot": lambda: st.integers(0, d - 1).map(lambda k: [int(i == k) for i in range(d)]),
-        "sparse": lambda: _lists(st.sampled_from((0, 0, 1, 2, -1)), d),
-        "tied": lambda: st.tuples(_SMALL, _SMALL).flatmap(lambda two: _lists(st.sampled_from(two), d)),
-        "alternating": lambda: st.just([(-1) ** i * (i < d - d % 2) for i in range(d)]),
-        "centred": lambda: _lists(_SMALL, d).map(_around),
-        "massive": lambda: _lists(_STEPS, d).map(lambda row: [large, *row[1:]]),
-        "nearly constant": lambda: _lists(_STEPS, d).map(lambda row: [large + value for value in row]),
-    }
-    if kind is not None and kind not in kinds:
-        raise InputError(f"{kind!r} is not a kind of vector; choose from {', '.join(kinds)}")
-    return kinds[kind]() if kind else st.one_of([build() for build in kinds.values()])
+    return st.one_of(
+        _lists(_SMALL, d),
+        _SMALL.map(lambda value: [value] * d),
+        st.integers(0, d - 1).map(lambda k: [int(i == k) for i in range(d)]),
+        _lists(st.sampled_from((0, 0, 1, 2, -1)), d),
+        st.tuples(_SMALL, _SMALL).flatmap(lambda two: _lists(st.sampled_from(two), d)),
+        st.just([(-1) ** i * (i < d - d % 2) for i in range(d)]),
+        _lists(_SMALL, d).map(_around),
+        _lists(_STEPS, d).map(lambda row: [large, *row[1:]]),
+        _lists(_STEPS, d).map(lambda row: [large + value for value in row]),
+    )
 
 
 def _fractions(values: Sequence[int]) -> Vector:

@@ -28,11 +28,6 @@ def mean_square(x: Vector) -> Scalar:
     return square_norm(x) / dim(x)
 
 
-def sum_of_squares(v: Vector) -> sy.Proved:
-    """‖v‖² ≥ 0."""
-    return sy.total(sy.square(v))
-
-
 def product(*signs: sy.Proved) -> sy.Proved:
     """The product of terms of known sign has the sign."""
     return functools.reduce(sy.multiply, signs)

@@ -8,7 +8,7 @@ from lngeom.prover import dim, dot, square_norm
 from lngeom.strategies import scalars, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
-from .._shared import as_sum, product, sum_of_squares
+from .._shared import as_sum, product
 from ..works import BRODY, OWN
 
 
@@ -34,7 +34,7 @@ def _(goal, given, x, z, g, h, c, eps):
     above = sy.add(given[0], root)
     line = product(given[0], sy.add(above, root))
     inside = as_sum(sy.at_least(c * c - g * g * h * h), [line], sy.square_of_root(sy.square(g * h)))
-    longer = product(sy.total(product(inside, sy.square(x))), sum_of_squares(z))
+    longer = product(sy.total(product(inside, sy.square(x))), sy.sum_of_squares(z))
     square = sy.add(sy.cauchy_schwarz(g * h * x, z), longer)
     bound = sy.prove(sy.at_least((c * dim(x)) ** 2, logit * logit), sy.assume(sy.greater(eps)), square)
     squares = as_sum(sy.at_least((c * dim(x)) ** 2 - abs(logit) ** 2), [bound], sy.square_of_root(sy.square(logit)))

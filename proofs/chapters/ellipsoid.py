@@ -12,7 +12,7 @@ from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._shared import as_sum, sum_of_squares, variance
+from .._shared import as_sum, variance
 from ..works import ABSTRACT, BLOG, OWN, RIECHERS
 
 
@@ -412,6 +412,6 @@ def _(goal, given, x, g, h, eps):
     idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
     parts = [
         sy.prove(sy.greater(dim(x) * eps / square), positive, defined),
-        sum_of_squares(hidden * (y - dot(hidden, y) / k)),
+        sy.sum_of_squares(hidden * (y - dot(hidden, y) / k)),
     ]
     return as_sum(goal, parts, positive, defined, k_positive, (first, g * g * h), (idempotent, g**2 * h**2))

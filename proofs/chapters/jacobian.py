@@ -13,7 +13,7 @@ from lngeom.prover import derivative, dim, dot, norm, ones, root, square_norm, t
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._shared import as_sum, mean_square, product, sum_of_squares, variance
+from .._shared import as_sum, mean_square, product, variance
 from ..works import DIGEST, OWN, XIONG
 
 
@@ -219,7 +219,7 @@ def inside(facts: list[sy.Proved], a: Vector, b: Vector) -> sy.Proved:
     first, second, eps = facts[0], facts[1], facts[4]
     s, t, d = first.conclusion.term, second.conclusion.term, dim(a)
     gap = (s + t) ** 2 - square_norm(a + b) / d
-    parts = [product(sum_of_squares(t * a - s * b), sy.prove(sy.greater(1 / d))), product(eps, sy.square(s + t))]
+    parts = [product(sy.sum_of_squares(t * a - s * b), sy.prove(sy.greater(1 / d))), product(eps, sy.square(s + t))]
     times = as_sum(sy.at_least(s * t * gap), parts, (facts[2], square_norm(a)), (facts[3], square_norm(b)))
     turned = product(sy.inverse_sign(first), sy.inverse_sign(second), times)
     units = [(-gap * t / t, None, sy.inverse(first)), (-gap, None, sy.inverse(second))]
@@ -258,7 +258,7 @@ def _(goal, given, x, z, g, c, eps):
     (along,) = test_cocoercive.prove()
     above = sy.prove(sy.greater(k), own, other)
     both = sy.prove(sy.greater(s * t + eps), own, other, positive)
-    spreads = [product(sum_of_squares(lg.project(u)), sy.prove(sy.greater(1 / dim(x)))) for u in (x, z)]
+    spreads = [product(sy.sum_of_squares(lg.project(u)), sy.prove(sy.greater(1 / dim(x)))) for u in (x, z)]
     roots = [sy.square_of_root(own), sy.square_of_root(other)]
     grown = [product(*spreads), product(positive, sy.add(*spreads))]
     squares = as_sum(sy.at_least((s * t - eps) * (s * t + eps)), grown, *roots)
@@ -268,9 +268,9 @@ def _(goal, given, x, z, g, c, eps):
     half, quarter = (sy.constant(Fraction(1, n), ">") for n in (2, 4))
     slack = as_sum(sy.at_least(k**2 - eps), [sy.multiply(quarter, sy.add(*spreads)), sy.multiply(half, mixed)], *roots)
     parts = [
-        sum_of_squares(x - z - k * v),
+        sy.sum_of_squares(x - z - k * v),
         product(sy.constant(2, ">"), above, along),
-        product(slack, sum_of_squares(v)),
+        product(slack, sy.sum_of_squares(v)),
     ]
     bare = as_sum(sy.at_least(square_norm(x - z) - eps * square_norm(v)), parts)
     return as_sum(goal, [sy.multiply(sy.square(c), bare), product(positive, bounded)])

@@ -10,7 +10,7 @@ from lngeom.prover import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.strategies import scalars
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._shared import as_sum, mean, mean_square, product, sum_of_squares, variance
+from .._shared import as_sum, mean, mean_square, product, variance
 from ..works import ASHKBOOS, BLOG, GRAEF, GUPTA, JIANG, OWN, RIECHERS, SHIRODKAR, ZHANG
 from .ellipsoid import zero_gains
 
@@ -231,7 +231,7 @@ def _(goal, given, x, g, h, eps):
     first, positive = given
     idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
     short = sy.prove(sy.greater(dim(x) * eps / (mean_square(x) + eps)), positive)
-    parts = [short, sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
+    parts = [short, sy.sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
     return as_sum(goal, parts, positive, (first, g * g * h), (idempotent, g**2 * h**2))
 
 

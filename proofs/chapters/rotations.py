@@ -11,7 +11,7 @@ from lngeom.prover import dim, dot, ones, square_norm, summed
 from lngeom.strategies import centred, isometries, rational_root, scalars, vectors
 from lngeom.theorems import Basis, Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._shared import as_sum, mean_square, product, same_divisor, same_radicand, sum_of_squares, variance
+from .._shared import as_sum, mean_square, product, same_divisor, same_radicand, variance
 from ..works import ASHKBOOS, GUPTA, OWN, QUAROT
 
 
@@ -339,7 +339,7 @@ def _(goal, given, x, e, f, c, s, eps):
     d, centred = dim(x), lg.project(turned(ones(x), e, f, c, s))
     inside = as_sum(
         sy.greater(mean_square(centred) + eps),
-        [product(sy.prove(sy.greater(1 / d)), sum_of_squares(centred)), positive],
+        [product(sy.prove(sy.greater(1 / d)), sy.sum_of_squares(centred)), positive],
     )
     flat = sy.cancel(centred, same, sy.inverse_sign(sy.root_positive(inside)))
     known = [*units(e), *units(f), apart]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, find, given, settings, strategies as st
 
-import lngeom as lg
 from lngeom import strategies
 from lngeom.rounding import FORMATS
 
@@ -45,7 +44,6 @@ def inner(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("drawn", [strategies.vectors, strategies.float_vectors])
 def test_every_kind_is_drawn(kind: Any, drawn: Callable[..., Any]) -> None:
     find(drawn(4), KINDS[kind], settings=GENERATED)
-    find(drawn(4, kind=kind), KINDS[kind], settings=GENERATED)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +77,6 @@ def test_exact_vectors_hold_what_they_promise(data: st.DataObject, d: int) -> No
     assert inner(move(x), move(y)) == inner(rotate(x), rotate(y)) == inner(x, y)
     assert sum(rotate(x)) == sum(x)
     assert sum(data.draw(strategies.centred(d))) == 0
-    inside = data.draw(strategies.ball(d))
-    assert sum(inside) == 0
-    assert inner(inside, inside) < d
-    on_sphere = data.draw(strategies.sphere(d))
-    assert inner(on_sphere, on_sphere) == d
     assert sum(data.draw(strategies.one_hot(d))) == 1
     assert set(data.draw(strategies.masks(d))) <= {0, 1}
     if d not in (1, 3):
@@ -104,8 +97,3 @@ def test_scalars_of_every_sort_are_drawn() -> None:
     for wanted in (lambda v: v < 0, lambda v: v == 0, lambda v: 0 < v < 1):
         find(strategies.scalars(), wanted, settings=GENERATED)
         find(strategies.float_scalars(), wanted, settings=GENERATED)
-
-
-def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(lg.errors.InputError, match="'cosntant' is not a kind of vector; choose from small, constant"):
-        strategies.vectors(3, kind="cosntant")  # type: ignore[arg-type]
