@@ -18,7 +18,7 @@ if ROOMS:
     )
 if TYPE_CHECKING:
     from .calls import reads_text_alone, text_config, text_inputs, vocabulary
-    from .discovery import FoundNorm, NoNorm, Norms, ellipsoid, norms
+    from .discovery import FoundNorm, NoNorm, Norms, norms
     from .families import FAMILIES, Family, Topology, family_of, sites_of, streams_of, topology_of
     from .known import KNOWN_MODELS, PUBLISHED, PUBLISHED_SOURCE, KnownModel, PublishedSpread
     from .load import (

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-import lngeom
 from lngeom.cli import out_of_memory
-from lngeom.errors import InputError, LngeomError
+from lngeom.errors import LngeomError
 
 from ..support import ModelError, Rows
 from .calls import watching
@@ -178,32 +177,6 @@ def norms(model: nn.Module, batch: object = None) -> Norms:
             if other.is_called_norm or (path in widths and own_parameters(module)):
                 others.append(other)
     return Norms(tuple(by_path.values()), tuple(others))
-
-
-def ellipsoid(module: nn.Module) -> lngeom.Ellipsoid:
-    """The ellipsoid that the outputs of one norm layer fill, its gain and bias as the module holds them.
-
-    Raises:
-        InputError: If the module computes neither norm, or has no width of its own.
-
-    >>> from torch import nn
-    >>> from lngeom.empirical.models import ellipsoid
-    >>> ellipsoid(nn.RMSNorm(4))
-    <Ellipsoid of RMSNorm: dimension 4 in 4>
-    """
-    width = _width(module)
-    if width is None:
-        reading = _other_shapes(module) or "it holds other modules"
-    elif own_parameters(module) or hasattr(module, "normalized_shape"):
-        reading = _alone(module, width, None, {})
-    else:
-        reading = "neither a parameter nor normalized_shape says how long its vectors are"
-    if not isinstance(reading, Reading):
-        msg = f"{type(module).__name__} has no ellipsoid: {reading}; build lngeom.Ellipsoid(gain, bias) from the arrays"
-        raise InputError(msg)
-    gain, bias = (None if name is None else getattr(module, name).detach() for name in (reading.gain, reading.bias))
-    gain = torch.ones(reading.d) if gain is None else gain + reading.gain_offset
-    return lngeom.Ellipsoid(gain, bias, centered=reading.kind == "layernorm")
 
 
 def _width(module: nn.Module) -> int | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -12,7 +11,6 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from lngeom.errors import InputError
 
 from ..models import NormSite, sites_of
-from ..support import StepTable
 from .observer import Observer
 from .table import TABLE, rows
 
@@ -29,7 +27,6 @@ class Monitor:
         every: Steps between two measurements.
         sites: The norm layers; by default those that :func:`lngeom.empirical.models.norms` finds.
         statistics: The columns of the table, those of ``lngeom.empirical.observe.TABLE`` that are numbers.
-        output: A directory; its ``norms.csv`` has a row for each step, layer and side.
         directions: Number of random directions to compare the all-ones vector with.
         batch_dim: As for :class:`lngeom.empirical.observe.Observer`.
 
@@ -54,7 +51,6 @@ class Monitor:
         every: int = 50,
         sites: Sequence[NormSite] | None = None,
         statistics: Sequence[str] = _STATISTICS,
-        output: str | Path | None = None,
         directions: int = 8,
         batch_dim: int | None = None,
     ) -> None:
@@ -71,9 +67,6 @@ class Monitor:
             )
             raise InputError(msg)
         self._model, self._directions, self._batch_dim = model, directions, batch_dim
-        self._columns = ("step", "site", "side", *statistics)
-        self._table = None if output is None else StepTable(Path(output) / "norms.csv", self._columns)
-        self._begun = False
 
     @contextmanager
     def __call__(self, step: int) -> Iterator[None]:
@@ -93,12 +86,6 @@ class Monitor:
         self.line = (
             f"step {step}: {len(called)} norms, {self._ranges([row for row in table if row['side'] == 'input'])}"
         )
-        if self._table is not None:
-            if not self._begun:  # a training that goes on repeats the steps after its last state
-                self._table.path.parent.mkdir(parents=True, exist_ok=True)
-                self._table.keep_until(step - 1)
-                self._begun = True
-            self._table.append({"step": step, **{name: row[name] for name in self._columns[1:]}} for row in table)
 
     def _ranges(self, before: Sequence[dict[str, Any]]) -> str:
         """The least and the largest of each statistic over the inputs, and where a layer is the largest."""
@@ -119,11 +106,10 @@ class NormCallback(TrainerCallback):
     Args:
         trainer: The trainer; the callback is added with ``trainer.add_callback``.
         everything: Whether the console gets all scalars, as the loggers do.
-        options: As for :class:`Monitor`; ``output`` is ``norms`` in the trainer's output directory by default.
+        options: As for :class:`Monitor`.
     """
 
     def __init__(self, trainer: Any, *, everything: bool = False, **options) -> None:
-        options.setdefault("output", Path(trainer.args.output_dir, "norms"))
         self._trainer, self._monitor, self._everything = trainer, Monitor(trainer.model, **options), everything
         self._open = ExitStack()
 

@@ -8,7 +8,7 @@ if ROOMS:
     from .arrays import ArrayWriter, sha256_of_tensors
     from .errors import CorpusError, ModelError, one_line
     from .hub import hub_silence
-    from .tables import Row, Rows, StepTable, read_records, read_table, write_records, write_table
+    from .tables import Row, Rows, read_records, read_table, write_records, write_table
     from .terminal import Advance, progress, say
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

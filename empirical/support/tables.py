@@ -4,10 +4,10 @@ import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from lngeom.errors import RunError
-from lngeom.files import replacing, write_text
+from lngeom.files import replacing
 
 T = TypeVar("T")
 
@@ -33,13 +33,6 @@ def _value(text: str, *, is_word: bool) -> str | int | float | None:
         except ValueError:
             continue
     return text
-
-
-def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    cells = (
-        {k: f"'{v}" if isinstance(v, str) and v.startswith(_FORMULA) else v for k, v in row.items()} for row in rows
-    )
-    csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(cells)
 
 
 def read_table(path: Path, *, words: Collection[str] = ()) -> Rows:
@@ -69,11 +62,16 @@ def write_table(
     rows = list(rows)
     if columns is None and not rows:
         return
-    columns = list(rows[0]) if columns is None else columns
+
+    def cell(value: object) -> object:
+        if isinstance(value, str) and value.startswith(_FORMULA):
+            return f"'{value}"
+        return f"{value:.{digits}g}" if isinstance(value, float) and digits is not None else value
+
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
-        _append(file, columns, [dict(zip(columns, columns, strict=True))])
-        short = ({name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows)
-        _append(file, columns, rows if digits is None else short)
+        writer = csv.DictWriter(file, list(rows[0] if columns is None else columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
 
 
 def write_records(path: Path, record: type[T], records: Iterable[T]) -> None:
@@ -107,25 +105,3 @@ def _fits(value: object, kind: object) -> bool:
     if get_origin(kind) is Literal:
         return value in options
     return type(value) in options or (type(value) is int and float in options)
-
-
-class StepTable:
-    """A table whose rows belong to steps; a resumed run first drops the rows of steps it will repeat."""
-
-    def __init__(self, path: Path, columns: Iterable[str]) -> None:
-        self.path, self.columns = path, list(columns)
-
-    def keep_until(self, step: int) -> None:
-        """Drop the rows of later steps, and a last line that a dying process left half written."""
-        kept = [",".join(self.columns)]
-        if self.path.exists():
-            for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)[1:]:
-                number = line.partition(",")[0]
-                if line.endswith("\n") and number.isdecimal() and int(number) <= step:
-                    kept.append(line.rstrip("\n"))
-        write_text(self.path, "\n".join(kept) + "\n")
-
-    def append(self, rows: Iterable[Row]) -> None:
-        """Add rows; floats are written with all their digits."""
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            _append(file, self.columns, rows)

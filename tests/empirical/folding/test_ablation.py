@@ -11,7 +11,7 @@ from torch import nn
 
 import lngeom
 from lngeom.cli import main
-from lngeom.empirical.folding import Ablation, Change, Measurement, applied, plan_changes, run_ablation, summarize
+from lngeom.empirical.folding import Ablation, Change, Measurement, plan_changes, run_ablation, summarize
 from lngeom.empirical.observe import random_directions
 from lngeom.empirical.support import CorpusError, read_table
 from lngeom.empirical.text import Passage, open_corpus, passages
@@ -91,26 +91,11 @@ def test_each_change_costs_what_the_changed_network_loses(family: str, formula: 
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 
-def test_stacks_of_whisper_are_changed_apart_and_the_encoder_runs_once() -> None:
-    network = trained(FAMILIES["whisper"])
-    changes, _ = plan_changes(network, directions=1, sites=False)
+def test_stacks_of_whisper_are_changed_apart() -> None:
+    changes, _ = plan_changes(trained(FAMILIES["whisper"]), directions=1, sites=False)
     assert [change.site for change in changes if change.name == "rms_norm"] == [
         "all", "model.encoder", "model.decoder",
     ]  # fmt: skip
-    rng = np.random.default_rng(0)
-    inputs = {"input_features": rng.standard_normal((4, 12)), "decoder_input_ids": rng.integers(3, 60, 8)}
-    case = Passage(0, inputs, rng.integers(3, 60, 8))
-    runs: list[int] = []
-    network.model.encoder.register_forward_hook(lambda *_: runs.append(1))
-    measure = Measurement(network, [case], 64)
-    decoder = next(change for change in changes if change.site == "model.decoder")
-    cached = measure(decoder)[0, 2]
-    assert len(runs) == 1
-    with applied(network, decoder), torch.inference_mode():
-        batch = {name: torch.from_numpy(value)[None] for name, value in case.inputs.items()}
-        whole = nn.functional.cross_entropy(network(**batch).logits[0], torch.from_numpy(case.labels), reduction="sum")
-    plain = measure(Change("none", "all"))[0, 2]
-    assert abs(cached - (float(whole) - plain)) <= 4 * 8 * 20 * 2.0**-24
 
 
 def test_interval_takes_documents_as_units() -> None:

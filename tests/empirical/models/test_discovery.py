@@ -5,8 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lngeom.empirical.models import ellipsoid, norms, sites_of
-from lngeom.errors import InputError
+from lngeom.empirical.models import norms, sites_of
 
 from ..conftest import ARCHITECTURES, VOCABULARY, WIDTH, tiny_model
 
@@ -136,55 +135,6 @@ def test_a_module_that_the_pass_contradicts_is_refused() -> None:
     listed = norms(nn.Sequential(layer), torch.randn(4, D))
     assert listed.found == ()
     assert "times its bound away in the pass" in listed.others[0].reason
-
-
-ELLIPSOIDS = {
-    "LayerNorm": (lambda: nn.LayerNorm(D), True, 0.0),
-    "LayerNorm without bias": (lambda: nn.LayerNorm(D, bias=False), True, 0.0),
-    "LayerNorm in bfloat16": (lambda: nn.LayerNorm(D, dtype=torch.bfloat16), True, 0.0),
-    "LayerNorm with a large eps": (lambda: nn.LayerNorm(D, eps=1e-2), True, 0.0),
-    "LayerNorm without parameters": (lambda: nn.LayerNorm(D, elementwise_affine=False), True, 0.0),
-    "RMSNorm without parameters": (lambda: nn.RMSNorm(D, elementwise_affine=False), False, 0.0),
-    "Llama": (HandWritten, False, 0.0),
-    "Gemma": (lambda: HandWritten("one more"), False, 1.0),
-}
-
-
-@pytest.mark.parametrize("kind", ELLIPSOIDS)
-def test_the_outputs_of_a_layer_lie_in_its_ellipsoid(kind: str) -> None:
-    make, centered, offset = ELLIPSOIDS[kind]
-    module, random = make(), torch.Generator().manual_seed(3)
-    for parameter in module.parameters():
-        parameter.data = torch.randn(D, generator=random).to(parameter.dtype)
-    outputs, named = ellipsoid(module), dict(module.named_parameters())
-    gain, bias = named.get("weight", named.get("g")), named.get("bias")
-    assert outputs.centered == centered
-    assert torch.equal(outputs.gain, torch.ones(D) if gain is None else gain.detach() + offset)
-    assert torch.equal(outputs.center, torch.zeros_like(outputs.gain) if bias is None else bias.detach())
-    assert not outputs.gain.requires_grad
-    x = torch.randn(50, D, generator=random).to(outputs.gain.dtype)
-    assert torch.all(outputs.contains(module(x).detach()))
-
-
-@pytest.mark.parametrize(
-    ("module", "reason"),
-    [
-        (nn.Linear(3, 3), "no norm of one vector"),
-        (nn.BatchNorm1d(D).eval(), "at best"),
-        (nn.Identity(), "how long its vectors are"),
-        (nn.Sequential(nn.LayerNorm(D)), "holds other modules"),
-    ],
-)
-def test_what_is_no_norm_has_no_ellipsoid(module: nn.Module, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
-        ellipsoid(module)
-
-
-def test_a_broken_gain_has_no_ellipsoid() -> None:
-    module = nn.LayerNorm(D)
-    module.weight.data[1] = torch.nan
-    with pytest.raises(InputError, match="NaN"):
-        ellipsoid(module)
 
 
 class Holding(nn.Module):
