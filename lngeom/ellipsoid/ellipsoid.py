@@ -70,6 +70,22 @@ class Ellipsoid:
         """Semi-axes, descending, shape (m,), float64."""
         return self.axes.semi_axes
 
+    @property
+    def log_volume(self) -> float:
+        """Natural logarithm of the m-dimensional volume V = V_m √d^m ∏|g_i| √(‖α‖²/d), in O(d) without the axes.
+
+        V_m is the volume of the unit ball, and α = 1/g. With k ≥ 1 zero gains the product is over the others, and the
+        root is √(k/d); RMSNorm has no root. Of a point, m = 0, it is 0.
+        """
+        size, m = np.abs(to_numpy(self.gain)), self.dimension
+        seen = size[size > 0]
+        root = 0.0
+        if self.centered and self._zeros:
+            root = math.log(self._zeros / self.d)
+        elif self.centered:
+            root = math.log(np.sum((np.min(seen) / seen) ** 2) / self.d) - 2 * math.log(np.min(seen))
+        return m / 2 * math.log(math.pi * self.d) - math.lgamma(m / 2 + 1) + float(np.sum(np.log(seen))) + root / 2
+
     @functools.cached_property
     def _lost(self) -> tuple[int | None, float]:
         """The coordinate of y that 1ᵀy = 0 gives better than z, if there is one; root mean square of the other b/g."""

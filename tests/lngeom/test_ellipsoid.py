@@ -49,6 +49,19 @@ def test_dimension_is_the_rank_of_the_map(name: str, centered: bool) -> None:
 
 
 @given(
+    hnp.arrays(float, st.integers(1, 8), elements=st.sampled_from([0.0, 2.0**-190, 1e-3, -0.5, 1.0, 2.0, -30.0])),
+    st.booleans(),
+)
+def test_volume_is_that_of_a_ball_times_the_semi_axes(gain: np.ndarray, centered: bool) -> None:
+    ellipsoid = lg.Ellipsoid(gain, centered=centered)
+    m = ellipsoid.dimension
+    ball = math.prod(2 * math.pi / k for k in range(m, 1, -2)) * (2 if m % 2 else 1)  # V_m = V_{m−2}·2π/m
+    terms = [math.log(ball), *np.log(ellipsoid.semi_axes)]
+    rounding = (gain.size + m) * U * (1 + sum(map(abs, terms)))
+    assert abs(ellipsoid.log_volume - sum(terms)) <= 8 * rounding
+
+
+@given(
     hnp.arrays(float, 6, elements=st.sampled_from([0.0, 1e-3, -0.5, 1.0, 2.0, -30.0])),
     hnp.arrays(float, 6, elements=st.floats(-100, 100)),
     hnp.arrays(float, (4, 6), elements=st.floats(-1e3, 1e3).filter(lambda v: abs(v) > 1e-3)),
