@@ -137,7 +137,7 @@ def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
             missing.append(error)
     wrong = [one for one in outcomes if one.finding and one.finding.verdict != "rounding"]
     if options.reproducer and findings and not wrong:
-        print(f"{options.reproducer} is not written: no output was wrong: there is no fault to show", file=sys.stderr)
+        print(f"{options.reproducer} is not written, because no output was wrong", file=sys.stderr)
     elif options.reproducer and findings:
         scripts = [script for one in wrong if one.finding and (script := one.finding.point.reproducer)]
         if scripts:

@@ -130,7 +130,7 @@ class Listing(Run):
     def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis under its readable form."""
         if self.claims:
-            raise BodyError("a hypothesis stands behind an assert, which it would not be about: assume it before")
+            raise BodyError("a hypothesis comes after an assert, to which it does not apply: assume it before")
         hypothesis = self.condition(condition, next(self.labels, label), redundant)
         if hypothesis.label in self.hypotheses:
             raise BodyError(f"{hypothesis.label!r} is assumed twice")
