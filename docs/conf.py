@@ -39,10 +39,11 @@ exclude_patterns = ["_build", "ci", "README.md"]
 suppress_warnings = ["config.cache"]  # the evidence is a live object and is gathered anew for each build
 
 html_theme = "furo"
+highlight_language = "text"  # a block that names none
 html_title = "lngeom"
 html_static_path = ["_static"]
 html_css_files = ["lngeom.css"]
-html_js_files = ["lngeom.js"]
+html_js_files = ["lngeom.js", "figure.js"]
 html_favicon = "_static/favicon.svg"
 _SUMMARY = (
     "The geometry of LayerNorm and RMSNorm: theorems proved for every dimension, claims of the literature settled one "

@@ -15,7 +15,7 @@ dtype over D. Angles are in radians. Invalid input raises :class:`lngeom.errors.
 The most used names are here, and :mod:`lngeom.check` can be called as a function: ``lngeom.check(kernel)``.
 Every other name is in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,
-:mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
+:mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.plot`, :mod:`lngeom.errors`.
 """
 
 import importlib
@@ -38,7 +38,7 @@ from .norms import layer_norm, rms_norm, standardize
 from .projection import moments, project
 
 if TYPE_CHECKING:
-    from . import rounding as rounding
+    from . import plot as plot, rounding as rounding
     from .rounding import explain_difference, tolerance
 
     check: Any
@@ -54,7 +54,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
                 return metadata.version("lngeom")
             except metadata.PackageNotFoundError:
                 return "not installed"  # a checkout on the path
-        if name in ("check", "rounding"):
+        if name in ("check", "plot", "rounding"):
             return importlib.import_module(f".{name}", __name__)
         if name in _LATER:
             globals()[name] = value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
@@ -63,7 +63,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
 
     def __dir__() -> list[str]:
         modules = (name for name, value in globals().items() if type(value) is type(importlib))
-        return sorted({*__all__, *modules, "check", "rounding"} - {"importlib", "carriers"})
+        return sorted({*__all__, *modules, "check", "plot", "rounding"} - {"importlib", "carriers", "colors"})
 
 
 __all__ = [

@@ -16,6 +16,7 @@ FOLDERS = {name: ROOT.joinpath(*name.split(".")) for name in ("lngeom", "lngeom.
 OUTER = {"torch", "transformers", "matplotlib", "sympy", "lngeom.proofs", "lngeom.empirical"}
 FORBIDDEN = {
     "lngeom": OUTER | {"lngeom.check"},
+    "lngeom.plot": (OUTER | {"lngeom.check"}) - {"matplotlib"},
     "lngeom.check": {"transformers", "matplotlib", "sympy", "lngeom.proofs", "lngeom.empirical"},
     "lngeom.proofs": {"torch", "transformers", "matplotlib", "lngeom.empirical", "lngeom.check"},
     "lngeom.empirical": {"lngeom.proofs"},
@@ -148,6 +149,7 @@ IMPORTS = [
         {"numpy.testing", "numpy.f2py", "scipy", "lngeom.check", "lngeom.proofs", "lngeom.empirical"} | HEAVY,
     ),
     ("import lngeom.cli", "lngeom.cli", {"scipy", "lngeom.check", "lngeom.proofs", "lngeom.empirical"} | HEAVY),
+    ("import lngeom.plot", "lngeom.plot", {"scipy", "lngeom.proofs", "lngeom.empirical"} | HEAVY),
     ("import lngeom.check", "lngeom.check", {"lngeom.proofs", "lngeom.empirical"} | HEAVY),
     ("import lngeom.proofs", "lngeom.proofs", {"scipy", "lngeom.empirical"} | HEAVY),
     ("import lngeom.empirical.pages", "lngeom.empirical.pages", {"proofs"} | HEAVY),

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lngeom.options import printable
+from lngeom.plot import rounding_level
 
 from ..observe import SIDES
 from ..support import Row
@@ -30,19 +31,6 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return "–" if value != value else f"{value:.4g}"
     return "" if value is None else printable(f"{value}")
-
-
-def rounding_level(d: int) -> float:
-    """The largest d·cos²θ that rounding alone explains, for a vector of float32 that is orthogonal to 1.
-
-    Rounding the components moves 1·y by u‖y‖₁ at most, and adding them in pairs by u log₂d ‖y‖₁ more; ‖y‖₁ ≤ √d ‖y‖.
-    """
-    return d * ((1 + math.log2(d)) * 2**-24) ** 2
-
-
-def above_rounding(value: float, d: int) -> float:
-    """An energy for a log axis: NaN, which leaves a gap, where it is a matter of rounding."""
-    return value if value > rounding_level(d) else math.nan
 
 
 def energy(row: Row, *, interval: bool = True) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from lngeom.colors import FAINT, INK
 from lngeom.files import write_text
 
 from ..support import Row
 from .console import carriers, energy, number, ranked
-from .style import FAINT, INK
 
 
 def _number(value: object) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import matplotlib
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,17 +15,11 @@ from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from matplotlib.typing import RcKeyType
 
+from lngeom.colors import FAINT, INK, QUIET
 from lngeom.files import replacing
 from lngeom.options import printable
 
 Content = TypeVar("Content")
-
-INK, QUIET, FAINT = "#222222", "#8A8A8A", "#e3e3e3"
-BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
-"""Colours of Okabe and Ito, distinguishable with every kind of colour vision."""
-
-UNIFORM, RANDOM_A, RANDOM_B, NULL = BLUE, ORANGE, GREEN, "#6b6b6b"
-"""The direction 1, two random directions, and values by chance or in the literature."""
 
 STYLE: dict[RcKeyType, object] = {
     "figure.facecolor": "white",
@@ -138,12 +131,6 @@ def ordered_axis(axes: Axes, label: str = "norm layer, counted from 0") -> None:
     """A horizontal axis of whole numbers: norm layers, blocks."""
     axes.set_xlabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def band(axes: Axes, places: Sequence[float], means: np.ndarray, spreads: np.ndarray, **style) -> None:
-    """A line, and around it a band of so much above and below."""
-    axes.plot(places, means, **style)
-    axes.fill_between(places, means - spreads, means + spreads, color=style["color"], alpha=0.18, linewidth=0)
 
 
 def figure_bytes(figure: Figure, format: str = "svg") -> bytes:

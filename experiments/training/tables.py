@@ -12,7 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy import stats
 
-from lngeom.empirical.pages import NULL, Layout, panels, write_figure
+from lngeom.colors import NULL
+from lngeom.empirical.pages import Layout, panels, write_figure
 
 from .network import Recipe
 from .run import DIRECTIONS

@@ -1,0 +1,20 @@
+"""Pictures with Matplotlib of the steps of a norm, of its ellipsoid, and of a finished run.
+
+Every function draws on the axis `ax` that you give, or on a new figure, and returns the axis. Matplotlib is imported
+when a function is called: ``pip install matplotlib``, unless the extra ``empirical`` is installed.
+"""
+
+from .outputs import ellipsoid
+from .run import angles, energies, outliers, rounding_level as rounding_level
+from .space import (
+    ONE as ONE,
+    ZERO as ZERO,
+    Floats as Floats,
+    Scene as Scene,
+    around as around,
+    at_angles as at_angles,
+    turned as turned,
+)
+from .vector import Step as Step, steps
+
+__all__ = ["angles", "ellipsoid", "energies", "outliers", "steps"]
