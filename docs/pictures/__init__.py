@@ -9,13 +9,5 @@ from ._rms import layer_norm_rms_norm
 from ._steps import steps
 
 __all__ = [
-    "axes",
-    "eps_sweep",
-    "fibers",
-    "gauge_angles",
-    "gauge_costs",
-    "jacobian",
-    "layer_norm_rms_norm",
-    "outputs",
-    "steps",
-]
+    "axes", "eps_sweep", "fibers", "gauge_angles", "gauge_costs", "jacobian", "layer_norm_rms_norm", "outputs", "steps",
+]  # fmt: skip
