@@ -36,7 +36,7 @@ def test_of_a_run(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     facts = "SmolLM2, 12,264 tokens of wiki.xml · 61 RMSNorms with d = 576 · float32 · <time>2026-11-24</time>"
     assert text.partition("</h1>")[2].strip().startswith(f'<p class="soft">{facts}</p>')
-    radius, _, long, verdicts, network = standouts(page)
+    verdicts, radius, _, long, network = standouts(page)
     held = sum(each.verdict == "holds" and each.site != MODEL for each in judged)
     assert (verdicts, network) == ([str(held), "0", "0"], [])
     flat, isotropic, chance, energy, _, apart = standouts(page, '<ul class="stored">', "</ul>")
