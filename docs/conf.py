@@ -89,7 +89,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"lngeom\..*_\w+\.\w+|lngeom\.sentences\.\w+"),
     (
         r"py:class",
-        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout"
+        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement"
         r"|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|OnnxFile|optional)",
     ),
 ]

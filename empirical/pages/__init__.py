@@ -11,7 +11,7 @@ from lngeom.lazy import ROOMS, lazy
 if ROOMS:
     from .comparison import beside_published
     from .html import write_page
-    from .style import STYLE, Layout, panels, write_figure
+    from .style import STYLE, panels, write_figure
 if TYPE_CHECKING:
     from .comparison import Measured, write_comparison
     from .console import print_rows, print_table, summary

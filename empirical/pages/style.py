@@ -2,16 +2,14 @@
 
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from matplotlib.typing import RcKeyType
 
@@ -51,71 +49,46 @@ STYLE: dict[RcKeyType, object] = {
 """Settings of Matplotlib; the salt makes the same picture the same file."""
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How panels stand together.
+def panels(
+    contents: Sequence[tuple[str, Content]],
+    draw: Callable[[Axes, Content], None],
+    size: tuple[float, float],
+    title: str = "",
+    *,
+    columns: int = 1,
+    shared: bool = False,
+) -> Figure:
+    """A figure with a panel for each title, of so many inches and filled by `draw`, and one legend below them all.
 
-    Attributes:
-        size: Inches of one panel, width and height.
-        columns: Panels side by side.
-        label: Of the vertical axes.
-        title: Above all panels.
-        sharex, sharey: Whether all panels have one scale.
-        legend: Entries of all panels below them or beside them.
+    With `shared` all panels have one scale.
     """
-
-    size: tuple[float, float]
-    columns: int
-    label: str
-    title: str = ""
-    sharex: bool = False
-    sharey: bool = True
-    legend: Literal["below", "beside"] = "below"
-
-
-def panels(contents: Sequence[tuple[str, Content]], draw: Callable[[Axes, Content], None], layout: Layout) -> Figure:
-    """A figure with a panel for each title, filled by `draw`."""
-    columns = min(layout.columns, len(contents))
+    columns = min(columns, len(contents))
     lines = -(-len(contents) // columns)
-    # A legend beside the panels takes about 2.4 inches.
-    width, height = layout.size[0] * columns + 2.4 * (layout.legend == "beside"), layout.size[1] * lines
-    least = max(4.9, 0.1 * max(map(len, layout.title.split("\n"))))  # a letter takes a tenth of an inch
+    least = max(4.9, 0.1 * max(map(len, title.split("\n"))))  # a letter takes a tenth of an inch
+    entries: dict[str, Artist] = {}
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(max(least, width), height), layout="constrained")
-        grid = figure.subplots(lines, columns, squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
-        for axes, (title, content) in zip(grid.flat, contents, strict=False):
-            axes.set_title(printable(title), parse_math=False)  # names may hold a $
+        figure = Figure(figsize=(max(least, size[0] * columns), size[1] * lines), layout="constrained")
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=shared, sharey=shared).flat
+        for axes, (name, content) in zip(grid, contents, strict=False):
+            axes.set_title(printable(name), parse_math=False)  # names may hold a $
             draw(axes, content)
-        for axes in grid.flat[: len(contents)]:
             if axes.get_yscale() == "log":
                 _label_decades(axes)
-        for axes in grid.flat[len(contents) :]:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                entries.setdefault(label, handle)
+        for axes in grid[len(contents) :]:
             axes.set_visible(False)
-        for axes in grid[:, 0] if layout.label else ():
-            axes.set_ylabel(layout.label)
-        if layout.title:
-            figure.suptitle(layout.title, parse_math=False)
-        _legend(figure, grid.flat[: len(contents)], below=layout.legend == "below")
+        if title:
+            figure.suptitle(title, parse_math=False)
+        if entries:
+            # An entry takes about 2.2 inches.
+            fitting = max(1, int(figure.bbox.width / figure.dpi / 2.2))
+            legend = figure.legend(
+                entries.values(), entries, loc="outside lower center", ncols=min(fitting, len(entries))
+            )
+            for text in legend.get_texts():
+                text.set_parse_math(False)
     return figure
-
-
-def _legend(figure: Figure, all_axes: Iterable[Axes], *, below: bool) -> None:
-    """One legend for several panels, each label once."""
-    entries: dict[str, Artist] = {}
-    for axes in all_axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    if entries:
-        # An entry takes about 2.2 inches.
-        fitting = max(1, int(figure.bbox.width / figure.dpi / 2.2))
-        columns = min(fitting, len(entries)) if below else 1
-        place = "outside lower center" if below else "outside right center"
-        _as_words(figure.legend(entries.values(), entries, loc=place, ncols=columns))
-
-
-def _as_words(legend: Legend) -> None:
-    for text in legend.get_texts():
-        text.set_parse_math(False)
 
 
 def _label_decades(axes: Axes) -> None:

@@ -12,7 +12,7 @@ from lngeom.colors import RANDOM_A, UNIFORM
 from lngeom.files import Json
 
 from ..support import Row
-from .style import Layout, ordered_axis, panels, write_figure
+from .style import ordered_axis, panels, write_figure
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -50,7 +50,7 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     def draw(axes: Axes, content: list[Row]) -> None:
         plot.angles(content, side, ax=axes)
 
-    return panels(_by_role(rows, side), draw, Layout((4.9, 4.1), 1, "", title))
+    return panels(_by_role(rows, side), draw, (4.9, 4.1), title, shared=True)
 
 
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
@@ -63,7 +63,7 @@ def energy_figure(rows: Sequence[Row], title: str) -> Figure:
         _link(axes, np.asarray(line.get_ydata(), float), _measured(content, side))
 
     contents = [(f"{name}: {side}", each) for side in ("input", "output") for name, each in _by_role(rows, side)]
-    return panels(contents, draw, Layout((4.9, 3.4), 1, "", title, sharey=False))
+    return panels(contents, draw, (4.9, 3.4), title)
 
 
 def _measured(rows: Sequence[Row], side: str, bucket: str = "all") -> list[Row]:
@@ -87,6 +87,7 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
         column, label = content
         if column == "norm_max":
             plot.outliers(rows, ax=axes)
+            _link(axes, np.asarray(axes.get_lines()[0].get_ydata(), float), buckets["all"])
             return
         ordered_axis(axes)
         axes.set_ylabel(label)
@@ -108,7 +109,7 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
             axes.vlines(range(len(finite)), low, high, color=UNIFORM, linewidth=1, label="95 % interval of a rank")
         _link(axes, values, finite)
 
-    return panels(contents, draw, Layout((4.9, 2.9), 1, "", title, sharey=False))
+    return panels(contents, draw, (4.9, 2.9), title)
 
 
 def gain_figure(gains: Sequence[Json], title: str) -> Figure:
@@ -116,7 +117,7 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
 
     def draw(axes: Axes, name: str) -> None:
         ordered_axis(axes)
-        axes.set_yscale("log")
+        axes.set(yscale="log", ylabel="|g|, or semi-axis / √d")
         # A log axis has no 0.
         low, lower, median, upper, high = np.array([[value or np.nan for value in each[name]] for each in gains]).T
         axes.fill_between(range(len(gains)), low, high, color=UNIFORM, alpha=0.12, linewidth=0, label="all")
@@ -125,7 +126,7 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
 
     contents = [("absolute gains", "gain"), ("semi-axes of the outputs", "axes")]
     both = any(each["axes"] != each["gain"] for each in gains)  # the axes of an RMSNorm are its gains
-    return panels(contents if both else contents[:1], draw, Layout((4.9, 3.2), 1, "|g|, or semi-axis / √d", title))
+    return panels(contents if both else contents[:1], draw, (4.9, 3.2), title, shared=True)
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:

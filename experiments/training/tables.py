@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from scipy import stats
 
 from lngeom.colors import NULL
-from lngeom.empirical.pages import Layout, panels, write_figure
+from lngeom.empirical.pages import panels, write_figure
 
 from .network import Recipe
 from .run import DIRECTIONS
@@ -128,7 +128,7 @@ def energy_figure(rows: Table) -> Any:
 
     groups = at_best_rate(rows).groupby([*GROUP, "norm"], sort=False)
     contents = [(", ".join(cell[::-1]), some) for cell, some in groups]
-    return panels(contents, draw, Layout((4, 2.8), 3, "d·E[cos²θ] of 1", sharex=True, legend="beside"))
+    return panels(contents, draw, (4, 2.8), "d·E[cos²θ] of 1", columns=3, shared=True)
 
 
 def write_results(output: Path) -> None:

@@ -20,7 +20,7 @@ from rich.console import Console
 from conftest import own_folder
 from lngeom.cli import main
 from lngeom.empirical.folding import fold
-from lngeom.empirical.pages import Layout, panels, print_rows
+from lngeom.empirical.pages import panels, print_rows
 from lngeom.empirical.pages.style import figure_bytes
 from lngeom.empirical.support import ModelError, hub, read_table, say, write_table
 from lngeom.files import lock_beside
@@ -204,7 +204,7 @@ def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_pa
     name, stream = "a\x1b[2J\x07\u202e", io.StringIO()
     say(Console(file=stream), name)
     print_rows([{"site": name}], Console(file=stream))
-    figure = panels([(name, 0)], lambda *_: None, Layout((2, 2), 1, ""))
+    figure = panels([(name, 0)], lambda *_: None, (2, 2))
     ElementTree.fromstring(figure_bytes(figure))
     assert not {"\x1b", "\u202e"} & set(stream.getvalue())
     for cell in ("=cmd|' /C calc'!A0", "@x", "'a", "'='"):
