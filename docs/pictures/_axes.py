@@ -21,7 +21,7 @@ GAINS = (
 
 def axes() -> Figure:
     """Ellipses of outputs with their principal axes, and the axes that the squared Drazin inverse would give."""
-    figure = Figure(figsize=(12.5, 9.4), layout="constrained")
+    figure = Figure(figsize=(10.0, 7.6), layout="constrained")
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     for k, (values, title) in enumerate(GAINS):
         gain = np.array(values)

@@ -84,7 +84,7 @@ class Scene:
         """The three coordinate axes."""
         for k, end in enumerate(length * np.eye(3), start=1):
             self.curve([ZERO, end], QUIET, linewidth=1.0)
-            self.text(1.12 * end, f"$x_{k}$", QUIET, size=9)
+            self.text(1.12 * end, f"$x_{k}$", QUIET, size=10)
 
     def arrow(self, start: ArrayLike, end: ArrayLike, color: str, label: str = "", *, linewidth: float = 2.4) -> None:
         """Vector from `start` to `end`, and a label beyond its end."""
