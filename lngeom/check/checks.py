@@ -2,20 +2,22 @@
 
 import importlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
+from lngeom.limits import Endless
 from lngeom.sentences import Cause
 
 from ._calls.call_files import Filed
 from ._calls.call_form import call_form
-from ._calls.limits import Endless
 from ._calls.onnx_nodes import onnx_norms
 from ._calls.options import CheckOptions
 from ._diagnosis.counterexample import judged
 from ._diagnosis.gradients import differentiated, gradient_trials
 from ._diagnosis.names import named
+from ._trials.beside import beside
 from ._trials.claim import claimed
 from ._trials.inputs import inputs
 from ._trials.trials import tried
@@ -44,7 +46,8 @@ def check(target: object, **options: Any) -> Finding:
     try:
         claim = claimed(call_form(target, asked))
         outputs = judged(tried(inputs(claim)))
-        return verdict(differentiated(named(outputs))).refusing(asked.refuse).requiring(asked.require)
+        found = replace(verdict(differentiated(named(outputs))), beside=beside(outputs.inputs))
+        return found.refusing(asked.refuse).requiring(asked.require)
     except Endless as error:
         return nothing_computed(asked, Cause("fault", str(error)))
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from lngeom import limits
 from lngeom.apart import Ended, apart, outlasted
 from lngeom.errors import InputError
 from lngeom.sentences import Cause
 
-from ._calls import limits
 from ._calls.options import CheckOptions
 from ._calls.target import intact
 from ._verdict.finding import Finding

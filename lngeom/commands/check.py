@@ -61,7 +61,7 @@ class Options:
     proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
     reproducer: Path | None = option(None, "a script that shows the bug without lngeom", metavar="FILE", type=written)
-    spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, or FILE.py:NAME")
+    spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME, or a kernel")
     write_inputs: Path | None = option(
         None, 'write inputs for a program in any language; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
     )

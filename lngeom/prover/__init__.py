@@ -13,7 +13,7 @@ from .meaning import *  # noqa: F403
 from .meaning import Values
 from .monomials import atoms_of
 from .printer import ATOM, Printer
-from .recorded import Node, Recorded, Table, operands, parts, recording
+from .recorded import Node, Recorded, Table, computed, operands, parts, recording
 from .rules import *  # noqa: F403
 from .tactics import *  # noqa: F403
 from .terms import *  # noqa: F403

@@ -10,10 +10,12 @@ import operator
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from lngeom.carriers import namespace
 
 from .terms import ProofError, Term, d, inv, scalar, sqrt, sum_of, term, vector
-from .vocabulary import trace_of
+from .vocabulary import summed, trace_of
 
 Node = list
 """Kind of operation, then names, integers or the places of earlier nodes."""
@@ -176,6 +178,43 @@ class Recorded:
 
     def __abs__(self) -> Recorded:
         return self._node("abs", self)
+
+
+_OPERATIONS = _MEANING | {"inv": lambda t: 1 / t, "sqrt": lambda t: namespace(t).sqrt(t)}
+"""Those that every carrier has."""
+
+
+def computed(value: Recorded, leaf: Callable[..., Any], d: Any) -> Any:
+    """What was recorded, on another carrier: `leaf` gives its vectors, scalars and numbers, and `d` is the dimension.
+
+    >>> import numpy as np
+    >>> from lngeom.prover import Recorded, Table, computed, summed
+    >>> table = Table()
+    >>> square = Recorded(table, table.place("v", "x"), True) ** 2
+    >>> computed(summed(square), lambda kind, name: np.array([1.0, 2.0]), 2)
+    array([5.])
+    """
+    made: dict[int, tuple[Any, bool]] = {}
+
+    def of(place: int) -> tuple[Any, bool]:
+        if place not in made:
+            kind, *rest = node = value.table.nodes[place]
+            known = list(map(of, operands(node)))
+            vector = kind == "v" or (kind not in ("S", "mean") and any(of_vector for _, of_vector in known))
+            rest[parts(node)] = [each for each, _ in known]
+            if kind in ("v", "s", "q"):
+                result = leaf(kind, *rest)
+            elif kind == "d":
+                result = d
+            elif kind in ("S", "mean"):  # a number stands for the vector of it
+                total = summed(rest[0]) if known[0][1] else rest[0] * d
+                result = total if kind == "S" else total / d
+            else:
+                result = _OPERATIONS[kind](*rest)
+            made[place] = result, vector
+        return made[place]
+
+    return of(value.place)[0]
 
 
 def recording(table: Table) -> Callable[[str, bool], Recorded]:

@@ -7,6 +7,8 @@ from .family import REAL, Arithmetic, Family, Sample, Spread
 from .formats import FORMATS
 from .gradients import Gradients
 from .mistakes import candidates
+from .pair import Outputs, Pair
+from .rows import SMALL, suite
 from .tolerances import Acceptance, Tolerance, error_bound, tolerance
 
 __all__ = [

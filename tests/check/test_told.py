@@ -13,9 +13,9 @@ import torch
 from torch.nn import functional
 
 from lngeom.check import check
-from lngeom.check._calls.limits import limited
 from lngeom.check._trials.trial import Trial
 from lngeom.errors import InputError
+from lngeom.limits import limited
 from lngeom.sentences import Statement
 from tests.kernels.derived import layer, mean, rms, square
 from tests.kernels.rows import EPS, Row, expected

@@ -39,13 +39,16 @@ def test_the_first_screen_is_what_the_command_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     screens = [(DOCS / page).read_text(encoding="utf-8") for page in ("guides/check.md", "index.md", "../README.md")]
-    (tmp_path / "mykernels.py").write_text(screens[0].partition("```python\n")[2].partition("```")[0])
+    blocks = [part.partition("```")[0] for part in screens[0].split("```python\n")[1:]]
+    (tmp_path / "mykernels.py").write_text("".join(block for block in blocks if ">>>" not in block))
     monkeypatch.chdir(tmp_path)
-    assert main(["check", "mykernels:rms_norm"]) == 0
-    printed = capsys.readouterr().out
-    for screen in screens:
-        shown = screen.partition("$ lngeom check mykernels:rms_norm\n")[2].partition("```")[0]
-        assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"{shown}\n{printed}"
+    two = "mykernels:fast_norm --spec mykernels:rms_norm"
+    for asked, pages in (("mykernels:rms_norm", screens), (two, screens[:1])):
+        assert main(["check", *asked.split()]) == 0
+        printed = capsys.readouterr().out
+        for screen in pages:
+            shown = screen.partition(f"$ lngeom check {asked}\n")[2].partition("```")[0]
+            assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"{shown}\n{printed}"
 
 
 @pytest.mark.real_data

@@ -40,8 +40,9 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
         msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
         raise InputError(msg)
     reasons, before = [], launches()
-    several = [0] if asked.axis is None else [axes for axes in (4, 3, 2) if -axes <= asked.axis < axes]
-    for form in (replace(form, axes=axes) for form in _readings(ways, asked) for axes in several):
+    several = [[0], [3], [4]]  # the last axis of any number of them, or of so many
+    several = several if asked.axis is None else [[axes for axes in (4, 3, 2) if -axes <= asked.axis < axes]]
+    for form in (replace(form, axes=n) for axes in several for form in _readings(ways, asked) for n in axes):
         kernel, framework = Kernel(form, asked), form.framework.name
         x = np.linspace(-1.0, 2.0, 3 * form.size).reshape(3, form.size).round(3)
         try:

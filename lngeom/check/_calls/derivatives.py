@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from lngeom.errors import InputError, LngeomError
+from lngeom.limits import limited
 
 from .kernel import Kernel
-from .limits import limited
 
 Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""

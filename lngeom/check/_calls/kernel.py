@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lngeom.errors import InputError
+from lngeom.limits import limited, watched
 
 from .._tracing.factories import made
 from .._tracing.frameworks import Framework, FrameworkArray
@@ -18,7 +19,6 @@ from .._tracing.roles import is_size, parameters, role
 from .arguments import along
 from .binding import Bound, Manner, Setting, bind, own_size, several
 from .call_files import Filed
-from .limits import limited, watched
 from .options import CheckOptions
 from .scripts import ones
 
@@ -137,7 +137,7 @@ class Kernel:
             with limited(what, self.asked.seconds, ones(self, tuple(x.shape)) if watched() else ""):
                 if self.form.axes:
                     call = lambda moved: _first(bound.function(moved, *positional, **keywords))  # noqa: E731
-                    return along(call, x, self.asked.axis or 0, self.form.axes)
+                    return along(call, x, -1 if self.asked.axis is None else self.asked.axis, self.form.axes)
                 if axes := several(bound.function):
                     return bound.function(x.reshape(*x.shape[:-1], *axes)).reshape(*x.shape)
                 return bound.function(x, *positional, **keywords)

@@ -21,8 +21,8 @@ class CheckOptions:
         backward: Check the derivatives of a PyTorch or JAX kernel as well.
         name: What to call it in messages.
         seconds: Processor time that one call may take.
-        spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a function ``FILE.py:NAME``; by
-            default PyTorch's.
+        spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, a function ``FILE.py:NAME``, or what
+            another kernel computes; by default PyTorch's.
         refuse: Notes that are not accepted, by their kind or by words: a correct norm with such a note is a variant.
             For example "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
         require: ``batch-invariant``, ``deterministic``: a norm whose bits are not known to be so is a variant.

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
+from lngeom.limits import Endless, timed
 from lngeom.sources import read_from_source
 
-from .limits import Endless, timed
 from .triton_hook import forget_stand_in, interpret_triton
 
 _KEPT = ("builtins", "math", "numpy", "lngeom")

@@ -12,6 +12,7 @@ from lngeom.cli import out_of_memory
 from lngeom.errors import LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
 from lngeom.sentences import Cause, Statement, Way, several
+from lngeom.shrinking import smallest_input
 
 from .._calls.derivatives import CALLED, MissingGradient, NoGradient, derivatives
 from .._calls.fused import Fused
@@ -21,7 +22,6 @@ from .._trials.claim import Claim
 from .._trials.inputs import Inputs
 from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
-from .counterexample import smallest_input
 from .input_gradients import further, instead, pulled
 from .names import Named
 from .pattern import places, summed

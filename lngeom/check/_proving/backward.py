@@ -128,7 +128,7 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
     """The verdict on one derivative; what has to hold for all of them is certified unless it is `told`."""
     trace, left, right = _sides(path, name, Ground())
     try:
-        theorem = prover.prove(prover.equal(left, right), *path.facts)
+        theorem = prover.prove(prover.equal(left, right), *path.known(trace))
     except ProofError:
         point = _point(path, name, left - right)
         return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", "no proof was found")

@@ -117,7 +117,7 @@ def counterexample(path: Path, definition: Candidate) -> Json | None:
     near = path.trace.near if path.trace.decisions.sizes or path.trace.symbols.parts else []
     sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)
     for d in sizes:
-        for _ in range(_TRIES):
+        for _ in range(0 if any(is_taken(trace, d) for trace in path.raised) else _TRIES):
             values = small_numbers(path, d, rng)
             try:
                 point = _at(path, definition, values, d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import traceback
 from collections.abc import Iterator
@@ -126,27 +127,30 @@ class Path:
         scalars = {name: literals.text(name) for name in literals.values if ("s", name) in atoms}
         return Names(tuple(vectors), tuple(name for name in vectors if self.trace.symbols.vectors[name]), scalars)
 
-    @property
-    def facts(self) -> list[Proved]:
-        """The assumptions, and that sums of squares are not negative."""
-        squares = [prover.total(prover.square(value)) for value in dict.fromkeys(self.trace.values.squares)]
-        return [*map(prover.assume, self.trace.ground.facts), *squares]
+    facts = property(lambda self: self.known(self.trace))
+
+    def known(self, trace: Trace) -> list[Proved]:
+        """The assumptions of this run and another one, and that sums of squares are not negative."""
+        facts = dict.fromkeys([*self.trace.ground.facts, *trace.ground.facts])
+        squares = dict.fromkeys([*self.trace.values.squares, *trace.values.squares])
+        return [*map(prover.assume, facts), *(prover.total(prover.square(value)) for value in squares)]
 
     def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
         """Conditions under which a run is defined: proved, each with as few assumptions as were tried, or not."""
         proved, left = list[Proved](), list[str]()
         vectors = (prover.vector(name) for name in trace.symbols.vectors if "var" in name)
         variances = [prover.assume(prover.at_least(vector)) for vector in vectors]
+        known = self.known(trace)
         goals = (Formula(prover.term(value), relation) for value, relation in trace.values.obligations)
         for goal in dict.fromkeys(goals):
             for more in ([], [prover.assume(SEVERAL)], variances):
                 try:
-                    proved.append(prover.prove(goal, *self.facts, *more))
+                    proved.append(prover.prove(goal, *known, *more))
                     break
                 except ProofError:
                     continue
             else:
-                left.append(prover.formula(goal))
+                left.append(self.words(prover.formula(goal)))
         return proved, left
 
     def certificates(
@@ -211,29 +215,50 @@ class Path:
         sign = {"=": "=≠", "!=": "≠=", ">": ">≤", ">=": "≥<"}[relation][not yes]
         if all(c < 0 for _, c in left):
             left, right, sign = -left, -right, sign.translate(str.maketrans("><≥≤", "<>≤≥"))
-        return self.words(f"{prover.text(left)} {sign} {prover.text(right)}")
+        return _by_d(self.words(f"{prover.text(left)} {sign} {prover.text(right)}"))
 
     def words(self, text: str) -> str:
         """The text of a term or formula with the numbers that stand for constants."""
         literals = self.program.literals
         for name in sorted(filter(literals.is_constant, literals.values), reverse=True):
             text = text.replace(prover.text(prover.scalar(name)), literals.text(name))
-        text = re.sub(r"S\(part_chunk_(\d+)₀′\)", r"⌈d/\1⌉", text)
-        text = re.sub(r"pow2(\w+)ₛ", r"next_power_of_2(\1)", text)
+        symbols = self.trace.symbols
+        names = {prover.text(prover.scalar(name)): name for name in symbols.blocks}
+        names |= {f"S({prover.text(prover.vector(name))})": name.removeprefix("part_") for name in symbols.parts}
+        for written, name in names.items():
+            for how, told in _READ_AS.items():
+                name = re.sub(how, told, name)
+            text = text.replace(written, name)
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
+
+
+def rejects(error: Exception) -> bool:
+    """Whether it is an error that the program raises itself, or would, if its text had no symbol in it."""
+    *_, last = [None, *(f for f in traceback.extract_tb(error.__traceback__) if kind_of(f.filename) != "ours")]
+    stated = ("raise ",) if isinstance(error, Refusal) else ("raise ", "assert ")
+    return last is not None and kind_of(last.filename) == "program" and (last.line or "").startswith(stated)
 
 
 def reason(error: Exception) -> str:
     """Why a trace ended."""
     if isinstance(error, Refusal):
-        return str(error)
-    frames = traceback.extract_tb(error.__traceback__)
+        return functools.reduce(lambda text, pair: re.sub(*pair, text), _LANES, str(error))
+    frames, text = traceback.extract_tb(error.__traceback__), " ".join(str(error).split())
     lines = [f for f in frames if kind_of(f.filename) == "program" and f.line]  # generated code has no line to show
     where = f" ({lines[-1].filename.rpartition('/')[2]}:{lines[-1].lineno}: {lines[-1].line})"[:160] if lines else ""
+    if "data-dependent" in text:
+        return f"a branch on data{where}"
     # What a library says of it is not about the program.
-    if (lines and lines[-1] is not frames[-1]) or (frames and kind_of(frames[-1].filename) == "framework"):
+    if not lines or lines[-1] is not frames[-1]:
         return f"what {'this line' if lines else 'it'} does cannot be traced{where}"
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}{where}"
+    return f"{type(error).__name__}: {_STAND_INS.sub(lambda found: _STOOD_FOR[found[1]], text)[:120]}{where}"
+
+
+_LANES = (r"d \+ -1·lane \w+ > 0", "column < d"), (r"lane \w+", "column"), (r"program(\d)", r"program_id(\1)")
+"""Whole numbers of kernels, and how they are told."""
+_STOOD_FOR = {"Size": "a size", "Num": "a size", "Context": "ctx", "NumpyArray": "the array"}
+_STAND_INS = re.compile(r"(?<!torch\.)'?\b(Size|Num|Context|NumpyArray)\b(?:' object)?")
+"""What traced values are called in errors, and what they are to their program."""
 
 
 def _values(passes: tuple[Arr, Gradients]) -> list[object]:
@@ -246,8 +271,28 @@ def is_taken(trace: Trace, d: int) -> bool:
     """Whether a program that launches kernels takes this path at a dimension."""
     values = {name: Fraction(value) for name, value in trace.literals.values.items()}
     values |= {name: Fraction(block.at(d)) for name, block in trace.symbols.blocks.items()}
+    values |= {name: at(d) for name, at in trace.symbols.parts.items()}
+    values |= {f"mod{n}": Fraction(d % n) for n in trace.symbols.integers}
     answers = [prover.holds(Formula(value, how), values, d) for value, how, _ in trace.decisions.sizes]
     return answers == [answer for *_, answer in trace.decisions.sizes]
 
 
+def _by_d(text: str) -> str:
+    """A condition on the next power of 2, as one on d."""
+    found = re.fullmatch(r"next_power_of_2\(d(?: // (\d+))?\) ([<≤>≥]) (\d+)", text)
+    if found is None:
+        return text
+    most = int(found[3]) - (found[2] in "<≥")  # the largest power of 2 up to this is the last one
+    last = 1 << (most.bit_length() - 1) if most else 0
+    return f"d {'≤' if found[2] in '<≤' else '>'} {(last + 1) * int(found[1] or 1) - 1}"
+
+
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_READ_AS = {
+    "_over_": " // ",
+    "^pow2(.*)": r"next_power_of_2(\1)",
+    r"^chunk_(\d+)_0": r"⌈d/\1⌉",
+    r"^(first|last)_(\d+)": r"min(\2, d)",
+    r"^every_(\d+)_(\d+)": r"len(x[\2::\1])",
+}
+"""How names of sizes are told."""

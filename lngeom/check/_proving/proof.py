@@ -52,6 +52,7 @@ class Proof:
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.
+        uncovered: Whether there are sizes that it takes and for which nothing is proved.
         conditions: What has to hold beside the assumptions, for nothing in the program sees to it.
         orders: What decides the bits of its results, where they are by kernels.
         variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
@@ -80,6 +81,7 @@ class Proof:
     sources: dict[str, str] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
     undecided: bool = False
+    uncovered: bool = False
     conditions: tuple[str, ...] = ()
     orders: tuple[Order, ...] = ()
     variants: dict[str, str] = field(default_factory=dict)
@@ -90,6 +92,7 @@ class Proof:
         """The hash of all its certificates."""
         return digest({"certificates": list(self.certificates)}) if self.certificates else None
 
+    scope = property(lambda self: f"{'only ' * self.dimensions.startswith('d ≤')}for {self.dimensions}")
     condition = property(lambda self: f" if {' and '.join(self.conditions)}" * bool(self.conditions))
 
     @property
@@ -111,7 +114,7 @@ class Proof:
         Known variants need a word each. A derivative that is proved for some sizes only does not pass.
         """
         allowed_at_all = all(any(word in text for word in allowed) for text in self.conditions)
-        if not (self.proves_backward and allowed_at_all):
+        if self.uncovered or not (self.proves_backward and allowed_at_all):
             return False
         formula = Cause("fault", self.formula)
         excused = all(self.allows(cause, allowed) for cause in (*map(Cause, self.variants),) or (formula,))
@@ -156,7 +159,7 @@ class Proof:
         if self.certificates:
             given = f"; given {', '.join(self.given)}" if self.given else ""
             assumed = f", {', '.join(self.hypotheses)}" if self.hypotheses else ""
-            rows = f"for {self.dimensions}{self.condition}{assumed}, x of shape {self.shape}"
+            rows = f"{self.scope}{self.condition}{assumed}, x of shape {self.shape}"
             lines.append(f"  proved      {self.text} in exact arithmetic, {rows}{given}")
         else:
             lines.append(f"  {'refuted    ' if self.status == 'refuted' else 'not proved '} {self.text}")

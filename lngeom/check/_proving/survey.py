@@ -16,7 +16,7 @@ from .._tracing.programs import LAYOUTS, Program
 from .._tracing.sizes import FEATURE, Dim
 from .._tracing.trace import Refusal, Trace, runs
 from .order import order
-from .path import SMALL, Path, is_taken, reason
+from .path import SMALL, Path, is_taken, reason, rejects
 
 
 class Survey:
@@ -39,7 +39,10 @@ class Survey:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
                 refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, SMALL)
-                by_size = trace.decisions.sizes and (trace.symbols.blocks or trace.kernels.launched) and not refused
+                if rejects(error):  # a symbol has no text
+                    error.args = tuple(a if type(a) in (str, int, float) else "..." for a in error.args)
+                launches = trace.symbols.blocks or trace.kernels.launched
+                by_size = trace.decisions.sizes and (launches or rejects(error)) and not refused
                 if not trace.decisions.circumstances and not by_size:  # it fails where a verdict is asked for
                     raise
                 return error
@@ -71,8 +74,9 @@ class Survey:
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
         cases = list(self._circumstances())
         unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in cases]
-        for trace, error in self.raised:  # where a program that launches kernels gives up
-            unexamined.append(f"where {' and '.join(self.paths[0].branches(trace))} ({reason(error)[:160]})")
+        for trace, error in self.raised:
+            where = f"where {' and '.join(self.paths[0].branches(trace))}{', which it rejects' * rejects(error)}"
+            unexamined.append(f"{where} ({reason(error)[:160]})")
         formats = tuple(dtype for dtype in self.program.front.formats if self._difference(self.axes, dtype))
         if formats:
             unexamined.append(f"{' and '.join(formats)}, where it takes another path")
@@ -84,6 +88,7 @@ class Survey:
             "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])),
             "own_paths": formats,
             "circumstances": frozenset(each.text for case, _ in cases for each in case),
+            "uncovered": not all(rejects(error) for _, error in self.raised),
             "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
             "orders": (order("forward", self.runs),) if self.paths[0].trace.kernels.launched else (),
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import lngeom as lg
 from lngeom import prover
 from lngeom.checker import digest
+from lngeom.errors import InputError
 from lngeom.files import Json
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Table, Term
 
@@ -29,6 +31,7 @@ from .execution import counterexample, differs, drawn
 from .path import SEVERAL, Path, reason
 from .proof import Proof
 from .survey import Survey, hashed, shape
+from .traced import Traced, roles
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
@@ -40,16 +43,15 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", 
         backward: Whether a backward pass of its own is asked for as well.
         dtype: The format whose path through the program counts; other formats may take other paths, which is noted.
     """
-    first: Proof | None = None
-    for literal in (False, True):  # where it asks for the value of a setting, it is traced for this value alone
+    proofs, of_value = list[Proof](), program.stated is not None and getattr(program.stated[1], "eps", 0.0) is None
+    for literal in (False, True):  # where a value is asked for, or stands in the other kernel, it is for that alone
         traces: list[Trace] = []
-        attempt = replace(program, literals=Literals(), literal=literal)
-        proof = _proved(attempt, kind, dtype, backward, traces)
-        if proof.status != "not traced" or not any(trace.valued for trace in traces):
-            return proof if first is None or proof.status != "not traced" else first
-        first = first or proof
-    assert first is not None
-    return first
+        proofs.append(_proved(replace(program, literals=Literals(), literal=literal), kind, dtype, backward, traces))
+        valued = proofs[-1].status == "not traced" and any(trace.valued for trace in traces)
+        if not valued and (proofs[-1].status == "proved" or not of_value):
+            break
+    first, last = proofs[0], proofs[-1]
+    return last if last.status == "proved" or first.status == "not traced" != last.status else first
 
 
 def _proved(program: Program, kind: str | None, dtype: str, backward: bool, traces: list[Trace]) -> Proof:
@@ -104,10 +106,10 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
 
 def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     """The verdict on one path; `known` are the definitions of those before."""
-    facts, name = path.facts, path.program.name
+    name = path.program.name
     defined, undefined = path.obligations(path.trace)
     seen = _seen(path, defined)
-    identified = _identified(path, facts, known)
+    identified = _identified(path, known)
     if identified is None:  # a point tells a refuted program from one that no candidate matches
         return _different(path, kind, seen)
     candidate, equality = identified
@@ -177,7 +179,10 @@ def _dimensions(path: Path, alone: int | None, least: int) -> str:
         reach += f" in place of the {path.trace.report.builds} that it was built with"
     if not all(path.excludes(trace) for trace in path.raised):
         reach += " but for sizes that are not examined"
-    return " with ".join([reach, *filter(None, [" and ".join(path.branches())])])
+    limits = {text: int(text[4:]) for text in path.branches() if re.fullmatch(r"d ≤ \d+", text)}
+    texts = [*sorted(limits, key=lambda text: limits[text])[:1], *(t for t in path.branches() if t not in limits)]
+    alone_so = reach == "every d ≥ 1" and len(texts) == 1 and limits
+    return texts[0] if alone_so else " with ".join([reach, *filter(None, [" and ".join(texts)])])
 
 
 def _assumed(path: Path, hypotheses: set[Formula]) -> tuple[str, ...]:
@@ -213,10 +218,11 @@ def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     return lemmas
 
 
-def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tuple[Candidate, Proved] | None:
+def _identified(path: Path, known: list[Candidate]) -> tuple[Candidate, Proved] | None:
     """The definition that the output is, with the proof; of one component, where many are the same, a known one."""
-    names, lemmas = path.names, _absolutes(path, facts)
     stated = _expected(path, "") if path.program.stated else None
+    names, facts = path.names, path.facts
+    lemmas = _absolutes(path, facts)
     for (size, alone), scale in itertools.product(path.sizes(), path.scales):
         rng = np.random.default_rng(size)
         values = drawn(path, size, rng, scale) | {"x": np.random.default_rng(3).normal(size=size)}
@@ -239,13 +245,12 @@ def _identified(path: Path, facts: list[Proved], known: list[Candidate]) -> tupl
 
 def _expected(path: Path, kind: str) -> Candidate:
     """The definition that is stated, or that its name and its parameters speak of."""
-    names = path.names
-    roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.symbols.vectors)}
-    gain, bias = roles.get("gain"), roles.get("bias")
-    settings = (name for name in path.program.literals.values if role(name) == "eps")
-    eps = next(settings, next(iter(names.scalars), None))
+    names, known = path.names, roles(path)
+    gain, bias, eps = known.get("gain"), known.get("bias"), known.get("eps", next(iter(names.scalars), None))
     if path.program.stated:  # the user says which is meant
-        return reference(names, *path.program.stated, gain, bias, eps)
+        name, function = path.program.stated
+        of_kernel = isinstance(function, Traced)
+        return function.candidate(path) if of_kernel else reference(names, name, function, gain, bias, eps)
     if kind not in ("layernorm", "rmsnorm"):
         named = path.program.name.lower()
         kind = "rmsnorm" if "rms" in named or (bias is None and "layer" not in named) else "layernorm"
@@ -257,7 +262,7 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     """One verdict for all paths: the worst, with the texts of all."""
     if len(proofs) == 1:  # without a branch there is nothing to distinguish
         return proofs[0]
-    order = ("not traced", "refuted", "variant", "proved")
+    order = ("refuted", "not traced", "variant", "proved")
     worst = min(proofs, key=lambda proof: order.index(proof.status))
     where = [f" where {' and '.join(path.branches())}" for path in paths]
     proved = all(proof.certificates for proof in proofs)
@@ -300,17 +305,37 @@ def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, 
 
     Options are those of :func:`prove`; a `stated` definition, its name and function, is the one that is meant.
     """
+    try:
+        return prove(_program(target, name, framework, stated), **options)
+    except Refusal as refusal:
+        return Proof("not traced", str(refusal))
+
+
+def traced(target: Any, name: str, framework: str, dtype: str) -> Traced:
+    """A kernel as a definition.
+
+    Raises:
+        InputError: It cannot be traced, or has no single formula.
+    """
+    try:
+        return Traced(name, _program(target, name, framework), dtype)
+    except Refusal as refusal:
+        raise InputError(f"{name} specifies nothing, as it is not traced: {refusal}") from None
+
+
+def _program(target: Any, name: str, framework: str, stated: Any = None) -> Program:
+    """The program of a framework's function, module or class."""
     if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
-        return Proof("not traced", "it is compiled, and the compiled code may differ from the source")
+        raise Refusal("it is compiled, and the compiled code may differ from the source")
     if framework == "keras" and hasattr(target, "get_config"):
         target, framework = keras_function(target)
     front = getattr(target, "front", None)  # a norm of a file brings its own
     if front is None and framework not in _FRONTS:
         files = framework == "files"
-        return Proof("not traced", "its outputs are files" if files else f"code on arrays of {framework} is not traced")
+        raise Refusal("its outputs are files" if files else f"code on arrays of {framework} is not traced")
     if front is None:
         file, kind = _FRONTS[framework]
         front = getattr(importlib.import_module(f".._tracing.{file}", __package__), kind)()
     made = program(target, name.rpartition(":")[2], front)
     made.size, made.stated = made.size or getattr(front, "size", None), stated
-    return prove(made, **options)
+    return made

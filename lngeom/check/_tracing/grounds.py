@@ -182,16 +182,17 @@ increases; what says where something is 0 is off by 1 where that is not known.
 
 
 class FloatGround(_Repeated):
-    """One row of float64 numbers, with bounds on their errors if `error`."""
+    """One row of numbers of a `work` format, with bounds on their errors if `error`."""
 
-    def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False) -> None:
+    def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False, work: object = "d") -> None:
         super().__init__()
-        self.values, self.error, self.size = dict(values), error, d
+        self.values, self.error, self.size, self.work = dict(values), error, d, numpy.dtype(work)
         self.d: Carrier = self._made([float(d)])
 
     def _made(self, value: ArrayLike) -> Carrier:
-        array = numpy.atleast_1d(numpy.asarray(value, dtype=numpy.float64))
-        return Rounded(array) if self.error else array
+        array = numpy.atleast_1d(numpy.asarray(value))
+        near = array.astype(self.work)
+        return Rounded(near, abs(near - array)) if self.error else near
 
     def vector(self, name: str) -> Carrier:
         return self._made(self.values[name])

@@ -9,12 +9,12 @@ import numpy as np
 
 from lngeom.behaviours import behaviour, probes
 from lngeom.errors import InputError
+from lngeom.limits import TRACE, Endless, limited
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, candidates, rounded
 from lngeom.sentences import Cause, Way
 
 from .._calls.binding import Manner
 from .._calls.kernel import Kernel
-from .._calls.limits import TRACE, Endless, limited
 from .._proving.proof import Proof
 from .._proving.verdict import prove_target
 from .contracts import Contract, Stated, contract
@@ -92,7 +92,7 @@ def claimed(kernel: Kernel) -> Claim:
     Raises:
         InputError: Nothing shows them.
     """
-    asked, meant = kernel.asked, contract(kernel.asked.spec)
+    asked, meant = kernel.asked, contract(kernel.asked)
     options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
     options["stated"] = (meant.kind, meant.stated) if meant.stated else None
     try:
@@ -110,7 +110,10 @@ def _stated(kernel: Kernel, meant: Contract, proof: Proof) -> Claim | None:
     """The definition that the user states as a function, which has a value on rows."""
     if meant.stated is None:
         return None
-    claim = Claim(kernel, str(meant.kind), kernel.eps or proof.eps or 0.0, meant, proof, ())
+    claim = Claim(kernel, str(meant.kind), kernel.eps or proof.eps or meant.eps or 0.0, meant, proof, ())
+    bound, taken = kernel.at(kernel.d), getattr(meant.stated, "roles", ())
+    if lacking := [name for name in ("gain", "bias") if name in taken and getattr(bound, name) is None]:
+        raise InputError(f"{meant.kind} takes a {lacking[0]}, which {kernel.name} does not: compare with one that does")
     try:
         claim.base(kernel.d).output(Sample(np.linspace(-1.0, 2.0, kernel.d)[None]))
     except Exception as error:  # whatever a function raises that is no definition on rows

@@ -1,23 +1,28 @@
 """Definitions that families of models differ in: a :class:`Contract`; :class:`Stated` is a definition of one's own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from lngeom.carriers import Rounded
 from lngeom.errors import InputError
+from lngeom.limits import stating
 from lngeom.norms import Placement
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Family, Sample
 
-from .._calls.limits import stating
+from .._calls.call_form import call_form
+from .._calls.kernel import Kernel
+from .._calls.options import CheckOptions
 from .._calls.target import resolve
+from .._proving.verdict import traced
 from .._tracing.roles import by_roles
 
 _OTHER_WAYS = 4
 """A kernel may round four times as much as the function: it may use other operations."""
 _PARTS = "value", "error"
+_ROW = np.linspace(-1.0, 2.0, 8)
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class Contract:
         sum: Whether a fused kernel normalizes the sum of input and residual after or before it is rounded to the
             dtype; None where both are right.
         stated: The definition itself as a function of x, gain, bias and ε, where it is neither kind; that is its name.
+        kernel: The kernel that it is, if it is one.
     """
 
     kind: str | None = None
@@ -43,6 +49,7 @@ class Contract:
     cast: bool = False
     sum: Literal["rounded", "unrounded"] | None = "rounded"
     stated: Callable[..., Any] | None = None
+    kernel: Kernel | None = None
 
     def default_eps(self, kind: str, dtype: str) -> float:
         """ε of a kernel that states none."""
@@ -61,19 +68,36 @@ CONTRACTS = {
 }
 
 
-def contract(name: str | None) -> Contract:
-    """The contract of a family, or of a function FILE.py:NAME.
+def contract(asked: CheckOptions) -> Contract:
+    """The contract of a family, of a function on carriers, or of another kernel.
 
     Raises:
         InputError: There is none of that name.
     """
+    name = asked.spec
     if name is None:
         return ANY
     if ":" in name:
-        return Contract(name, 0.0, stated=stating(name)(by_roles(resolve(name))))
+        return _of_name(name, resolve(name), asked)
     if name not in CONTRACTS:
         raise InputError(f"{name!r} is neither one of {', '.join(CONTRACTS)} nor FILE.py:NAME")
     return CONTRACTS[name]
+
+
+def _of_name(name: str, target: Any, asked: CheckOptions) -> Contract:
+    """The definition if it has a value on carriers, else what a kernel is traced to compute."""
+    try:
+        stated = stating(name)(by_roles(target))
+        stated(Rounded(_ROW), *(None, None), eps=1e-5).error  # noqa: B018
+        return Contract(name, 0.0, stated=stated)
+    except Exception as error:  # whatever a kernel raises at what is no array of its framework
+        no_value = f"{type(error).__name__}: {error}"
+    try:
+        kernel = call_form(target, replace(asked, name=name, spec=None))
+    except InputError as error:
+        raise InputError(f"{name} has no value at a row of d = {len(_ROW)}: {no_value:.150}") from error
+    stated = traced(kernel.form.given, name, kernel.framework.name, asked.dtype)
+    return Contract(name, stated.eps, stated=stated, kernel=kernel)
 
 
 @dataclass(frozen=True)
@@ -82,22 +106,25 @@ class Stated(Definition):
 
     function: Callable[..., Any] = NotImplemented
 
-    def _rows(self, sample: Sample, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, sample: Sample, dtype: type) -> tuple[np.ndarray, np.ndarray]:
         """Values computed in this format, each with an error bound for any order of summation."""
         given = [None if v is None else Rounded(v.astype(np.float64).astype(dtype)) for v in (self.gain, self.bias)]
         rows = [self.function(Rounded(row), *given, eps=self.eps) for row in sample.x.astype(np.float64).astype(dtype)]
         values, errors = (np.stack([np.broadcast_to(getattr(row, k), sample.d) for row in rows]) for k in _PARTS)
         return values.astype(REAL), errors
 
+    def errors(self, sample: Sample, arithmetic: Arithmetic) -> np.ndarray:
+        """Bounds of the errors in the working format."""
+        return self.rows(sample, np.float64 if arithmetic.work.bits > 24 else np.float32)[1]
+
     def output(self, sample: Sample) -> np.ndarray:
         """The values as float64 gives them."""
-        return self._rows(sample, np.float64)[0]
+        return self.rows(sample, np.float64)[0]
 
     def family(self, sample: Sample, arithmetic: Arithmetic, columns: slice = slice(None)) -> Family:
         """All outputs within the rounding errors of the function in the working format."""
-        exact, inexact = self._rows(sample, np.float64)
-        work = np.float64 if arithmetic.work.bits > 24 else np.float32
-        slack = _OTHER_WAYS * self._rows(sample, work)[1] + inexact
+        exact, inexact = self.rows(sample, np.float64)
+        slack = _OTHER_WAYS * self.errors(sample, arithmetic) + inexact
         one = np.ones((len(exact), 1), REAL)
         free = np.asarray(~np.isfinite(slack + exact).all(-1))
         exact, slack = (np.where(free[:, None], 0, values)[:, columns] for values in (exact, slack))

@@ -10,13 +10,13 @@ import numpy as np
 
 from lngeom.behaviours import probes
 from lngeom.cli import out_of_memory
-from lngeom.rounding import FORMATS, Sample, rounded
+from lngeom.rounding import FORMATS, SMALL, Sample, rounded
 from lngeom.sentences import Cause, Way
 
 from .._calls.fused import Fused
 from .._tracing.decisions import AUTOCAST, COMPILED
 from .claim import Claim
-from .inputs import HUGE, SMALL, Inputs
+from .inputs import HUGE, Inputs
 from .layouts import TOKENS, shaped, tokens
 from .state import leak, overwritten, state
 from .trial import Note, Outcome, Trial, attempt, refusal

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from lngeom.errors import LngeomError
 from lngeom.files import Json
+from lngeom.rounding import Pair
 from lngeom.sentences import Cause, Statement
 
 from .._proving.proof import Proof, shorten
@@ -61,6 +62,7 @@ class Finding:
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         left: What the trials in floats did not examine.
         proof: What it computes in exact arithmetic, for every dimension.
+        beside: How its outputs stand to those of the kernel that specifies it, None if none does.
 
     >>> from lngeom.check import check
     >>> import numpy as np
@@ -91,6 +93,7 @@ class Finding:
     proof: Proof | None = None
     left: Untested = ALL
     point: Point = field(default_factory=Point)
+    beside: Pair | None = None
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if a note is of one of these kinds, or contains the word."""
@@ -161,7 +164,7 @@ class Finding:
         shown["same_bits"] = {**self._bits, "launches": {one.name: list(one.launches) for one in orders}}
         shown |= {"gain_values": shown.pop("gain"), "bias_values": shown.pop("bias"), "notes": list(self.notes)}
         proof = {"proof": None if self.proof is None else self.proof.record()}
-        return plain | shown | proof
+        return plain | shown | proof | {"beside": self.beside and self.beside.record()}
 
     def __repr__(self) -> str:
         cause = f": {self.cause}" if self.cause else ""
@@ -189,6 +192,7 @@ class Finding:
         lines += [] if proof is None else proof.told(verbose=verbose)
         known = any(text.startswith(("proved", "not:")) for texts in self._bits.values() for text in texts.values())
         lines += [f"  same bits   {told(self._bits)}"] * ((known or verbose) and self.verdict != "bug")
+        lines += self.beside.told(name) if self.beside else []
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
         notes = [*(proof.notes if proof else ()), *self.notes]
@@ -218,7 +222,8 @@ class Finding:
         reach = f"; {_FIRST if self.proof.proves_backward else limited}"
         what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
         condition = f"{self.proof.condition}," * bool(self.proof.conditions)
-        return f"{what}{condition} for {self.proof.dimensions}{reach if backward else alone}"
+        what = f"not for all sizes {what}" if self.proof.uncovered and not passed else what
+        return f"{what}{condition} {self.proof.scope}{reach if backward else alone}"
 
     def _beside(self) -> str:
         """Parameters, component and layout of the input."""

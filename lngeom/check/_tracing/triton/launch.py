@@ -120,7 +120,7 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
         lines = [(frame.f_code.co_filename, n) for frame, n in walk_tb(error.__traceback__) if not is_ours(frame)]
         file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
         place = f" ({Path(file).name}:{line}: {linecache.getline(file, line).strip()})"[:160]
-        trace.refuse(f"what is not read in a kernel: {error}", place)
+        trace.refuse(f"what is not followed in a kernel: {error}", place)
     finally:
         running.pop()
         stand_in.programs.pop()

@@ -99,7 +99,7 @@ class Accesses(Blocks):
         outside = self.data(0 if other is None else other)
         self.never(outside.columns or outside.inside.axes or outside.unfinished, "several numbers beyond a row")
         beyond = outside.inside.cast(arr.dtype)
-        made = Tile(inside, pointer.offset.shape, columns, unread=other is None)
+        made = Tile(inside, pointer.offset.shape, columns, unread=other is None and mask is not None)
         if columns:
             made = replace(made, other=Arr(self.trace, beyond.value, beyond.axes, beyond.dtype, summed=arr.summed))
         if not self.row_lanes & pointer.offset.symbols:

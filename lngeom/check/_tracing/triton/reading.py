@@ -62,7 +62,7 @@ class _Reader(ast.NodeTransformer):
             case ast.Return(value) if len(self.scopes) == 1 and value is not None:
                 pass
             case ast.Return() | ast.keyword(arg=None) | ast.Assign([_, _, *_]) | ast.Compare(ops=[_, _, *_]):
-                self.refuse("what is not read in a kernel", node)
+                self.refuse("what is not followed in a kernel", node)
             case ast.Expr(value) if not isinstance(value, ast.Call | ast.Constant):
                 self.refuse("a statement that is not followed", node)
             case ast.Attribute(value, name):
@@ -72,9 +72,9 @@ class _Reader(ast.NodeTransformer):
                 if name not in _ATTRIBUTES and (name.startswith("_") or not language):
                     self.refuse(f"{name} is asked for", node)
             case ast.BinOp(op=how) | ast.UnaryOp(op=how) | ast.AugAssign(op=how) if not isinstance(how, _READ):
-                self.refuse("what is not read in a kernel", node)
+                self.refuse("what is not followed in a kernel", node)
             case _ if not isinstance(node, _READ):
-                self.refuse("what is not read in a kernel", node)
+                self.refuse("what is not followed in a kernel", node)
         return super().visit(node)
 
     def _bind(self, target: ast.expr) -> None:

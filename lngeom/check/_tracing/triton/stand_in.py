@@ -133,6 +133,9 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
 class Language(SimpleNamespace):
     """Triton's modules of functions, all in one."""
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{name} is not among the functions of Triton that are read")
+
 
 def _function(name: str) -> Callable[..., Any]:
     plain, traced = _FUNCTIONS[name]
