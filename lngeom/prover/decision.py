@@ -52,15 +52,15 @@ def prove(
     if remainder is not None:
         same = rewrite(goal.term - remainder, equations, signs)
         return transport(goal.term, same, prove(Formula(term(remainder), goal.relation), *signs))
-    search = Signs([*signs, *_squares(goal.term)])
+    search = Signs([*signs, *cauchy_of_squares(goal.term)])
     sign = search.find(goal.term, goal.relation)
     if sign is not None:
         return sign
     left, divisor, unknown = cleared(goal.term, equations, search)
-    search = Signs([*search.facts, *_squares(left)])
+    search = Signs([*search.facts, *cauchy_of_squares(left)])
     sign = search.find(left, goal.relation)
     if sign is None and equations:
-        search = Signs([*search.facts, *_shortened(goal.term, equations, signs)])
+        search = Signs([*search.facts, *_cauchy_of_products(goal.term, equations, signs)])
         sign = search.find(left, goal.relation)
     if sign is None and further is not None:
         sign = further(left, goal.relation, search, equations)
@@ -139,7 +139,7 @@ def _even(equations: Equations) -> Iterator[Proved]:
                 yield transport(t, rules.combine(t - multiple.conclusion.term, [(1 / b, None, equation)]), multiple)
 
 
-def _squares(t: Term) -> Iterator[Proved]:
+def cauchy_of_squares(t: Term) -> Iterator[Proved]:
     """Cauchy's inequality for each squared inner product of two vectors in a term."""
     for monomial, c in t:
         for atom, k in monomial:
@@ -149,7 +149,7 @@ def _squares(t: Term) -> Iterator[Proved]:
                 yield cauchy_schwarz(x, y)
 
 
-def _shortened(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[Proved]:
+def _cauchy_of_products(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[Proved]:
     """Cauchy's inequality for any two factors of a product whose sum's square a term subtracts, by the equations.
 
     For a mask, m = m², S(m²·x)² ≤ S(m²)·S(m²·x²) becomes S(m·x)² ≤ S(m)·S(m·x²).

@@ -47,6 +47,12 @@ def reduced(goal: Term, equations: Equations, signs: list[Proved], *, short: boo
     return _reduce(goal, _closure(goal, equations, signs, True, short))[0]
 
 
+def shortened(fact: Proved, equations: Equations, signs: list[Proved]) -> Proved:
+    """The fact about what its term is reduced to."""
+    short = reduced(fact.conclusion.term, equations, signs)
+    return rules.transport(short, rewrite(short - fact.conclusion.term, equations, signs), fact)
+
+
 def reducer(goal: Term, equations: Equations, signs: list[Proved]) -> Callable[[Term], Term]:
     """The same for many terms of the atoms that a goal has."""
     rewrites = _closure(goal, equations, signs, True)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 
 from . import rules
-from .decision import cleared, prove
+from .decision import cauchy_of_squares, cleared, prove
 from .linear import combined, inner_products
 from .monomials import argument, atoms_of, divide, power_of_d
-from .rewriting import Equations, cleared_roots, inside_of, reduced, rewrite
+from .rewriting import Equations, cleared_roots, inside_of, reduced, rewrite, shortened
 from .rules import Formula, Proved, transport
 from .signs import Signs
 from .terms import ONE, Effort, ProofError, Term, d, scalar, sqrt, substitute, sum_of, term, vector
@@ -85,7 +85,7 @@ def _cased(goal: Formula, facts: Sequence[Proved], splits: int) -> Proved:
     equations, signs = _sorted(known)
     roots = [*_radicands([goal.term], known)]
     signs += roots
-    roots += [_shortened(root, equations, signs) for root in roots]
+    roots += [shortened(root, equations, signs) for root in roots]
     try:
         short = reduced(goal.term, equations, signs, short=True)
         if outside := [*cleared_roots(short, equations, signs)]:
@@ -345,7 +345,7 @@ def _roots(t: Term, facts: Sequence[Proved]) -> list[Proved]:
     """What stands under the roots of a term, where it is a sum of squares, as it is and as the facts shorten it."""
     equations, signs = _sorted(facts)
     roots = [*_radicands([t], facts)]
-    return [*roots, *(_shortened(root, equations, [*signs, *roots]) for root in roots)]
+    return [*roots, *(shortened(root, equations, [*signs, *roots]) for root in roots)]
 
 
 def _of_components(t: Term, known: Sequence[Proved]) -> Iterator[Proved]:
@@ -357,12 +357,7 @@ def _of_components(t: Term, known: Sequence[Proved]) -> Iterator[Proved]:
         if sign.conclusion.relation != "!=" and not sign.conclusion.term.is_scalar:
             facts.append(rules.others(sqrt(sign.conclusion.term), 0))
     for fact in facts:
-        yield _shortened(fact, equations, signs)
-
-
-def _shortened(fact: Proved, equations: Equations, signs: list[Proved]) -> Proved:
-    short = reduced(fact.conclusion.term, equations, signs)
-    return transport(short, rewrite(short - fact.conclusion.term, equations, signs), fact)
+        yield shortened(fact, equations, signs)
 
 
 def largest_deviation(x: object) -> Proved:
@@ -462,10 +457,8 @@ def _compared(t: Term, relation: str, search: Signs, equations: Equations, depth
         short = reduced(goal, equations, search.facts)
         if len(short) > 2 * PARTS:
             continue
-        inner = (
-            _shortened(fact, equations, search.facts) for fact in inner_products(roots, search, equations, compare)
-        )
-        known = Signs([*search.facts, *_cauchy(short), *inner])
+        inner = (shortened(fact, equations, search.facts) for fact in inner_products(roots, search, equations, compare))
+        known = Signs([*search.facts, *cauchy_of_squares(short), *inner])
         proved = _attempted(Formula(short, relation), known, equations, depth - 1)
         if proved:
             return compare(sign, q, transport(goal, rewrite(goal - short, equations, search.facts), proved))
@@ -479,9 +472,3 @@ def _attempted(goal: Formula, search: Signs, equations: Equations, depth: int) -
         return prove(goal, *facts, further=functools.partial(_completed, depth=depth))
     except ProofError:
         return None
-
-
-def _cauchy(t: Term) -> Iterator[Proved]:
-    from .decision import _squares as cauchy
-
-    return cauchy(t)

@@ -13,7 +13,7 @@ from .decision import cauchy_schwarz, cleared, prove, uncleared
 from .linear import splits, square_root
 from .monomials import atoms_of, divide, polynomial_roots, quotients
 from .normalized import normalized
-from .rewriting import Equations, reduced, rewrite
+from .rewriting import Equations, reduced, rewrite, shortened
 from .rules import Formula, Proved, transport
 from .signs import Signs
 from .terms import ONE, Effort, ProofError, Term, inv, scalar, sqrt, sum_of, term, vector
@@ -172,10 +172,10 @@ def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[
             if rest is not None:
                 pairs.append((sqrt(weight), sqrt(weight) * Term({rest: Fraction(1)})))
         for u, v in pairs:
-            yield _short(_cauchy(u, v), equations, signs)
+            yield shortened(_cauchy(u, v), equations, signs)
         for known in splits(Term({(((("S", product)), 1),): Fraction(1)})):
             for bound in _bounded(known, signs):
-                bound = _short(bound, equations, signs)
+                bound = shortened(bound, equations, signs)
                 if atoms_of([bound.conclusion.term]) <= atoms:
                     yield bound
 
@@ -272,11 +272,6 @@ def _bounds(atom: tuple, signs: Sequence[Proved]) -> Iterator[Proved]:
             rest = divide(atom[1], part)
             if rest is not None and Term((t + Term({part: Fraction(1)})).pairs).is_scalar:
                 yield rules.total(rules.multiply(sign, rules.square(Term({tuple((a, k // 2) for a, k in rest): 1}))))
-
-
-def _short(fact: Proved, equations: Equations, signs: list[Proved]) -> Proved:
-    short = reduced(fact.conclusion.term, equations, signs)
-    return transport(short, rewrite(short - fact.conclusion.term, equations, signs), fact)
 
 
 def _cauchy(u: Term, v: Term) -> Proved:
@@ -421,7 +416,7 @@ def components(
             equations = [(fact, None) for fact in [*facts, *more] if fact.conclusion.relation == "="]
             above = _reduced_square(e, next(fact for fact in facts if masked(fact) == e))
             for fact in (rules.square(x - part * e), rules.multiply(above, deviation(x))):
-                more.append(_short(rules.total(fact), equations, []))
+                more.append(shortened(rules.total(fact), equations, []))
     return _back(core(goal, [*facts, *more]), basis, vectors, picked)
 
 
