@@ -136,7 +136,7 @@ def command(*words: str) -> str:
     return f"from lngeom.cli import main; main({list(words)})"
 
 
-def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_help_loads_nothing_heavy(tmp_path) -> None:
     loaded = loaded_by(tmp_path, *(command(name, "--help") for name in COMMANDS))
     assert all("lngeom" in names for names in loaded)
     assert {name: names & HEAVY for name, names in zip(COMMANDS, loaded, strict=True) if names & HEAVY} == {}
@@ -157,7 +157,7 @@ IMPORTS = [
 
 
 @pytest.mark.parametrize(("statement", "wanted", "unwanted"), IMPORTS)
-def test_an_import_loads_only_what_it_needs(statement: str, wanted: str, unwanted: set[str], tmp_path: Path) -> None:
+def test_an_import_loads_only_what_it_needs(statement: str, wanted: str, unwanted: set[str], tmp_path) -> None:
     (loaded,) = loaded_by(tmp_path, statement)
     assert wanted in loaded
     assert loaded.isdisjoint(unwanted)

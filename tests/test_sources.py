@@ -37,9 +37,7 @@ WAYS: dict[str, Callable[[str], tuple[int, int]]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_code_edited_within_the_time_and_the_size_of_its_file_is_read_anew(
-    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_edited_within_the_time_and_the_size_of_its_file_is_read_anew(way: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     helper, file = tmp_path / f"of_{way}.py", tmp_path / f"code_{way}.py"

@@ -35,9 +35,7 @@ def test_page_prints_what_it_says(name: str) -> None:
     execute(name)
 
 
-def test_the_first_screen_is_what_the_command_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_screen_is_what_the_command_prints(tmp_path, monkeypatch, capsys) -> None:
     screens = [(DOCS / page).read_text(encoding="utf-8") for page in ("guides/check.md", "index.md", "../README.md")]
     blocks = [part.partition("```")[0] for part in screens[0].split("```python\n")[1:]]
     (tmp_path / "mykernels.py").write_text("".join(block for block in blocks if ">>>" not in block))
@@ -54,9 +52,7 @@ def test_the_first_screen_is_what_the_command_prints(
 @pytest.mark.real_data
 @pytest.mark.usefixtures("wikipedia")
 @pytest.mark.parametrize("name", sorted(MEASURING))
-def test_measuring_page_prints_what_it_says(
-    name: str, smollm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measuring_page_prints_what_it_says(name: str, smollm: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     execute(name)
     # That the tokens are those of English text: the first article, word for word.

@@ -1,5 +1,4 @@
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pictures
@@ -15,7 +14,7 @@ ROUNDING = 64 * np.finfo(float).eps
 
 
 @pytest.mark.parametrize("name", pictures.__all__)
-def test_every_picture_can_be_drawn(name: str, tmp_path: Path) -> None:
+def test_every_picture_can_be_drawn(name: str, tmp_path) -> None:
     picture = draw(name, tmp_path).read_text(encoding="utf-8")
     assert picture.startswith("<?xml")
     assert picture.count("<path") > 20

@@ -103,7 +103,7 @@ def rewritten(model: Path, change: Callable[[Weights], Weights | None] | None = 
 
 
 @pytest.fixture(scope="session")
-def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_directory(tmp_path_factory) -> Path:
     """A tiny Llama saved as users save theirs, without a tokenizer."""
     directory = tmp_path_factory.mktemp("models") / "tiny-llama"
     tiny_model("llama").save_pretrained(directory)
@@ -111,7 +111,7 @@ def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def token_file(tmp_path_factory) -> Path:
     """4,096 token ids as nanoGPT writes them."""
     import numpy as np
 
@@ -121,7 +121,7 @@ def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def words(model_directory: Path, token_file: Path, tmp_path: Path) -> Words:
+def words(model_directory: Path, token_file: Path, tmp_path) -> Words:
     """The command of a sweep: into a folder of this name, with options by their names."""
 
     def made(name: str = "run", *more: object, model: object = model_directory, **options: object) -> list[str]:
@@ -134,7 +134,7 @@ def words(model_directory: Path, token_file: Path, tmp_path: Path) -> Words:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+def refused(capsys) -> Refused:
     """Runs a command that must end with exit code 2 and one line on standard error, and returns that line."""
 
     def run(*command: object) -> str:
@@ -155,7 +155,7 @@ def message(action: Callable[[], object]) -> str:
 
 
 @pytest.fixture
-def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def tiny_known(monkeypatch) -> None:
     for name, known in list(KNOWN_MODELS.items()):
         shape = tiny_config(str(known.shape["model_type"])).to_dict()
         entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
@@ -163,14 +163,14 @@ def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_pages(monkeypatch) -> None:
     """Runs without figures and report, which take most of the time of a tiny run."""
     monkeypatch.setattr("lngeom.empirical.pages.draw_figures", lambda *_: None)
     monkeypatch.setattr("lngeom.empirical.pages.write_report", lambda *_: None)
 
 
 @pytest.fixture
-def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+def one_figure(monkeypatch) -> None:
     """Runs whose figures are empty but for that of the energies, since drawing takes most of the time of a tiny run."""
     from lngeom.empirical.pages import sweep_figures
 
@@ -200,6 +200,6 @@ def wikipedia() -> Path:
 
 
 @pytest.fixture(scope="session")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+def scene(tmp_path_factory) -> Scene:
     """A model, and what a sweep and a fold make of it."""
     return Scene(tmp_path_factory.mktemp("scene"), fold=True)

@@ -103,7 +103,7 @@ def _contents(name: str, sound: bytes) -> st.SearchStrategy[bytes]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     """A finished run and a model, side by side in one directory."""
     made = tmp_path_factory.mktemp("sound")
     measure(torch.nn.Sequential(torch.nn.RMSNorm(8)), [torch.ones(4, 8)], made)

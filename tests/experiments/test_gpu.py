@@ -7,7 +7,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[2] / "experiments" / "benchmarks" / "gpu.py"
 
 
-def test_a_part_runs_with_other_options(tmp_path: Path) -> None:
+def test_a_part_runs_with_other_options(tmp_path) -> None:
     words = ["--only", "norms", "--", "--device", "cpu", "--widths", "8", "--rounds", "2", "--compile"]
     run = subprocess.run([sys.executable, str(SCRIPT), *words], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -22,7 +22,7 @@ RECIPE = Recipe("tiny", "LayerNorm", "pre", "untied", 0.01, 0, 6, "text")
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+def tiny(monkeypatch) -> None:
     monkeypatch.setitem(SIZES, "tiny", TINY)
 
 
@@ -93,7 +93,7 @@ def rows(output: Path) -> Any:
     return pd.read_csv(output / "runs.csv").drop(columns="seconds").sort_values([*tables.KEY, "step", "site"])
 
 
-def test_a_study_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_that_was_stopped_goes_on(tmp_path, monkeypatch) -> None:
     planned = [*study.plan(study.Options(config="tiny", seeds=3), TEXT.identity())]
     assert len(planned) == len(set(planned)) == 3 * (9 + 9 + 2)
     recipes = [recipe for recipe in planned if recipe.embeddings == "untied" and recipe.rate > 0.01]

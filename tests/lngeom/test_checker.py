@@ -182,7 +182,7 @@ def test_the_prover_takes_no_relation_that_only_seems_to_be_one() -> None:
             make(1, Anything("="))
 
 
-def test_it_runs_alone(tmp_path: Path) -> None:
+def test_it_runs_alone(tmp_path) -> None:
     """In a Python that cannot import this project, on files."""
     good: Data = {**find("epsilon.interior").certificates()[-1]}
     bad: Data = {**find("projection.idempotent").certificates()[-1]}
@@ -234,7 +234,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_is_refused_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_file_is_refused_in_one_line(name: str, tmp_path, capsys) -> None:
     text, message = HOSTILE[name]
     (tmp_path / "hostile.json").write_text(text, encoding="utf-8")
     assert checker.main([str(tmp_path / "hostile.json")]) == 1
@@ -252,12 +252,12 @@ def test_a_number_that_python_does_not_print_is_refused(member: str) -> None:
             recheck(data | {member: value})
 
 
-def test_without_files_it_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_files_it_says_what_it_needs(capsys) -> None:
     assert checker.main([]) == 2
     assert "FILE.json" in capsys.readouterr().err
 
 
-def test_what_is_hostile_is_not_the_rest_of_the_file(tmp_path: Path) -> None:
+def test_what_is_hostile_is_not_the_rest_of_the_file(tmp_path) -> None:
     (tmp_path / "plain.json").write_text(_file("[]"), encoding="utf-8")
     assert checker.main([str(tmp_path / "plain.json")]) == 0
 

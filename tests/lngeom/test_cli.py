@@ -45,7 +45,7 @@ def read(command: str, *words: str):
     return read_options(command_parser(command, module), module.Options, words)
 
 
-def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_words_show_the_help(capsys) -> None:
     assert main([]) == 0
     printed = capsys.readouterr().out
     groups = ("check doctor", "sweep compare norms", "fold gauge ablate", "prove verify claims")
@@ -63,7 +63,7 @@ def test_the_examples_of_a_help_can_be_typed(command: str) -> None:
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("swep", "sweep"), ("check --backwards x:y", "--backward")])
-def test_a_word_that_is_nearly_known_is_suggested(typed: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_word_that_is_nearly_known_is_suggested(typed: str, meant: str, capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(typed.split())
     assert f"; did you mean {meant}? see lngeom" in capsys.readouterr().err
@@ -95,7 +95,7 @@ def test_json_goes_to_a_file_or_to_standard_output_and_leaves_the_arguments(comm
 
 
 @pytest.mark.parametrize("flag", ["-q", "--quiet"])
-def test_a_quiet_command_leaves_its_exit_code_and_its_json(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_command_leaves_its_exit_code_and_its_json(flag: str, capsys) -> None:
     assert main(["claims", "riechers-paper.1", flag]) == 0
     assert capsys.readouterr().out == ""
     assert main(["claims", "riechers-paper.1", flag, "--json"]) == 0
@@ -120,7 +120,7 @@ def test_a_shell_completes_commands_and_options() -> None:
 
 
 @pytest.mark.parametrize("words", ["nothing", "sweep --tokens 0", "claims 99-1", "compare nowhere nothing"])
-def test_bad_input_is_one_line_and_exit_code_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(words: str, capsys) -> None:
     try:
         code = main(words.split())
     except SystemExit as stop:
@@ -137,9 +137,7 @@ FULL = [
 
 
 @pytest.mark.parametrize("error", FULL)
-def test_full_memory_is_one_line(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_full_memory_is_one_line(error: Exception, monkeypatch, capsys) -> None:
     monkeypatch.setattr("lngeom.cli.load", Mock(side_effect=error))
     assert main(["claims"]) == 2
     assert capsys.readouterr().err.startswith("lngeom claims: out of memory; ")
@@ -179,7 +177,7 @@ def test_python_without_docstrings_is_told() -> None:
     assert done.stderr.startswith("lngeom fold: python -OO drops docstrings")
 
 
-def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
+def test_a_current_folder_that_is_gone_is_one_line(tmp_path) -> None:
     words = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m lngeom sweep"
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -187,7 +185,7 @@ def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", sorted({command.extra for command in COMMANDS.values()}))
-def test_a_missing_extra_is_one_line(extra: str, tmp_path: Path) -> None:
+def test_a_missing_extra_is_one_line(extra: str, tmp_path) -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     needed = (re.split(r"[><=]", each)[0] for each in project["optional-dependencies"][extra])
     absent = [IMPORTED_AS.get(name, name) for name in needed]
@@ -199,7 +197,7 @@ def test_a_missing_extra_is_one_line(extra: str, tmp_path: Path) -> None:
         assert re.match(rf"lngeom {name}: needs the package '\w+'.*; run: pip install \S+", line), line
 
 
-def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(tmp_path: Path) -> None:
+def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(tmp_path) -> None:
     root = "np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)"
     files = {
         "empirical/__init__.py": "",
@@ -224,7 +222,7 @@ def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(t
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {name.split("/")[0] for name in files}
 
 
-def test_a_kernel_of_numpy_is_checked_without_pytorch(tmp_path: Path) -> None:
+def test_a_kernel_of_numpy_is_checked_without_pytorch(tmp_path) -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     names = {part: {re.split(r"[><=]", each)[0] for each in project[part]} for part in ("check", "empirical")}
     absent = [IMPORTED_AS.get(name, name) for name in names["empirical"] - names["check"]]

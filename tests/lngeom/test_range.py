@@ -143,7 +143,7 @@ def test_scaled_rows_are_differentiated_mapped_and_compiled(norm: Any) -> None:
         assert torch.equal(compiled(size * x), normalized(x))
 
 
-def test_parameters_and_memory_maps_are_arrays(tmp_path: Any) -> None:
+def test_parameters_and_memory_maps_are_arrays(tmp_path) -> None:
     parameter = torch.nn.Parameter(torch.tensor(X))
     assert lg.layer_norm(parameter, parameter[0], eps=1e-5).requires_grad
     mapped = np.memmap(tmp_path / "x", dtype=float, mode="w+", shape=X.shape)

@@ -73,7 +73,7 @@ def edited(rng: random.Random) -> str:
 
 
 @pytest.fixture
-def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def verify(tmp_path, monkeypatch, capsys) -> Run:
     """`lngeom verify` on a file with this text, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
@@ -86,7 +86,7 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.fixture
-def replays(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def replays(monkeypatch) -> list[Any]:
     """What would be given to Coq, which is not asked."""
     given: list[Any] = []
     monkeypatch.setattr(certificates, "build_checker", lambda folder: None)

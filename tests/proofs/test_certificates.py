@@ -1,7 +1,6 @@
 import json
 from functools import reduce
 from operator import getitem
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from lngeom.proofs.certificates.coq_text import source
 from lngeom.theorems import Theorem
 
 
-def test_the_command_writes_a_file_for_each_theorem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_file_for_each_theorem(tmp_path, capsys) -> None:
     ids = ["projection.idempotent", "projection.trace"]
     assert main(["prove", *ids, "--jobs", "1", "--certificates", str(tmp_path / "new")]) == 0
     assert f"2 certificates written to {tmp_path / 'new'}" in capsys.readouterr().out

@@ -111,7 +111,7 @@ def test_a_wrong_variant_is_shown_beside_its_theorem(example: Counterexample) ->
         case.of_wrong(example.name.removesuffix(label) + "none").work()
 
 
-def test_of_several_claims_those_are_shown_that_are_certainly_false(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_claims_those_are_shown_that_are_certainly_false(monkeypatch) -> None:
     @theorem
     def body(a: Scalar):
         assume(a > 0)
@@ -131,7 +131,7 @@ LAYER_NORM = lg.layer_norm
 
 
 @pytest.mark.parametrize("wrong", [lg.rms_norm, _sample_deviation])
-def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch) -> None:
     monkeypatch.setattr(lg, "layer_norm", wrong)
     monkeypatch.setattr(lg, "standardize", wrong)
     seen = set()
@@ -203,7 +203,7 @@ def test_numbers_are_shown_briefly() -> None:
     assert case.show(Fraction(1, 10**6)) == "1e−06"
 
 
-def test_command_prints_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_every_claim(capsys) -> None:
     assert main(["claims"]) == 0
     printed = capsys.readouterr().out
     for claim in CLAIMS:
@@ -217,7 +217,7 @@ def test_command_prints_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\x1b" not in printed
 
 
-def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_filters(capsys) -> None:
     assert main(["claims", "--json", "riechers", "--verdict", "false"]) == 0
     records = json.loads(capsys.readouterr().out)
     assert [record["id"] for record in records] == [c.id for c in select(document="riechers", verdict="false")]
@@ -229,18 +229,18 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
     assert records[0]["settled_by"][0] == f"theorem {claim.theorems[0]}"
 
 
-def test_command_lists_a_document_and_explains_a_claim_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_lists_a_document_and_explains_a_claim_beside_it(capsys) -> None:
     assert main(["claims", "--json", "3", "5-1"]) == 0, "the ids of version 0.2.0"
     shown = [record["id"] for record in json.loads(capsys.readouterr().out)]
     assert shown == [claim.id for claim in select(document="riechers")] + ["riechers-paper.1"]
 
 
-def test_command_refuses_what_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_refuses_what_does_not_exist(capsys) -> None:
     assert main(["claims", "99-1"]) == 2
     assert "'99-1' is not a claim: ids are summary.1 to summary." in capsys.readouterr().err
 
 
-def test_command_explains(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_explains(capsys) -> None:
     assert main(["claims", "riechers-paper.1"]) == 0
     printed = capsys.readouterr().out
     for part in ("the square of the Drazin inverse alone", "(0, 1/2) ≠ (0, 1)", "diag(g⁻²) + ααᵀ/k", "(2024)"):

@@ -43,7 +43,7 @@ def limited(calls: int) -> Iterator[None]:
     [(theorem, help) for theorem in theorems() for help in HELPS if getattr(theorem, help)],
     ids=lambda value: getattr(value, "id", value),
 )
-def test_a_proof_needs_its_help(stated: Theorem, help: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_needs_its_help(stated: Theorem, help: str, monkeypatch) -> None:
     def short_only(self: Theorem, goal: object, facts: object, earlier: object, error: ProofError) -> None:
         raise error  # what the long search would find takes more steps, and other certificates
 

@@ -32,14 +32,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("name", "id"), [(name, id) for name, (_, ids) in BROKEN.items() for id in ids.split()])
-def test_a_changed_layer_norm_breaks_the_proof(name: str, id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_layer_norm_breaks_the_proof(name: str, id: str, monkeypatch) -> None:
     for module in (lg, lg.norms):
         monkeypatch.setattr(module, "layer_norm", BROKEN[name][0])
     with pytest.raises((CheckError, ProofError)):
         replace(find(id)).prove(searched=False)  # without what it has computed
 
 
-def test_a_changed_projection_breaks_its_chapter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_projection_breaks_its_chapter(monkeypatch) -> None:
     monkeypatch.setattr(lg, "project", lambda x: x)
     failed = set()
     for theorem in theorems():

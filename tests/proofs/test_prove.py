@@ -3,7 +3,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from lngeom.proofs.certificates import replays
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
 
-def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_and_evidence(tmp_path, capsys) -> None:
     file = tmp_path / "theorems.json"
     ids = ["projection.idempotent", "angles.null_law"]
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
@@ -42,12 +41,7 @@ def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     ids=["all replayed", "one changed since"],
 )
 def test_what_was_replayed_in_coq_is_said(
-    recorded: bool,
-    line: str,
-    status: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    recorded: bool, line: str, status: str, tmp_path, monkeypatch, capsys
 ) -> None:
     ids = ["projection.idempotent", "projection.trace"]
     hashes = {id: replays._exported(find(id).certificates()[-1]) for id in ids if recorded or id != ids[1]}
@@ -61,7 +55,7 @@ def test_what_was_replayed_in_coq_is_said(
     assert written[1]["replayed"] == ("8.16.1" if recorded else "")
 
 
-def test_checking_in_several_processes_finds_the_same(tmp_path: Path) -> None:
+def test_checking_in_several_processes_finds_the_same(tmp_path) -> None:
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     ids = ["projection.symmetric", "projection.uniform_norm"]
     for jobs, file in zip((1, 2), files, strict=True):
@@ -72,7 +66,7 @@ def test_checking_in_several_processes_finds_the_same(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_page_of_a_theorem(capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_of_a_theorem(capsys) -> None:
     assert main(["prove", "epsilon.interior"]) == 0
     printed = capsys.readouterr().out
     for part in (
@@ -87,7 +81,7 @@ def test_page_of_a_theorem(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in printed
 
 
-def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failing_theorem_fails_the_command(tmp_path, capsys) -> None:
     file, stated = tmp_path / "theorems.json", tmp_path / "own.py"
     stated.write_text(
         "from lngeom.theorems import Vector, theorem\n\n@theorem\ndef test_one(x: Vector):\n    assert x * x == x\n",
@@ -103,9 +97,7 @@ def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.Capt
     assert record["faults"]
 
 
-def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(tmp_path, capfd) -> None:
     stated, head = tmp_path / "two.py", "@theorem\ndef test_{}(x: Vector):\n    assert {}\n\n"
     said = {"two": "x + x == 2 * x", "three": "x**6 - x + 1 > 0"}
     stated.write_text(f"{HEAD}assert x * x == x\n\n{''.join(head.format(*pair) for pair in said.items())}")
@@ -124,7 +116,7 @@ SAME = "@theorem\ndef test_{}(x: Vector):\n    assert {} == {}\n\n"
 GIVEN = "@test_odd.proof\ndef _(goal):\n    return goal\n\n"
 
 
-def test_an_error_of_one_theorem_leaves_the_others(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_one_theorem_leaves_the_others(tmp_path, capfd) -> None:
     """Stated twice, proved by no proof, and one theorem under two names."""
     stated = tmp_path / "own_errors.py"
     parts = [SAME.format(name, *2 * "x") for name in ("twice", "twice", "good")] + [SAME.format("odd", "x", "x + 1")]
@@ -137,9 +129,7 @@ def test_an_error_of_one_theorem_leaves_the_others(tmp_path: Path, capfd: pytest
 
 
 @pytest.mark.parametrize("replaced", ["lngeom.layer_norm", "lngeom.theorems.Theorem.prove", "numpy.var"])
-def test_a_file_that_replaces_a_function_is_refused(
-    replaced: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_replaces_a_function_is_refused(replaced: str, tmp_path, capsys) -> None:
     stated = tmp_path / f"own_{replaced.replace('.', '_')}.py"
     stated.write_text(f"import lngeom.theorems, numpy\n{replaced} = lambda *_, **__: 0\n{HEAD}assert x == x\n")
     assert main(["prove", str(stated)]) == 2
@@ -147,7 +137,7 @@ def test_a_file_that_replaces_a_function_is_refused(
 
 
 @pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])
-def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys) -> None:
     assert main(["prove", id]) == 2
     error = capsys.readouterr().err
     assert f"'{id}' is not a theorem" in error
@@ -171,9 +161,7 @@ HEAD = "from lngeom.theorems import Vector, theorem\n@theorem\ndef test_one(x: V
         (HEAD + "assert x == nothing", "4: NameError: name 'nothing' is not defined"),
     ],
 )
-def test_an_error_of_one_s_own_file_is_told_with_its_line(
-    text: str, line: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_of_one_s_own_file_is_told_with_its_line(text: str, line: str, command: str, tmp_path, capsys) -> None:
     file = tmp_path / "own_raises.py"
     file.write_text(text, encoding="utf-8")
     assert main([command, str(file)]) == 2
@@ -184,7 +172,7 @@ def test_an_error_of_one_s_own_file_is_told_with_its_line(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
 @pytest.mark.parametrize(("command", "text"), [("prove", "os._exit(0)"), ("verify", HEAD + "os._exit(0)")])
-def test_a_file_does_not_decide_the_exit_code(command: str, text: str, tmp_path: Path) -> None:
+def test_a_file_does_not_decide_the_exit_code(command: str, text: str, tmp_path) -> None:
     (tmp_path / "own.py").write_text(f"import os\n{text}", encoding="utf-8")
     asked = [sys.executable, "-m", "lngeom", command, "own.py"]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -221,9 +209,7 @@ def test_open(x: Vector):
 
 
 @pytest.mark.parametrize("name", ["own_norms", "json"])  # also of a module of Python's
-def test_theorems_of_a_file_are_proved_and_written(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_theorems_of_a_file_are_proved_and_written(name: str, tmp_path, capsys) -> None:
     (tmp_path / f"{name}.py").write_text(OWN, encoding="utf-8")
     assert main(["prove", str(tmp_path / f"{name}.py"), "--certificates", str(tmp_path / "written")]) == 0
     printed = capsys.readouterr().out
@@ -239,7 +225,7 @@ def test_theorems_of_a_file_are_proved_and_written(
         assert message in capsys.readouterr().err
 
 
-def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
+def test_pytest_runs_the_theorems_of_a_file(tmp_path) -> None:
     """A stranger's folder: a true theorem, a false one, and one that is not decided."""
     (tmp_path / "test_own.py").write_text(OWN + FALSE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]

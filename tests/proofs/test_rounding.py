@@ -155,7 +155,7 @@ def test_the_record_is_of_these_files_and_what_the_page_names_is_proved() -> Non
 
 @pytest.mark.parametrize(("error", "code"), [(CheckError("Coq refuses"), 1), (InputError("Flocq is absent"), 0)])
 def test_a_refusal_of_coq_is_a_fault_and_an_absent_library_is_none(
-    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, code: int, monkeypatch, capsys
 ) -> None:
     def fail(folder: Path) -> None:
         raise error

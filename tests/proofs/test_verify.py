@@ -76,9 +76,7 @@ def test_a_refusal_names_the_certificate(checker: Path) -> None:
         replay([find("projection.idempotent").certificates()[-1], data], checker, "Refused")
 
 
-def test_what_rests_on_an_axiom_is_a_fault(
-    checker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_rests_on_an_axiom_is_a_fault(checker: Path, tmp_path, monkeypatch, capsys) -> None:
     """Also of a single file, whatever the translation does."""
     file, wrong = tmp_path / "given.json", "Theorem wrong : False. Admitted."
     file.write_text(json.dumps(find("projection.idempotent").certificates()), encoding="utf-8")
@@ -99,7 +97,7 @@ def test_the_record_is_of_these_theorems_and_of_these_sources() -> None:
 
 
 @pytest.mark.parametrize("part", ["title", "statement", "last_step", "exporter", "record"])
-def test_what_is_read_is_what_was_replayed(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_is_what_was_replayed(part: str, tmp_path, monkeypatch) -> None:
     """Other words, another translation into Coq, or a record changed by hand: the proof was not replayed as it is."""
     theorem = find("projection.trace")
     words = {
@@ -143,7 +141,7 @@ def test_radius(x: Vector):
 
 
 def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_they_state(
-    checker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    checker: Path, tmp_path, capsys
 ) -> None:
     folder, own = tmp_path / "written", tmp_path / "own_radius.py"
     assert main(["verify", str(tmp_path)]) == 2
@@ -159,9 +157,7 @@ def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_th
     assert "Theorem own_radius__radius (R : rcfType)" in (checker / "Replay.v").read_text(encoding="utf-8")
 
 
-def test_where_coq_is_absent_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_coq_is_absent_it_is_said(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["verify", "--results", str(tmp_path / "results.json")]) == 2
     error = capsys.readouterr().err
@@ -179,9 +175,7 @@ def test_where_coq_is_absent_it_is_said(
     ],
     ids=["message", "silent", "full"],
 )
-def test_failures_of_coq_are_reported(
-    script: str, error: Any, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_of_coq_are_reported(script: str, error: Any, expected: str, tmp_path, monkeypatch) -> None:
     if os.name != "posix":
         pytest.skip("the stand-in for coqc is a script of a POSIX shell; runs on POSIX systems")
     program = tmp_path / "coqc"

@@ -47,9 +47,7 @@ def _stopped(model: nn.Module, batches: list[torch.Tensor], output: Path, monkey
 
 @pytest.mark.parametrize("change", ["weights", "seed", "fewer batches", "finished, other batches"])
 @pytest.mark.usefixtures("without_pages")
-def test_a_run_in_memory_goes_on_with_what_it_was_begun_with(
-    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_in_memory_goes_on_with_what_it_was_begun_with(change: str, tmp_path, monkeypatch) -> None:
     model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8))
     batches = [torch.randn(2, 5, 8) for _ in range(3)]
     options = MeasureOptions(directions=2, shard_batches=1, seed=change == "seed")
@@ -98,7 +96,7 @@ UNSAVED: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("change", UNSAVED)
 @pytest.mark.usefixtures("without_pages")
 def test_a_run_in_memory_is_not_shown_for_a_model_that_computes_otherwise(
-    change: str, finished: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: str, finished: bool, tmp_path, monkeypatch
 ) -> None:
     torch.manual_seed(0)
     model: Any = Shifted()
@@ -115,7 +113,7 @@ def test_a_run_in_memory_is_not_shown_for_a_model_that_computes_otherwise(
 
 
 @pytest.mark.usefixtures("without_pages")
-def test_a_model_that_draws_numbers_and_a_run_without_their_hash_are_shown(tmp_path: Path) -> None:
+def test_a_model_that_draws_numbers_and_a_run_without_their_hash_are_shown(tmp_path) -> None:
     class Noisy(Shifted):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return super().forward(x + torch.randn_like(x))
@@ -207,7 +205,7 @@ MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("stage", ["sweep", "fold"])
-def test_models_that_are_not_what_they_seem(stage: str, name: str, scene: Scene, tmp_path: Path) -> None:
+def test_models_that_are_not_what_they_seem(stage: str, name: str, scene: Scene, tmp_path) -> None:
     change, line = MODELS[name]
     with scene.copy("model") as (model,):
         change(model)
@@ -222,7 +220,7 @@ def test_an_integer_beside_the_weights_is_no_quantization(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("part", ["h.0.", "h.0.attn.c_attn.bias"])  # which a pattern of transformers hides
-def test_a_fold_does_not_lose_a_block(part: str, scene: Scene, tmp_path: Path) -> None:
+def test_a_fold_does_not_lose_a_block(part: str, scene: Scene, tmp_path) -> None:
     def second(weights: Weights) -> Weights:
         return weights | {n.replace("h.0.", "h.1."): v.clone() for n, v in weights.items() if part in n}
 
@@ -287,7 +285,7 @@ LINES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Scene, tmp_path: Path) -> None:
+def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Scene, tmp_path) -> None:
     words, line = LINES[name]
     places = {"MODEL": scene.model, "FOLD": scene.base / "fold", "IDS": scene.base / "ids.npy", "OUT": tmp_path / "out"}
     if "ADAPTER" in words:
@@ -305,7 +303,7 @@ def test_a_terminal_without_utf_8_and_a_foreign_backend_are_no_traceback() -> No
     assert (done.returncode, len(done.stderr.splitlines()), "\x1b" in done.stderr) == (2, 1, False)
 
 
-def test_lengths_beyond_the_model_are_those_of_the_model(scene: Scene, tmp_path: Path) -> None:
+def test_lengths_beyond_the_model_are_those_of_the_model(scene: Scene, tmp_path) -> None:
     assert said("doctor", scene.model, scene.model)[0] == "done"
     ids = ["--corpus", scene.base / "ids.npy", "--device", "cpu", "--no-sites", "--directions", 1, "--tokens", 64]
     assert said("ablate", scene.model, *ids, "--output", tmp_path / "run")[0] == "done"
@@ -328,7 +326,7 @@ PASSAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", PASSAGES)
-def test_passages_that_cannot_be_are_refused(name: str, scene: Scene, tmp_path: Path) -> None:
+def test_passages_that_cannot_be_are_refused(name: str, scene: Scene, tmp_path) -> None:
     (tmp_path / "cases").mkdir()
     PASSAGES[name](tmp_path / "cases" / "a.npz")
     words = ["ablate", scene.model, "--corpus", tmp_path / "cases", "--output", tmp_path / "run", "--device", "cpu"]
@@ -358,7 +356,7 @@ def test_the_doctor_names_changed_parameters(name: str) -> None:
 
 
 @pytest.mark.usefixtures("one_figure")
-def test_nothing_is_left_out_in_silence(scene: Scene, tmp_path: Path) -> None:
+def test_nothing_is_left_out_in_silence(scene: Scene, tmp_path) -> None:
     model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8))
     model[0].weight.data.zero_()
     model[0].bias.data.zero_()

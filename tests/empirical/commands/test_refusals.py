@@ -47,7 +47,7 @@ TEXTS: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_texts_that_cannot_be_swept(name: str, scene: Scene, tmp_path: Path) -> None:
+def test_texts_that_cannot_be_swept(name: str, scene: Scene, tmp_path) -> None:
     file, content, line = TEXTS[name]
     (tmp_path / file).write_bytes(content)
     refused(scene.said("sweep", tmp_path / "run", "--corpus", tmp_path / file, "--sequence-length", 2), line)
@@ -62,7 +62,7 @@ def test_texts_that_cannot_be_swept(name: str, scene: Scene, tmp_path: Path) -> 
         ("sweep", ["--corpus", "PIPE"], "pipe': is a pipe or a device; give one file"),
     ],
 )
-def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene: Scene, tmp_path: Path) -> None:
+def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene: Scene, tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe")
     words = (tmp_path / "pipe" if word == "PIPE" else word for word in options)
     refused(scene.said(stage, tmp_path / "run", *words), line)
@@ -70,7 +70,7 @@ def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene
 
 @pytest.mark.parametrize("output", ["loop", "dangling", "link", "", "a\0b", "/proc/x"])
 @pytest.mark.parametrize("stage", ["fold", "sweep"])
-def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path: Path) -> None:
+def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path) -> None:
     links = {"loop": "loop", "dangling": "nowhere/x", "link": "folder"}
     for name, target in links.items():
         (tmp_path / name).symlink_to(tmp_path / target)
@@ -86,7 +86,7 @@ def test_outputs_that_cannot_be(stage: str, output: str, scene: Scene, tmp_path:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_more_parameters_than_memory_are_refused_before_any_is_made(scene: Scene, tmp_path: Path) -> None:
+def test_more_parameters_than_memory_are_refused_before_any_is_made(scene: Scene, tmp_path) -> None:
     rewritten(model := Path(shutil.copytree(scene.model, tmp_path / "model")), n_layer=10**9)
     words = (model, "--corpus", scene.base / "ids.npy", "--random-weights", "--sequence-length", 8)
     refused(said("sweep", *words, "--output", tmp_path / "run"), "872,000,000,.* parameters, and memory here holds")
@@ -140,7 +140,7 @@ def test_what_can_be_made_again_is(file: str, change: Any, line: str, scene: Sce
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_a_flipped_bit_changes_no_result(sealed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flipped_bit_changes_no_result(sealed: bool, tmp_path, monkeypatch) -> None:
     generator, wrong = random.Random(0), list[str]()
     if not sealed:
         monkeypatch.setattr("lngeom.empirical.observe.storage._digest", lambda *_: "")
@@ -167,7 +167,7 @@ def test_a_damaged_file_of_a_finished_run_is_named(file: str, scene: Scene) -> N
 @pytest.mark.parametrize(
     ("size", "file"), [(100, "manifest.json: File too large"), (4000, "000000.safetensors: cannot be")]
 )
-def test_a_full_disk_is_told_and_the_same_command_goes_on(size: int, file: str, scene: Scene, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_the_same_command_goes_on(size: int, file: str, scene: Scene, tmp_path) -> None:
     with short_files(size):
         refused(scene.said("sweep", tmp_path / "run"), f"{file}.*; .*the same command")
     assert scene.judged(scene.run("sweep", tmp_path / "run"), tmp_path / "run") == ""
@@ -180,7 +180,7 @@ def test_a_finished_run_is_shown_from_a_disk_that_nobody_can_write_to(scene: Sce
 
 
 @pytest.mark.usefixtures("one_figure")
-def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path: Path) -> None:
+def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path) -> None:
     model = rewritten(
         shutil.copytree(scene.model, tmp_path / "model"),
         lambda weights: {name: 0 * value if "ln_" in name else value for name, value in weights.items()},
@@ -191,7 +191,7 @@ def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path:
     assert "no finite hidden state" in (tmp_path / "run" / "energy.svg").read_text(encoding="utf-8")
 
 
-def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch) -> None:
     end = threading.Event()
     monkeypatch.setattr(hub, "_SECONDS", 0.1)
     monkeypatch.setattr(huggingface_hub, "get_session", lambda: SimpleNamespace(head=lambda *_, **__: end.wait(60)))
@@ -200,7 +200,7 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Monkey
     end.set()
 
 
-def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path: Path) -> None:
+def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path) -> None:
     name, stream = "a\x1b[2J\x07\u202e", io.StringIO()
     say(Console(file=stream), name)
     print_rows([{"site": name}], Console(file=stream))
@@ -220,7 +220,7 @@ def test_weights_without_numbers_are_refused() -> None:
         fold(network)
 
 
-def test_a_pipe_or_a_link_is_written_and_stays_one(tmp_path: Path) -> None:
+def test_a_pipe_or_a_link_is_written_and_stays_one(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDWR)
     write_table(tmp_path / "pipe", [{"site": 1}])
@@ -232,20 +232,20 @@ def test_a_pipe_or_a_link_is_written_and_stays_one(tmp_path: Path) -> None:
     assert (tmp_path / "table").read_bytes() == b"site\n1\n"
 
 
-def test_a_process_that_is_told_to_end_leaves_no_lock(tmp_path: Path) -> None:
+def test_a_process_that_is_told_to_end_leaves_no_lock(tmp_path) -> None:
     with pytest.raises(SystemExit, match="143"), lock_beside(tmp_path / "fold"):
         os.kill(os.getpid(), signal.SIGTERM)
     assert [*tmp_path.iterdir()] == []
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_a_name_that_is_no_text_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_no_text_is_refused(capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["sweep", "model", "--output=bad\udcff"])
     assert re.fullmatch(r"lngeom: '--output=bad\\udcff' has bytes that are no UTF-8.*\n", capsys.readouterr().err)
 
 
-def test_a_folder_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_is_not_used(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = own_folder("x")
     assert folder == own_folder("x")

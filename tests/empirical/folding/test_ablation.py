@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,9 +107,7 @@ def test_interval_takes_documents_as_units() -> None:
     assert row["nats_low"] < 0
 
 
-def test_run_resumes_and_says_what_the_columns_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_resumes_and_says_what_the_columns_are(tmp_path, monkeypatch, capsys) -> None:
     trained(FAMILIES["gpt2"], torch.float32).save_pretrained(tmp_path / "model")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 96))
     ablation = Ablation(
@@ -153,7 +150,7 @@ def test_run_resumes_and_says_what_the_columns_are(
         run_ablation(Ablation(**{**vars(ablation), "seed": 1}), console=quiet)
 
 
-def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_of_cases_and_bad_corpora(tmp_path, capsys) -> None:
     with pytest.raises(CorpusError, match="is a directory"):
         open_corpus(str(tmp_path))
     np.savez(tmp_path / "0.npz", input_ids=np.arange(4), labels=np.array([1, 2, 3, -100]), document=7, speech=True)

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -175,7 +174,7 @@ def test_outputs_too_far_apart_are_told(found: dict[str, float], told: str) -> N
     assert [line.startswith(told) for line in lines] == [True] * bool(told)
 
 
-def test_post_norm_needs_constant_gains_and_centred_biases(tmp_path: Path) -> None:
+def test_post_norm_needs_constant_gains_and_centred_biases(tmp_path) -> None:
     network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
     partly = lngeom.empirical.fold(network)
     assert agrees(compared(network, partly))
@@ -196,9 +195,7 @@ def test_post_norm_needs_constant_gains_and_centred_biases(tmp_path: Path) -> No
     assert list(folded.kept) == ["cls.predictions.transform.LayerNorm"], "it reads a GELU"
 
 
-def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(tmp_path, capsys) -> None:
     network = trained(lambda: hf.BeitForImageClassification(hf.BeitConfig(**VISION)), torch.float32)
     network.save_pretrained(tmp_path / "model")
     batch: dict[str, Any] = {name: t.numpy() for name, t in sample_inputs(network, seed=3).items()}
@@ -227,9 +224,7 @@ def test_fold_leaves_the_network_alone() -> None:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", *ENTRIES])
-def test_commands_take_a_directory_and_a_corpus_of_any_kind(
-    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_take_a_directory_and_a_corpus_of_any_kind(family: str, tmp_path, capsys) -> None:
     network = trained(FAMILIES[family], torch.float32)
     network.save_pretrained(tmp_path / "model")
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16"]
@@ -262,9 +257,7 @@ def test_pictures_may_have_two_sides_and_a_network_that_needs_float32_is_refused
         lngeom.empirical.fold(xglm)
 
 
-def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sentence(tmp_path, capsys) -> None:
     vit, sound = (trained(FAMILIES[name], torch.float32) for name in ("vit", "gpt2"))
     broken = copy.deepcopy(sound)
     (name, weight), *_ = broken.named_parameters()
@@ -287,9 +280,7 @@ def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sent
     assert changed[0] == (name, "changed", "off by nan of its length")
 
 
-def test_a_certificate_sees_what_was_changed_behind_its_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -> None:
     network, folded = trained(FAMILIES["gpt2"], torch.float32), tmp_path / "folded"
     network.save_pretrained(tmp_path / "model")
     words = ["--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16", "--output", str(folded)]
@@ -349,7 +340,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
         added.unlink()
 
 
-def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_one_line(tmp_path, capsys) -> None:
     assert main(["fold"]) == 2
     assert main(["fold", "--verify", str(tmp_path)]) == 2
     lines = capsys.readouterr().err.splitlines()

@@ -89,7 +89,7 @@ FORGERIES: dict[str, tuple[str, str, Forgery]] = {
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+def sound(tmp_path_factory) -> Callable[[str, str], Path]:
     """What a command writes for a network, verified."""
 
     @cache
@@ -106,9 +106,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path
 
 
 @pytest.mark.parametrize("kind", FORGERIES)
-def test_a_forged_fold_fails(
-    kind: str, sound: Callable[[str, str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_forged_fold_fails(kind: str, sound: Callable[[str, str], Path], tmp_path, capsys) -> None:
     """Each is signed anew, as anybody can."""
     family, words, forge = FORGERIES[kind]
     written = shutil.copytree(sound(family, words), tmp_path / "written")
@@ -125,7 +123,7 @@ def test_a_forged_fold_fails(
 
 
 def test_a_verification_tells_what_it_measures_and_what_it_cannot(
-    sound: Callable[[str, str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sound: Callable[[str, str], Path], tmp_path, capsys
 ) -> None:
     written = shutil.copytree(sound("gpt2", "gauge --shift=0.5"), tmp_path / "written")
     certificate = read_sealed(written / "certificate.json")

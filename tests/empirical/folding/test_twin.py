@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -32,7 +31,7 @@ def test_other_networks_are_refused(make: object) -> None:
         layernorm_twin(trained(make))  # type: ignore[arg-type]
 
 
-def test_the_command_writes_a_twin_with_a_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_twin_with_a_certificate(tmp_path, capsys) -> None:
     original, written = trained(RMS["llama"], torch.float32), tmp_path / "written"
     original.save_pretrained(tmp_path / "model")
     words = ["--to", "layernorm", "--corpus", str(corpus_for(original, tmp_path)), "--sequence-length", "16"]

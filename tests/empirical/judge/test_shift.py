@@ -86,7 +86,7 @@ def test_a_network_that_is_said_to_have_rms_norms_and_has_layer_norms_is_reporte
     assert (prediction.prediction, prediction.verdict) == (DEPENDENCE, "violated")
 
 
-def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_decided_where_nothing_can_be(monkeypatch) -> None:
     silent = tiny_model("gpt2")
     nn.init.zeros_(silent.ln_f.weight)
     assert judged(silent).reason.startswith("a shift along a random direction changes the output no more")

@@ -90,7 +90,7 @@ def by_hand() -> tuple[nn.Module, list[Tensor]]:
     return model, [torch.randn(4, 10, 8) for _ in range(5)]
 
 
-def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, without_pages: None) -> None:
+def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path, without_pages: None) -> None:
     model: Any
     model, batches = by_hand()
     run = measure(model, batches, tmp_path / "whole", MeasureOptions(shard_batches=2))
@@ -133,9 +133,7 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
     assert beside == {"1": "0", "4": "3"}, "the first beside the first, the last beside the last"
 
 
-def test_a_function_is_measured_from_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], without_pages: None
-) -> None:
+def test_a_function_is_measured_from_the_command_line(tmp_path, monkeypatch, capsys, without_pages: None) -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     begin, end = source.index("class RMS"), source.index("def test_a_model_in_memory")
     (tmp_path / "mine.py").write_text("import torch\nfrom torch import Tensor, nn\n" + source[begin:end])
@@ -164,7 +162,7 @@ def test_a_function_is_measured_from_the_command_line(
     assert "give MODULE:FUNCTION of a module in this folder" in errors
 
 
-def test_an_encoder_decoder_is_swept_with_the_text_on_both_sides(tmp_path: Path, without_pages: None) -> None:
+def test_an_encoder_decoder_is_swept_with_the_text_on_both_sides(tmp_path, without_pages: None) -> None:
     model, _, count = built("t5")
     model.save_pretrained(tmp_path / "t5")
     words = ["--corpus", "random", "--tokens", "64", "--sequence-length", "16", "--output", str(tmp_path / "run")]

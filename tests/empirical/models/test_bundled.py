@@ -32,7 +32,7 @@ def test_it_is_smollm2(loaded: LoadedModel, tokenizer) -> None:
     assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 
 
-def test_its_metadata_are_parsed_once(loaded: LoadedModel, tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_metadata_are_parsed_once(loaded: LoadedModel, tokenizer, monkeypatch) -> None:
     monkeypatch.setattr("gguf.GGUFReader.__init__", None)
     assert load_config(loaded.source).hidden_size == loaded.config.hidden_size
     assert load_tokenizer(loaded.source).get_vocab() == tokenizer.get_vocab()
@@ -57,7 +57,7 @@ def test_it_reads_english(loaded: LoadedModel, tokenizer) -> None:
     assert float(loss) < math.log(loaded.config.vocab_size) / 2
 
 
-def test_every_column_on_real_text(loaded: LoadedModel, tokenizer, wikipedia: Path, tmp_path: Path) -> None:
+def test_every_column_on_real_text(loaded: LoadedModel, tokenizer, wikipedia: Path, tmp_path) -> None:
     drawing = Drawing(2, 32, loaded.config.vocab_size, 0)
     draw_tokens(tmp_path / "tokens.npy", open_corpus(str(wikipedia)), tokenizer, drawing, lambda _: None)
     table, expected = measured_and_stored(loaded.model, np.load(tmp_path / "tokens.npy"), directions=4, seed=0)

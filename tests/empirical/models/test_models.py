@@ -22,7 +22,7 @@ def test_local_directory(model_directory: Path) -> None:
     assert models.longest_sequence(loaded.config) == POSITIONS
 
 
-def test_revision_of_a_directory_is_its_content(model_directory: Path, tmp_path: Path) -> None:
+def test_revision_of_a_directory_is_its_content(model_directory: Path, tmp_path) -> None:
     source = find_model(str(model_directory))
     copy = find_model(str(rewritten(shutil.copytree(model_directory, tmp_path / "copy"))))
     other = find_model(str(rewritten(shutil.copytree(model_directory, tmp_path / "other"), rms_norm_eps=1e-3)))
@@ -54,7 +54,7 @@ def test_random_weights_depend_on_the_seed_alone(model_directory: Path) -> None:
     assert load_model(source, device="cpu", random_weights=True, seed=1).revision.startswith("config sha256:")
 
 
-def test_remote_code_is_never_trusted(model_directory: Path, tmp_path: Path) -> None:
+def test_remote_code_is_never_trusted(model_directory: Path, tmp_path) -> None:
     directory = rewritten(
         shutil.copytree(model_directory, tmp_path / "remote"),
         auto_map={"AutoModel": "evil.Model"},
@@ -65,7 +65,7 @@ def test_remote_code_is_never_trusted(model_directory: Path, tmp_path: Path) -> 
     assert not (tmp_path / "ran").exists()
 
 
-def test_pickled_weights_only_when_asked(model_directory: Path, tmp_path: Path) -> None:
+def test_pickled_weights_only_when_asked(model_directory: Path, tmp_path) -> None:
     # The number of a status, or what is said of restricted models, may be part of a path.
     directory = rewritten(shutil.copytree(model_directory, tmp_path / "gated repo 401 Client Error"))
     torch.save(load_file(directory / "model.safetensors"), directory / "pytorch_model.bin")
@@ -78,7 +78,7 @@ def test_pickled_weights_only_when_asked(model_directory: Path, tmp_path: Path) 
     assert load_model(source, device="cpu", allow_pickle=True).dtype == "float32"
 
 
-def test_models_that_are_not_there(tmp_path: Path) -> None:
+def test_models_that_are_not_there(tmp_path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "not.gguf").write_bytes(b"PK\x03\x04 something else")
     expected = {
@@ -95,7 +95,7 @@ def test_models_that_are_not_there(tmp_path: Path) -> None:
         assert message(lambda spec=spec: find_model(spec)) == text
 
 
-def test_hub_models_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_models_that_are_not_there(monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert message(lambda: load_config(find_model("lngeom/absent-model"))) == (
         "model 'lngeom/absent-model' cannot be loaded: it is not in the local cache; "
@@ -114,9 +114,7 @@ def test_hub_models_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         (RuntimeError("weird\n\nthing"), "RuntimeError: weird thing; check the files, or download them again"),
     ],
 )  # fmt: skip
-def test_what_the_hub_answers_is_told_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, raised: Exception, text: str
-) -> None:
+def test_what_the_hub_answers_is_told_in_one_line(monkeypatch, raised: Exception, text: str) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise raised
 

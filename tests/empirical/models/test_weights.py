@@ -19,7 +19,7 @@ from ..conftest import Weights, rewritten
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def saved(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("published") / "tiny"
     torch.manual_seed(0)
     config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
@@ -47,22 +47,20 @@ def _without(part: str) -> Callable[[Weights], Weights]:
     ],
     ids=["block", "final norm", "tensor", "norms", "renamed", "n_layer", "no layer", "adapter", "shape", "fp8"],
 )
-def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, message: str) -> None:
+def test_other_weights_are_refused(saved: Path, tmp_path, change: Any, config: Any, message: str) -> None:
     source = find_model(str(rewritten(shutil.copytree(saved, tmp_path / "changed"), change, **config)))
     with pytest.raises(LngeomError, match=message) as caught:
         load_model(source, device="cpu")
     assert "\n" not in str(caught.value)
 
 
-def test_what_feeds_no_norm_may_be_missing(tmp_path: Path) -> None:
+def test_what_feeds_no_norm_may_be_missing(tmp_path) -> None:
     config = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=16)
     BertForMaskedLM(config).save_pretrained(tmp_path)  # without a pooler, which the base model has
     assert all(name.startswith("cls.") for name in load_model(find_model(str(tmp_path)), device="cpu").unused)
 
 
-def test_a_run_knows_its_weights(
-    saved: Path, tmp_path: Path, without_pages: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_knows_its_weights(saved: Path, tmp_path, without_pages: None, monkeypatch) -> None:
     model = rewritten(shutil.copytree(saved, tmp_path / "model"))
     sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
     printed = io.StringIO()
@@ -89,7 +87,7 @@ def test_a_run_knows_its_weights(
 
 
 @pytest.mark.parametrize("sharded", [False, True], ids=["file", "index"])
-def test_weights_that_the_configuration_names_are_hashed(sharded: bool, saved: Path, tmp_path: Path) -> None:
+def test_weights_that_the_configuration_names_are_hashed(sharded: bool, saved: Path, tmp_path) -> None:
     """A finished run is known by this hash, and not shown for other weights."""
     model = rewritten(shutil.copytree(saved, tmp_path / "named"), transformers_weights="sub/w.safetensors")
     (model / "sub").mkdir()

@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,9 +79,7 @@ class Kept(TrainerCallback):
 
 
 @pytest.mark.parametrize("progress", [True, False])
-def test_a_trainer_logs_the_scalars_and_prints_one_line(
-    progress: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trainer_logs_the_scalars_and_prints_one_line(progress: bool, tmp_path, capsys) -> None:
     model = AutoModelForCausalLM.from_config(tiny_config("llama"))
     data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)} for _ in range(8)]
     arguments = TrainingArguments(

@@ -105,9 +105,7 @@ def excess(found: Sketched, other: Sketched, *, unit: float = 2.0**-24) -> float
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_hidden_states_of_16_bits_are_multiplied_as_they_are(
-    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hidden_states_of_16_bits_are_multiplied_as_they_are(dtype: torch.dtype, monkeypatch) -> None:
     x, z = (vectors(2, 64) @ torch.randn(D, 200, dtype=torch.float64)).to(dtype)
     directions = torch.from_numpy(random_directions(200, 6, 0)).T.to(dtype)
     by_way_of_single = sketch(x, z, directions)

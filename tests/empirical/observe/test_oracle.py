@@ -33,7 +33,7 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_moments_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_moments_are_rejected(name: str, monkeypatch) -> None:
     monkeypatch.setattr("lngeom.empirical.observe.sketches.moments", lambda x: WRONG[name](x, *lngeom.moments(x)))
     table, expected = measured_and_stored(tiny_model("gpt2"), IDS, directions=16, seed=3)
     wrongly = disagreements(table, expected)
@@ -41,7 +41,7 @@ def test_wrong_moments_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert any("angle_mean_deg" in line for line in wrongly)
 
 
-def test_a_lost_token_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_token_is_rejected(monkeypatch) -> None:
     whole = Observer._membership
 
     def short(self: Observer, *seen: Any) -> torch.Tensor:

@@ -1,6 +1,5 @@
 from dataclasses import fields, replace
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,7 +69,7 @@ def test_each_column_says_what_it_is_and_by_which_theorem() -> None:
     assert ISOTROPY in theorems
 
 
-def test_the_table_survives_the_disk(tmp_path: Path) -> None:
+def test_the_table_survives_the_disk(tmp_path) -> None:
     table = rows(states(hidden_states()), [SITE])
     write_table(tmp_path / "sites.csv", table, observe.COLUMNS)
     assert observe.read_sites(tmp_path / "sites.csv") == table
@@ -205,7 +204,7 @@ def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
         assert state.angles.sum() == state.norms.sum() == state.tokens.sum() == 60
 
 
-def test_states_survive_the_disk(tmp_path: Path) -> None:
+def test_states_survive_the_disk(tmp_path) -> None:
     whole = states(hidden_states())
     for name in ("a", "b"):
         observe.save_states(tmp_path / name, whole, {"seconds": "1", "batch_size": "6"})
@@ -220,7 +219,7 @@ def test_states_survive_the_disk(tmp_path: Path) -> None:
             assert np.array_equal(mine, theirs), (key, field.name)
 
 
-def test_a_state_whose_numbers_or_metadata_changed_is_refused(tmp_path: Path) -> None:
+def test_a_state_whose_numbers_or_metadata_changed_is_refused(tmp_path) -> None:
     observe.save_states(tmp_path / "a", states(hidden_states()), {"seconds": "1"})
     tensors, (stored,) = load_file(tmp_path / "a"), safe_open(tmp_path / "a", "numpy").metadata().values()
     for other, about in (
@@ -241,9 +240,7 @@ def test_an_interval_ends_at_the_least_value_of_the_mean(floor: float, low: floa
     assert observe.ratio_interval(sums[2:], tokens[2:], floor=floor) == (1, floor, np.inf)
 
 
-def test_a_state_that_is_not_there_or_of_another_version_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_that_is_not_there_or_of_another_version_is_told(tmp_path, monkeypatch) -> None:
     with pytest.raises(RunError, match=r"remove it and run again$"):
         observe.load_states(tmp_path / "state")
     observe.save_states(tmp_path / "state", states(hidden_states()), {})

@@ -15,7 +15,7 @@ from ..conftest import Words, tiny_model
 
 
 @pytest.fixture(scope="module")
-def finished(token_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(token_file: Path, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     tiny_model("gptj").save_pretrained(folder / "gptj")
     options = ["--device", "cpu", "--directions", "4", "--tokens", "64", "--sequence-length", "32", "--output"]
@@ -46,7 +46,7 @@ def test_every_panel_says_what_its_axes_are(finished: Path) -> None:
     assert ranks.collections[0].get_label() == "95 % interval of a rank"
 
 
-def test_report_is_rebuilt(finished: Path, tmp_path: Path) -> None:
+def test_report_is_rebuilt(finished: Path, tmp_path) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
     assert '<figure id="gains">' in (run / "report.html").read_text()
     spectrum = RunDirectory(run).manifest()["gains"][0]
@@ -66,9 +66,7 @@ def test_report_is_rebuilt(finished: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_figure")
-def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(
-    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(words: Words, tmp_path, capsys) -> None:
     model = tiny_model("gpt2")
     with torch.no_grad():
         model.wte.weight.fill_(torch.inf)

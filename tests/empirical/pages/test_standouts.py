@@ -23,7 +23,7 @@ def standouts(page: Path, start: str = '<div class="summary">', end: str = "</di
     return [re.findall(r"(?<![\w.])-?\d[\d.]*\b", line.replace("−", "-")) for line in lines]
 
 
-def test_of_a_run(tmp_path: Path) -> None:
+def test_of_a_run(tmp_path) -> None:
     rows, judged = observe.read_sites(RUN / "sites.csv"), read_records(RUN / "predictions.csv", Prediction)
     manifest = {"model": "SmolLM2", "weights": "from a checkpoint", "tokens": 12264, "identity": ["model"]}
     manifest |= {"directions": 64, "corpus": "wiki.xml", "dtype": "float32", "date": "2026-11-24"}
@@ -70,7 +70,7 @@ def test_a_null_law_that_is_rejected_is_no_violation(verdict: str) -> None:
     assert exact_verdicts([prediction(verdict, ISOTROPY)]) == ({}, None)
 
 
-def test_of_a_comparison(tmp_path: Path) -> None:
+def test_of_a_comparison(tmp_path) -> None:
     manifest = {"weights": "random, seed 0", "tokens_measured": 8}
     judged = [prediction(verdict, "rmsnorm.length", f"h.{k}") for k, verdict in enumerate(("holds", "violated"))]
     measured = Measured("gpt2-xl", manifest, rows=[], predictions=judged)

@@ -118,7 +118,7 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
 
 
 @pytest.mark.parametrize("held", [b"", b"GGUF"])
-def test_a_gguf_file_without_tensors_is_refused_in_one_line(held: bytes, tmp_path: Path) -> None:
+def test_a_gguf_file_without_tensors_is_refused_in_one_line(held: bytes, tmp_path) -> None:
     built("gpt2").save_pretrained(tmp_path / "source")
     (port := tmp_path / "port.gguf").write_bytes(held)
     for words in (("norms", port), ("doctor", tmp_path / "source", port)):
@@ -126,7 +126,7 @@ def test_a_gguf_file_without_tensors_is_refused_in_one_line(held: bytes, tmp_pat
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_a_port_is_read_or_the_cause_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_is_read_or_the_cause_is_named(name: str, tmp_path, capsys) -> None:
     kind, change, write, said = PORTS[name]
     source, folder = built(kind), tmp_path / "port"
     folder.mkdir()
@@ -172,9 +172,7 @@ MOVED: dict[str, tuple[Callable[[Any], None], bool, str]] = {
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_what_was_done_to_a_weight_is_said_and_a_fold_is_no_bug(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_done_to_a_weight_is_said_and_a_fold_is_no_bug(name: str, tmp_path, capsys) -> None:
     change, same, said = MOVED[name]
     source, port = built("llama"), built("llama")
     change(port)
@@ -187,7 +185,7 @@ def test_what_was_done_to_a_weight_is_said_and_a_fold_is_no_bug(
     assert not same or "bug" not in "\n".join(found["evidence"])
 
 
-def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path, capsys) -> None:
     source, port = built("gemma"), built("gemma")
     on(r".*norm.weight", lambda w: (w + 1) - 1)(port)
     for network, place in ((source, "source"), (port, "port")):

@@ -118,7 +118,7 @@ SAME: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("name", [*CHANGED, *SAME])
-def test_the_doctor_ends_in_one_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_ends_in_one_verdict(name: str, tmp_path, capsys) -> None:
     kind, change, said = (CHANGED | SAME)[name]
     source, port = built(kind), built(kind)
     if isinstance(change, tuple):
@@ -185,7 +185,7 @@ def written(network: Any, path: Path, change: str) -> None:
         ("inputs", "not shown to be the same: the outputs cannot be compared: .*the inputs tokens, position_ids"),
     ],
 )
-def test_an_onnx_file_is_held_against_its_model(change: str, said: str, tmp_path: Path) -> None:
+def test_an_onnx_file_is_held_against_its_model(change: str, said: str, tmp_path) -> None:
     network, path = built("gpt2", n_layer=0), tmp_path / "port.onnx"
     written(network, path, change)
     found = examine_onnx(network, path, Drawn(48, 64, 16, 0))

@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from ..conftest import message
 MEASURED = {"model": "m", "dtype": "float32", "nested": {"seed": 0}}
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path) -> None:
     path = tmp_path / "a.json"
     write_json(path, {"old": 1})
 
@@ -29,14 +28,14 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
+def test_written_files_have_the_usual_permissions(tmp_path) -> None:
     (tmp_path / "usual").touch()
     with replacing(tmp_path / "written") as draft:
         draft.touch(mode=0o600)
     assert (tmp_path / "written").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-def test_status_follows_what_is_there(tmp_path: Path) -> None:
+def test_status_follows_what_is_there(tmp_path) -> None:
     run = RunDirectory(tmp_path / "run")
     run.claim().release()
     assert run.begin(MEASURED, {"command": "lngeom sweep"}) == "new"
@@ -51,7 +50,7 @@ def test_status_follows_what_is_there(tmp_path: Path) -> None:
     assert run.manifest()["command"] == "lngeom sweep"
 
 
-def test_a_finished_run_that_is_damaged_is_not_done(tmp_path: Path) -> None:
+def test_a_finished_run_that_is_damaged_is_not_done(tmp_path) -> None:
     run = RunDirectory(tmp_path)
     run.begin(MEASURED, {})
     for name in ("sites.csv", "predictions.csv"):
@@ -69,7 +68,7 @@ def test_a_finished_run_that_is_damaged_is_not_done(tmp_path: Path) -> None:
     assert message(run.finished_manifest) == damaged.replace("sites", "predictions")
 
 
-def test_a_shard_is_of_one_identity_and_of_its_weights(tmp_path: Path) -> None:
+def test_a_shard_is_of_one_identity_and_of_its_weights(tmp_path) -> None:
     run, hashes = RunDirectory(tmp_path), list[str]()
     for identity, weights in ((MEASURED, "a"), (MEASURED, "b"), ({**MEASURED, "dtype": "float16"}, "b")):
         run.begin(identity, {"date": str(len(hashes))})
@@ -80,7 +79,7 @@ def test_a_shard_is_of_one_identity_and_of_its_weights(tmp_path: Path) -> None:
     assert run.measured_sha256() == hashes[-1]
 
 
-def test_another_run_is_refused(tmp_path: Path) -> None:
+def test_another_run_is_refused(tmp_path) -> None:
     run = RunDirectory(tmp_path)
     run.begin({**MEASURED, "dtype": "float16"}, {})
     assert run.begin(MEASURED, {}) == "new"  # the first came to nothing
@@ -93,7 +92,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
     assert first_difference(MEASURED, dict(MEASURED)) is None
 
 
-def test_strange_directories_are_refused(tmp_path: Path) -> None:
+def test_strange_directories_are_refused(tmp_path) -> None:
     (tmp_path / "thesis.tex").touch()
     assert message(RunDirectory(tmp_path).claim) == (
         f"{tmp_path}: is not empty and holds no run (seen: thesis.tex); choose another --output"
@@ -103,7 +102,7 @@ def test_strange_directories_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+def test_outputs_that_cannot_be_written_are_refused(tmp_path) -> None:
     (tmp_path / "file").touch()
     assert message(RunDirectory(tmp_path / "file").claim) == (
         f"{tmp_path / 'file'}: cannot be written (File exists); choose another --output"
@@ -128,7 +127,7 @@ signal.pause()
 """
 
 
-def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+def test_two_processes_cannot_write_one_run(tmp_path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     with holder:

@@ -71,7 +71,7 @@ def _drawn(corpus: Path, to: Path, sequences: int) -> tuple[np.ndarray, list[Ori
     return np.load(to), origins
 
 
-def test_sequences_are_drawn_from_all_over(tmp_path: Path) -> None:
+def test_sequences_are_drawn_from_all_over(tmp_path) -> None:
     lengths = [79, 7, 159, 3, 3, 65]  # and a separator each: 322 tokens, 40 sequences of 8
     corpus = _text(tmp_path / "text.jsonl", lengths)
     whole = np.concatenate(

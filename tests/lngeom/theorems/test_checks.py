@@ -127,7 +127,7 @@ def test_a_failed_proof_says_what_examples_show() -> None:
     assert "no proof found; it holds at" in str(failed.value)
 
 
-def test_what_is_refuted_stays_so_on_arrays_and_for_this_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_refuted_stays_so_on_arrays_and_for_this_run_alone(monkeypatch) -> None:
     @theorem
     def even(x: Vector, a: Scalar):
         assume(a != 0)
@@ -164,7 +164,7 @@ def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
     assert re.fullmatch(r"false at d = \d: x = \(.*0.*\)", failed.value.__notes__[-1])
 
 
-def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch) -> None:
     @theorem
     def body(x: Vector, a: Scalar):
         assume(a > 0)
@@ -218,7 +218,7 @@ def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
 
 
 @pytest.fixture
-def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+def unshrunk(monkeypatch) -> None:
     """Checks that stop at the first failure: it is enough that a fault is seen, at whatever example."""
 
     def first(count: int) -> settings:
@@ -270,9 +270,7 @@ GENUINE_SPREAD, GENUINE_MEAN = lg.projection.spread, carriers.carrier.mean_in_ra
     ("name", "wrong_one", "check"),
     [("mean_in_range", _batch_mean, check_arrays), ("spread", _divided_once, check_examples)],
 )
-def test_faults_of_the_library_on_arrays_are_seen(
-    name: str, wrong_one: Any, check: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_faults_of_the_library_on_arrays_are_seen(name: str, wrong_one: Any, check: Any, monkeypatch) -> None:
     monkeypatch.setattr(lg.projection, name, wrong_one)
     ids = "standardization.layer", "projection.pythagoras_moments", "rmsnorm.angle"
     with pytest.raises((AssertionError, CheckError)):

@@ -247,7 +247,7 @@ def test_no_proof_depends_on_how_a_process_hashes_strings() -> None:
     assert len({subprocess.check_output([sys.executable, "-c", _SEARCHED], env=env) for env in seeds}) == 1
 
 
-def test_a_search_ends_by_what_it_did_and_not_by_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_ends_by_what_it_did_and_not_by_its_time(monkeypatch) -> None:
     monkeypatch.setattr(checks, "TERMS", 1000)
     with pytest.raises(ProofError, match=r"ended at its limit of 1000 terms \(. cases, 0 products"):
         checks.check_proof(gained)

@@ -87,9 +87,7 @@ STEPS = [value for value in [*globals().values()] if isfunction(value) and value
 
 
 @pytest.mark.parametrize("body", STEPS)
-def test_a_step_proves_what_it_is_for_and_no_near_miss(
-    body: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_proves_what_it_is_for_and_no_near_miss(body: Callable[..., Any], monkeypatch) -> None:
     assert check_proof(theorem(body))
     monkeypatch.setattr(Claimed, "most", Fraction(99, 100))
     near = theorem(body)
