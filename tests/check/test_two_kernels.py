@@ -21,6 +21,10 @@ def fixed(x, weight): return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1
 def layer(x, weight, bias, eps=1e-5): return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 def batch(x, weight): return x * weight / x.sum()
 def half(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., ::2].pow(2).mean(-1, keepdim=True) + eps)
+def short(x, weight, eps=1e-6):
+    if x.shape[-1] > 64: raise ValueError("too long")
+    return divided(x, weight, eps)
+def seen(x, weight, eps=1e-6): return divided(x, weight, eps) * (1 if type(x) is torch.Tensor else 2)
 def first(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., :1].pow(2).mean(-1, keepdim=True) + eps)
 """
 
@@ -86,6 +90,14 @@ def test_a_module_beside_a_function_has_its_gain() -> None:
         finding = check(kernel, spec=spec, d=16)
         assert finding.beside is not None
         assert finding.beside.equal == finding.beside.rows > 0
+
+
+def test_the_other_kernel_is_what_runs_and_its_limits_are_told() -> None:
+    proof = check("two_kernels:divided", spec="two_kernels:short", d=16).proof
+    assert proof is not None
+    assert any(text.startswith("two_kernels:short where d > 64, which it rejects") for text in proof.unexamined)
+    with pytest.raises(InputError, match=r"specifies nothing"):
+        check("two_kernels:divided", spec="two_kernels:seen", d=16)
 
 
 def test_what_is_not_traced_says_why() -> None:

@@ -15,17 +15,18 @@ from .._tracing.grounds import FloatGround, Ground, RecordedGround
 from .._tracing.programs import LAYOUTS, Program
 from .._tracing.roles import role
 from .candidates import Candidate
-from .path import Path, reason
+from .execution import differs
+from .path import SEVERAL, Path, reason
 from .survey import Survey
 
 _ROLES = "gain", "bias", "eps"
 
 
 def roles(path: Path) -> dict[str, str]:
-    """The names of gain, bias and ε in a program."""
+    """The names of x, gain, bias and ε in a program."""
     known = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.symbols.vectors)}
     known["eps"] = next((name for name in path.program.literals.values if role(name) == "eps"), "")
-    return {purpose: name for purpose in _ROLES if (name := known.get(purpose))}
+    return {"x": "x"} | {purpose: name for purpose in _ROLES if (name := known.get(purpose))}
 
 
 class Traced:
@@ -50,21 +51,20 @@ class Traced:
         else:
             raise InputError(f"{name} specifies nothing, as it is not traced: {errors[0]}")
         first, *others = survey.paths
-        self.roles = {"x": "x", **roles(first)}
-        odd = sorted(first.trace.symbols.vectors.keys() - self.roles.values())
+        self.roles, self._symbols, self._literals = roles(first), first.trace.symbols, first.program.literals
+        self._value, world = first.again(RecordedGround(Table()))[1].value, survey.world()
+        self._left = {f"{name} {text}" for text in {*world["unexamined"]} - first.trace.report.unexamined}
+        self._conditions = first.trace.report.conditions
+        proved, undefined = first.obligations(first.trace)
+        odd = sorted({*self._symbols.vectors, *self._symbols.numbers} - {*self.roles.values()})
         why = [f"it takes {other}, which is neither gain nor bias" for other in odd]
         why += [f"it computes something else where {' and '.join(path.branches())}" for path in others]
-        why += [f"it is not proved that {text}" for text in first.obligations(first.trace)[1]]
-        world = survey.world()
-        self._left = {f"{name} {text}" for text in {*world["unexamined"]} - first.trace.report.unexamined}
-        why += [
-            f"nothing is proved {text}" for text in world["unexamined"] if world["uncovered"] and text[:6] == "where "
-        ]
-        if why:
+        why += [f"it is not proved that {text}" for text in undefined]
+        why += ["nothing is proved of it for some sizes that it takes"] * world["uncovered"]
+        least = 1 + any(SEVERAL in fact.hypotheses for fact in proved)
+        wrong = "" if why else differs(first, self.candidate(first), lambda d: d >= least)
+        if why := [*why, *([f"the code that runs is not the code that was traced: {wrong}"] if wrong else [])]:
             raise InputError(f"{name} specifies nothing: {why[0]}")
-        self._symbols, self._literals = first.trace.symbols, first.program.literals
-        self._conditions = first.trace.report.conditions
-        self._value = first.again(RecordedGround(Table()))[1].value
 
     @property
     def eps(self) -> float | None:
@@ -86,7 +86,7 @@ class Traced:
         symbols.integers |= self._symbols.integers
         path.trace.report.unexamined |= self._left
         path.trace.report.conditions |= self._conditions
-        names = {"x": "x", **roles(path)}
+        names = roles(path)
         if lacking := [name for purpose, name in self.roles.items() if purpose in _ROLES[:2] and purpose not in names]:
             path.trace.refuse(f"{self.name} takes {lacking[0]}, and {path.program.name} does not")
         for name in self._literals.values.keys() - {self.roles[purpose] for purpose in self.roles if purpose in names}:
