@@ -7,6 +7,7 @@ import pytest
 
 from lngeom import check as checking
 from lngeom.check import check
+from lngeom.check._proving import traced
 from lngeom.cli import main
 from lngeom.errors import InputError
 
@@ -24,7 +25,6 @@ def half(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., ::2].pow(2
 def short(x, weight, eps=1e-6):
     if x.shape[-1] > 64: raise ValueError("too long")
     return divided(x, weight, eps)
-def seen(x, weight, eps=1e-6): return divided(x, weight, eps) * (1 if type(x) is torch.Tensor else 2)
 def first(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., :1].pow(2).mean(-1, keepdim=True) + eps)
 """
 
@@ -92,12 +92,13 @@ def test_a_module_beside_a_function_has_its_gain() -> None:
         assert finding.beside.equal == finding.beside.rows > 0
 
 
-def test_the_other_kernel_is_what_runs_and_its_limits_are_told() -> None:
+def test_the_other_kernel_is_what_runs_and_its_limits_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     proof = check("two_kernels:divided", spec="two_kernels:short", d=16).proof
     assert proof is not None
     assert any(text.startswith("two_kernels:short where d > 64, which it rejects") for text in proof.unexamined)
-    with pytest.raises(InputError, match=r"specifies nothing"):
-        check("two_kernels:divided", spec="two_kernels:seen", d=16)
+    monkeypatch.setattr(traced, "differs", lambda *_: "at d = 3")
+    with pytest.raises(InputError, match=r"specifies nothing: the code that runs is not .* traced: at d = 3"):
+        check("two_kernels:divided", spec="two_kernels:short", d=16)
 
 
 def test_what_is_not_traced_says_why() -> None:

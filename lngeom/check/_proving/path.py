@@ -232,10 +232,8 @@ class Path:
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
 
 
-def rejects(trace: Trace, error: Exception) -> bool:
-    """Whether it is an error that the program raises for no other, or would, if its text had no symbol in it."""
-    if error.__context__ is not None or any(refusal is not error for refusal in trace.refusals):
-        return False
+def rejects(error: Exception) -> bool:
+    """Whether it is an error that the program raises itself, or would, if its text had no symbol in it."""
     *_, last = [None, *(f for f in traceback.extract_tb(error.__traceback__) if kind_of(f.filename) != "ours")]
     stated = r"(^|: ?)raise\b" if isinstance(error, Refusal) else r"(^|: ?)(raise|assert)\b"
     return last is not None and kind_of(last.filename) == "program" and bool(re.search(stated, last.line or ""))

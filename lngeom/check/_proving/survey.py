@@ -39,10 +39,10 @@ class Survey:
                 return program.traced(trace, dtype, axes)
             except Exception as error:
                 refused = isinstance(error, Refusal) and not trace.valued and is_taken(trace, SMALL)
-                if rejects(trace, error):  # a symbol has no text
+                if rejects(error):  # a symbol has no text
                     error.args = tuple(a if type(a) in (str, int, float) else "..." for a in error.args)
                 launches = trace.symbols.blocks or trace.kernels.launched
-                by_size = trace.decisions.sizes and (launches or rejects(trace, error)) and not refused
+                by_size = trace.decisions.sizes and (launches or rejects(error)) and not refused
                 if not trace.decisions.circumstances and not by_size:  # it fails where a verdict is asked for
                     raise
                 return error
@@ -75,7 +75,7 @@ class Survey:
         cases = list(self._circumstances())
         unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in cases]
         for trace, error in self.raised:
-            where = f"where {' and '.join(self.paths[0].branches(trace))}{', which it rejects' * rejects(trace, error)}"
+            where = f"where {' and '.join(self.paths[0].branches(trace))}{', which it rejects' * rejects(error)}"
             unexamined.append(f"{where} ({reason(error)[:160]})")
         formats = tuple(dtype for dtype in self.program.front.formats if self._difference(self.axes, dtype))
         if formats:
@@ -88,7 +88,7 @@ class Survey:
             "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])),
             "own_paths": formats,
             "circumstances": frozenset(each.text for case, _ in cases for each in case),
-            "uncovered": not all(rejects(trace, error) for trace, error in self.raised),
+            "uncovered": not all(rejects(error) for _, error in self.raised),
             "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
             "orders": (order("forward", self.runs),) if self.paths[0].trace.kernels.launched else (),
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
