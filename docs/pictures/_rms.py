@@ -60,7 +60,8 @@ def _geometry(axes: Axes) -> None:
         (0.5 * (rms + layer), (0.75, -0.12), r"$2\sqrt{d}\,\sin\frac{90°-\theta}{2}$", VERMILION),
         ((-1.9, 0.0), (0.0, 0.14), r"$\mathbf{1}^\perp$", QUIET),
     ):
-        axes.text(*np.add(place, shift), label, color=color, ha="center", va="center", size=13)
+        across, along = np.add(place, shift)
+        axes.text(across, along, label, color=color, ha="center", va="center", size=13)
     axes.set(aspect="equal", xlim=(-2.1, 3.3), ylim=(-0.95, 2.05))
     axes.axis("off")
     axes.set_title(r"The plane of $\mathbf{1}$ and $\Pi x$: two points of a circle of radius $\sqrt{d}$")

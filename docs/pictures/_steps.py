@@ -4,14 +4,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import lngeom as lg
-from lngeom.plot import Step
 
 from ._space import components
 
 X = np.array([1.8, 0.6, -0.3])
 GAIN = np.array([1.0, 0.55, 0.85])
 BIAS = np.array([0.4, 0.0, 0.3])
-TITLES: dict[Step, str] = {
+TITLES = {
     "project": r"project: $\Pi x = x - \mu\mathbf{1}$, orthogonal to $\mathbf{1}$",
     "normalize": r"normalize: $y/\sqrt{d} = \Pi x/\|\Pi x\|$, of length 1",
     "scale": r"scale by $\sqrt{d}$: the standardized vector $y$",

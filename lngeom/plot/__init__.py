@@ -15,6 +15,6 @@ from .space import (
     at_angles as at_angles,
     turned as turned,
 )
-from .vector import Step as Step, steps
+from .vector import steps
 
 __all__ = ["angles", "ellipsoid", "energies", "outliers", "steps"]

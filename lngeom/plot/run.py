@@ -36,7 +36,7 @@ def _opened(table: Any, side: str, ax: Any, *columns: str) -> tuple[Any, list[Ro
     """The axis, with the blocks of the norms below it, and the rows that were measured on that side."""
     rows: Iterable[Mapping[str, Any]] = table.to_dict("records") if hasattr(table, "to_dict") else table
     # An empty cell is a NaN for pandas.
-    known = [{name: None if value != value else value for name, value in row.items()} for row in rows]
+    known: list[Row] = [{name: None if value != value else value for name, value in row.items()} for row in rows]
     if missing := sorted({name for row in known[:1] for name in ("side", "bucket", "tokens", *columns)} - {*known[0]}):
         raise InputError(f"table has no column {', '.join(missing)}: pass the rows of sites.csv of a run")
     chosen = [row for row in known if (row["side"], row["bucket"]) == (side, "all") and row["tokens"] > 0]

@@ -94,7 +94,7 @@ class Scene:
         style = {"linewidth": linewidth, "arrow_length_ratio": min(0.4, self.reach / 8 / length), "capstyle": "round"}
         self.axes.quiver(*turned(start), *turned(step), color=color, **style, **FREE)
         if label:
-            self.text(end + 0.13 * self.reach * step / length, label, color, size=13)
+            self.text(np.add(end, 0.13 * self.reach * step / length), label, color, size=13)
 
     def curve(self, x: ArrayLike, color: str, **style: Any) -> None:
         """Line through points, shape (n, 3)."""

@@ -1,6 +1,6 @@
 """The steps of LayerNorm on one vector of three components."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from ..norms import layer_norm, standardize
 from ..projection import mean_vector, project
 from .space import ONE, ZERO, Scene, around, numbers
 
-Step = Literal["project", "normalize", "scale", "gain"]
 _STEPS = ("project", "normalize", "scale", "gain")
 
 
@@ -21,7 +20,7 @@ def steps(
     bias: Array | None = None,
     *,
     eps: float,
-    step: Step | None = None,
+    step: str | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw what LayerNorm does to a vector of three components, all of it or one `step`, with 1 pointing up.

@@ -26,7 +26,7 @@ def test_measured_pictures_show_their_tables() -> None:
     lines = [line for axes in pictures.gauge_angles().axes for line in axes.lines]
     rows = [row for name in _gauge.NETWORKS for row in _gauge.table(f"{name}-angles")]
     assert np.array_equal(np.concatenate([line.get_ydata() for line in lines]), [row["angle_mean_deg"] for row in rows])
-    shown = {tuple(point) for line in pictures.gauge_costs().axes[0].lines for point in line.get_xydata()}
+    shown = {tuple(point) for line in pictures.gauge_costs().axes[0].lines for point in np.array(line.get_xydata())}
     assert {(row["angle"], row["nats"]) for row in _gauge.table("orbit") if row["angle"] is not None} <= shown
 
 

@@ -26,7 +26,7 @@ def space() -> Any:
 
 def drawn(axes: Any) -> list[np.ndarray]:
     """Where the arrows begin and end, and the points of all lines, each of shape (n, 3)."""
-    arrows = [np.asarray(each._segments3d[0][::-1]) for each in axes.collections if isinstance(each, Line3DCollection)]
+    arrows = [np.array(each._segments3d)[0, ::-1] for each in axes.collections if isinstance(each, Line3DCollection)]
     return [*arrows, *(np.stack(line.get_data_3d(), -1) for line in axes.lines)]
 
 
