@@ -100,12 +100,6 @@ def _label_decades(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def ordered_axis(axes: Axes, label: str = "norm layer, counted from 0") -> None:
-    """A horizontal axis of whole numbers: norm layers, blocks."""
-    axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
 def figure_bytes(figure: Figure, format: str = "svg") -> bytes:
     """The file of a figure; its bytes depend on the drawing alone."""
     stream = io.BytesIO()

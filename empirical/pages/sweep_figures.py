@@ -12,7 +12,7 @@ from lngeom.colors import RANDOM_A, UNIFORM
 from lngeom.files import Json
 
 from ..support import Row
-from .style import ordered_axis, panels, write_figure
+from .style import panels, write_figure
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -70,6 +70,7 @@ def _measured(rows: Sequence[Row], side: str, bucket: str = "all") -> list[Row]:
     return [row for row in rows if (row["side"], row["bucket"]) == (side, bucket) and row["tokens"] > 0]
 
 
+_ORDER = "norm layer, counted from 0"
 _MORE = (
     ("rank among sign vectors, as flat as 1", ("rank_among_signs", "rank among signs")),
     ("rank among isotropic directions", ("rank_among_random", "rank among random")),
@@ -89,8 +90,7 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
             plot.outliers(rows, ax=axes)
             _link(axes, np.asarray(axes.get_lines()[0].get_ydata(), float), buckets["all"])
             return
-        ordered_axis(axes)
-        axes.set_ylabel(label)
+        axes.set(xlabel=_ORDER, ylabel=label)
         axes.ticklabel_format(useOffset=False)
         if column == "norm_mean":
             axes.set_yscale("log")
@@ -116,8 +116,7 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
     """The spectra of gains and semi-axes, norm layer by norm layer: median, 5 to 95 %, and all."""
 
     def draw(axes: Axes, name: str) -> None:
-        ordered_axis(axes)
-        axes.set(yscale="log", ylabel="|g|, or semi-axis / √d")
+        axes.set(yscale="log", xlabel=_ORDER, ylabel="|g|, or semi-axis / √d")
         # A log axis has no 0.
         low, lower, median, upper, high = np.array([[value or np.nan for value in each[name]] for each in gains]).T
         axes.fill_between(range(len(gains)), low, high, color=UNIFORM, alpha=0.12, linewidth=0, label="all")
