@@ -112,9 +112,9 @@ def outliers(table: Any, side: str = "input", *, ax: Any = None) -> Any:
     axes, rows = _opened(table, side, ax, "norm_mean", "norm_max")
     axes.set_yscale("log")
     longest = [row["norm_max"] / row["norm_mean"] if row["norm_mean"] else math.nan for row in rows]
-    axes.plot(longest, color=UNIFORM, marker="o", markersize=3, label="longest vector: largest / mean ‖x‖")
+    axes.plot(longest, color=UNIFORM, marker="o", markersize=3, label="largest / mean ‖x‖")
     if any(row.get("top_1_share") is not None for row in rows):
         share = [row["d"] * (math.nan if row["top_1_share"] is None else row["top_1_share"]) for row in rows]
-        axes.plot(share, color=PURPLE, marker="s", markersize=3, label="largest component: its mean square / average")
+        axes.plot(share, color=PURPLE, marker="s", markersize=3, label="largest / mean x_i²")
     axes.set_ylabel("outliers, in averages")
     return axes
