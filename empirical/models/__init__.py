@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
-    from .calls import watching
+    from .calls import passing, watching
     from .discovery import call, evaluating
+    from .load import WIDE
     from .probe import affine, exactly, first_tensor
     from .weights import (
         LackingError,

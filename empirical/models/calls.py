@@ -48,6 +48,16 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Tensor | bool]:
 
 
 @contextmanager
+def passing(model: nn.Module, advice: str) -> Iterator[None]:
+    """With one line for whatever a pass of the model raises."""
+    try:
+        yield
+    except Exception as error:  # it is the user's, and raises what it likes
+        raises = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        raise ModelError(f"{type(model).__name__}: a pass raises {raises}; {advice}") from None
+
+
+@contextmanager
 def watching(
     model: nn.Module, paths: Iterable[str], leave: Callable[..., None], enter: Callable[..., None] | None = None
 ) -> Iterator[None]:

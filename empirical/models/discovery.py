@@ -13,7 +13,7 @@ from lngeom.cli import out_of_memory
 from lngeom.errors import LngeomError
 
 from ..support import ModelError, Rows
-from .calls import watching
+from .calls import passing, watching
 from .probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from .sites import Kind, NormSite
 
@@ -122,12 +122,8 @@ def call(model: nn.Module, batch: object) -> object:
 
 def _blame(model: nn.Module, batch: object) -> None:
     """Say in one line what a model raises on an input by itself, with nobody watching."""
-    try:
-        with evaluating(model), torch.no_grad():
-            call(model, batch)
-    except Exception as alone:  # it is the user's, and raises what it likes
-        raises = f"{type(alone).__name__}: {' '.join(str(alone).split())[:160]}"
-        raise ModelError(f"{type(model).__name__}: a pass raises {raises}; give an input that it takes") from None
+    with passing(model, "give an input that it takes"), evaluating(model), torch.no_grad():
+        call(model, batch)
 
 
 def norms(model: nn.Module, batch: object = None) -> Norms:

@@ -32,6 +32,8 @@ from .sites import NormSite
 from .source import ModelSource
 from .weights import refuse_declared, refuse_integers, refuse_larger, unused_line, unused_weights
 
+WIDE: Json = {"experts_implementation": "eager"}
+"""Options of a network that runs in float64, which the default kernel of experts, ``grouped_mm``, does not know."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
 
@@ -295,7 +297,7 @@ def _drawn(
     """A base model with random weights, and that nothing is missing."""
     torch.manual_seed(seed)
     with torch.device(place):
-        model = AutoModel.from_config(config, dtype=dtype)
+        model = AutoModel.from_config(config, dtype=dtype, **(WIDE if dtype is torch.float64 else {}))
     return model, dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
 
 
@@ -304,6 +306,7 @@ def _read(
 ) -> tuple[PreTrainedModel, Json]:
     """A base model with the weights of its checkpoint, on its device, and the report of loading."""
     options: Json = {} if plan.device_map is None else {"device_map": plan.device_map}
+    options |= WIDE if dtype is torch.float64 else {}
     model, report = _pretrained(source, AutoModel, allow_pickle=plan.allow_pickle, dtype=dtype, **options)
     return (model.to(place) if plan.device_map is None else model), report
 
@@ -319,7 +322,7 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrain
         refuse_declared(source, config)
         named = (config.architectures or ["AutoModelForCausalLM"])[0]
         chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
-        network, report = _pretrained(source, chosen, allow_pickle=allow_pickle, dtype="auto")
+        network, report = _pretrained(source, chosen, allow_pickle=allow_pickle, dtype="auto", **WIDE)
     network.unused_weights = unused_weights(source, network, report)
     if network.unused_weights:
         say(Console(stderr=True), unused_line(network.unused_weights))

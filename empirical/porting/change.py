@@ -15,7 +15,7 @@ def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Te
         others: Weights of the source that may stand in this one's place.
     """
     if old.shape != new.shape:
-        turned = old.ndim == 2 and old.T.shape == new.shape and torch.equal(old.T, new)
+        turned = old.ndim > 1 and old.mT.shape == new.shape and torch.equal(old.mT, new)
         return "transposed" if turned else f"shape {tuple(new.shape)} for {tuple(old.shape)}"
     if not new.isfinite().all():
         return "off by nan of its length"
@@ -33,7 +33,7 @@ def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Te
         return "negated"
     if old.ndim == 1 and (near(old + 1, 1.0) or near(old - 1, 1.0)):  # of which the 1 leaves a rounding
         return "1 + w for w" if float((new - old).sum()) > 0 else "w for 1 + w"
-    if old.ndim == 2 and old.shape[0] == old.shape[1] and near(old.T):
+    if old.ndim > 1 and old.shape[-2] == old.shape[-1] and near(old.mT):
         return "transposed"
     if other := next((name for name, that in others if that.shape == new.shape and near(that.double())), None):
         return f"that of {other}"

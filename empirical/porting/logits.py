@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 from transformers import PreTrainedModel
 
-from ..models import text_config, text_inputs, watching
+from ..models import WIDE, passing, text_config, text_inputs, watching
 from .weights import folded
 
 _CHANCE = 1e-12
@@ -41,14 +41,15 @@ def widened(network: nn.Module, numbers: Mapping[str, Any] | None = None) -> nn.
         return copy.deepcopy(network).double().eval()
     config = copy.deepcopy(network.config)
     text_config(config).update(numbers or {})
-    made = type(network)._from_config(config, dtype=torch.float64).double().eval()
+    made = type(network)._from_config(config, dtype=torch.float64, **WIDE).double().eval()
     made.load_state_dict({name: weight.double() for name, weight in network.state_dict().items()})
     return made
 
 
 def outputs(network: nn.Module, ids: Tensor) -> Tensor:
     """The logits at the token ids, the last hidden states of a network without a head."""
-    got = network(**text_inputs(network, ids)) if isinstance(network, PreTrainedModel) else network(ids)
+    with passing(network, "lngeom check examines its norms by themselves"):
+        got = network(**text_inputs(network, ids)) if isinstance(network, PreTrainedModel) else network(ids)
     logits = getattr(got, "logits", None)
     return cast(Tensor, got if isinstance(got, Tensor) else got.last_hidden_state if logits is None else logits)
 

@@ -8,11 +8,21 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig
+from transformers import (
+    AutoModelForCausalLM,
+    GemmaConfig,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MixtralConfig,
+)
 
 from lngeom.cli import main
 from lngeom.empirical.porting import Drawn, compare_weights, examine, examine_onnx
 from lngeom.errors import InputError
+from tests.support import refused, said
 
 SIZES: dict[str, Any] = {
     "vocab_size": 48, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -26,6 +36,7 @@ CONFIGS: dict[str, Callable[..., Any]] = {
     "neox": lambda **more: GPTNeoXConfig(**SIZES | more),
     "gemma": lambda **more: GemmaConfig(**SIZES | more),
     "mistral": lambda **more: MistralConfig(**SIZES | WINDOW | more),
+    "mixtral": lambda **more: MixtralConfig(**SIZES | {"num_local_experts": 2} | more),
 }
 GAIN, DOWN = "model.layers.0.input_layernorm.weight", "model.layers.1.mlp.down_proj.weight"
 QUERY, OTHER = "model.layers.1.self_attn.q_proj.weight", GAIN.replace("input", "post_attention")
@@ -89,6 +100,7 @@ CHANGED: dict[str, tuple[str, Any, str]] = {
        for f in (1.01, 1.02, 1.5, -1)},
     "one gain": ("llama", lambda n: n.bfloat16().get_parameter(GAIN).data[5:6].mul_(1.02), r"0.input_l.* at \[5\]"),
     "transposed": ("llama", on(QUERY, torch.t), "1.self_attn.q_proj, .*transposed"),
+    "experts": ("mixtral", on(r".*1.mlp.experts.down_proj", lambda w: w.mT), r"1.mlp.experts, .*down_proj transposed"),
     "permuted": ("llama", on(GAIN, lambda w: w.roll(3)), "0.input_layernorm, .*weight permuted"),
     "exchanged": ("llama", exchanged, f"0.input_layernorm, .*weight exchanged with {OTHER}"),
     "1 + w for w": ("llama", on(r".*norm.weight", lambda w: w + 1), r"0.input_layernorm, .*1 \+ w for w.*as Gemma"),
@@ -139,6 +151,12 @@ def test_the_doctor_ends_in_one_verdict(name: str, tmp_path, capsys) -> None:
     verdict, *_, left = capsys.readouterr().out.splitlines()
     assert re.match(f"FAIL different: first at .*{said}" if name in CHANGED else f"PASS {said}", verdict), verdict
     assert left.startswith("not tested: ")
+
+
+def test_a_pass_that_fails_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built("llama").save_pretrained(tmp_path)
+    monkeypatch.setattr(LlamaForCausalLM, "forward", lambda self, input_ids: 1 / 0)
+    refused(said("doctor", tmp_path, tmp_path), "LlamaForCausalLM: a pass raises ZeroDivisionError: division by zero; ")
 
 
 def test_models_of_different_architectures_are_not_compared_weight_by_weight() -> None:
