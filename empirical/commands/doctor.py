@@ -32,7 +32,14 @@ class Options:
 
 
 def run(options: Options) -> int:
-    from ..models import find_model, load_network, longest_sequence, reads_text_alone, refuse_nan_weights
+    from ..models import (
+        QuantizedError,
+        find_model,
+        load_network,
+        longest_sequence,
+        reads_text_alone,
+        refuse_nan_weights,
+    )
     from ..porting import Drawn, examine, examine_onnx, gguf_types, renamed
     from ..support import ModelError
 
@@ -42,6 +49,8 @@ def run(options: Options) -> int:
     if not onnx:
         try:
             networks[options.port] = load_network(find_model(options.port), allow_pickle=options.allow_pickle)
+        except QuantizedError:
+            raise
         except ModelError:
             if (port := renamed(source, Path(options.port))) is None:
                 raise

@@ -11,6 +11,7 @@ if ROOMS:
     from .probe import affine, exactly, first_tensor
     from .weights import (
         LackingError,
+        QuantizedError,
         refuse_lost_blocks,
         refuse_nan_weights,
         stored_otherwise,

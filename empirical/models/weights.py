@@ -102,8 +102,9 @@ def refuse_declared(source: ModelSource, config: PretrainedConfig, *, of_files: 
         raise ModelError(f"{msg}; remove that entry")
     declared = getattr(config, "quantization_config", None)
     if source.gguf_file is None and declared is not None:
-        method = declared.get("quant_method") if isinstance(declared, dict) else type(declared).__name__
-        raise ModelError(f"model {source.spec!r} is stored quantized ({method}); {_ADVICE}")
+        entries = declared if isinstance(declared, dict) else {"quant_method": type(declared).__name__}
+        method = entries.get("quant_method") or f"{entries.get('bits', 'few')} bits"
+        raise QuantizedError(f"model {source.spec!r} is stored quantized ({method}); {_ADVICE}")
     names, entries = _capacity(source, config)
     blocks = getattr(text_config(config), "num_hidden_layers", 0)
     if not names or not isinstance(blocks, int):
@@ -181,6 +182,10 @@ def _hidden(source: ModelSource, model: PreTrainedModel) -> Iterator[str]:
             ending = ".".join(name.split(".")[-2:])
             if not namesakes and ending in endings and any(re.search(pattern, name) for pattern in patterns):
                 yield name
+
+
+class QuantizedError(ModelError):
+    """The configuration of a checkpoint says that its weights are quantized."""
 
 
 class LackingError(ModelError):

@@ -68,7 +68,8 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     else:
         return None
     tensors = {name: value for name, value in tensors.items() if not _BUFFERS.search(name)}
-    whole = next((name for name, value in tensors.items() if not value.is_floating_point()), None)
+    tensors, adapters = _adapted(path, tensors)
+    notes += adapters
     state, own = dict[str, Tensor](), source.state_dict()
     if any(re.search(r"(^|\.)(tok_embeddings|attention\.w)", name) for name in tensors):
         notes.append("named as by Meta, with the rotary pairs of wq and wk side by side")
@@ -91,8 +92,11 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
         state |= {name: torch.zeros_like(own[name]) for name in bare}
     wrong = [name for name, value in own.items() if name in state and state[name].shape != value.shape]
     lacking = [name for name in lacking if name not in state]
-    if whole is not None and (lacking or wrong):
-        raise ModelError(f"{path}: is stored quantized ({whole}); give a port in floating point, or a GGUF file")
+    integers = sorted((name for name in state if not state[name].is_floating_point()), key=lambda name: name not in own)
+    if integers and (lacking or wrong or (integers[0] in own and own[integers[0]].is_floating_point())):
+        raise ModelError(
+            f"{path}: is stored quantized: {_levels(integers[0], state)}; give it in floating point, or a GGUF file"
+        )
     if lacking:
         raise ModelError(f"{path}: {_said(lacking, [name for name in state if name not in own], own)}")
     if wrong:
@@ -103,6 +107,29 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     extra = sorted(name for name in state if name not in own)
     notes += [f"not used: {', '.join(extra[:3])}" + (f" and {len(extra) - 3} more" if extra[3:] else "")] * bool(extra)
     return Renamed(network.eval(), tuple(notes))
+
+
+def _adapted(path: Path, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+    """The weights below the adapters of PEFT, where these change nothing, and a note on them."""
+    adapters = {name: value for name, value in tensors.items() if ".lora_" in f".{name}"}
+    rest = {name.replace(".base_layer.", "."): value for name, value in tensors.items() if name not in adapters}
+    if not adapters:
+        return tensors, []
+    if not rest:
+        how = "merge them into their base model with peft's merge_and_unload, and save that"
+        raise ModelError(f"{path}: these are only the adapters of a model, not its weights; {how}")
+    factors = {name: re.search(r"\blora_([AB])\b", name) for name in adapters}
+    if any(not known or (known[1] == "B" and adapters[name].any()) for name, known in factors.items()):
+        raise ModelError(f"{path}: holds LoRA adapters that are not merged; call merge_and_unload() first")
+    return rest, ["its LoRA adapters are 0, and change nothing"]
+
+
+def _levels(name: str, state: dict[str, Tensor]) -> str:
+    """The format of a weight stored as integers, and the scales beside it."""
+    beside = (each.removeprefix(f"{name.rpartition('.')[0]}.") for each in state)
+    scales = next((each for each in beside if each in ("SCB", "scales", "weight_scale", "absmax")), "")
+    kind = str(state[name].dtype).removeprefix("torch.")
+    return f"{name} is {kind}" + f" with scales {scales}" * bool(scales)
 
 
 def _tensors(path: Path) -> Iterator[tuple[str, Tensor]]:

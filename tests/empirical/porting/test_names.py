@@ -101,6 +101,36 @@ def packed(state: State) -> State:
     return state | {"model.layers.0.mlp.up_proj.weight": torch.zeros(32, 4, dtype=torch.int32)}
 
 
+def eighths(state: State) -> State:
+    """As LLM.int8 stores a matrix."""
+    name, kind = "model.layers.0.mlp.up_proj", torch.tensor(0, dtype=torch.uint8)
+    levels = {f"{name}.weight": torch.zeros(32, 32, dtype=torch.int8), f"{name}.weight_format": kind}
+    return state | levels | {f"{name}.SCB": torch.ones(32)}
+
+
+def declared(state: State, path: Path) -> Path:
+    """With the configuration that such a folder has."""
+    config = path / "config.json"
+    entry = {"quantization_config": {"quant_method": "bitsandbytes", "load_in_8bit": True}}
+    config.write_text(json.dumps(json.loads(config.read_text()) | entry))
+    return in_folder(state, path)
+
+
+def adapted(size: float) -> Callable[[State], State]:
+    """As PEFT names a model with an adapter, whose second factor has numbers of this size."""
+
+    def change(state: State) -> State:
+        name = "model.layers.0.self_attn.q_proj"
+        parts = {"base_layer.weight": state.pop(f"{name}.weight")} | adapter(size)
+        return {f"base_model.model.{n}": w for n, w in (state | {f"{name}.{n}": w for n, w in parts.items()}).items()}
+
+    return change
+
+
+def adapter(size: float = 1.0) -> State:
+    return {"lora_A.default.weight": torch.ones(4, 32), "lora_B.default.weight": torch.full((32, 4), size)}
+
+
 PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Path], str]] = {
     "vLLM": ("llama", fused, in_folder, r"PASS same function.*the fused gate_up_proj and qkv_proj split"),
     "Meta": ("llama", of_meta, pickled(dict), "PASS same function.*named as by Meta, with the rotary pairs"),
@@ -112,8 +142,13 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "no norm": ("llama", lacking, in_folder, "the norm model.norm.weight is missing; the other 20 weights are there"),
     "dense": ("llama", unknown, in_folder, "your file has `model.layers.N.self_attn.dense.weight`, which is no name"),
     "whole module": ("gpt2", lambda _: built("gpt2"), pickled(lambda held: held), r"alone \([^.]*failed\); save its"),
-    "packed": ("llama", packed, in_folder, r"is stored quantized \(model.layers.0.mlp.up_proj.weight\)"),
-    "integers": ("llama", integers, in_folder, r"is stored quantized \(model.layers.0.mlp.up_proj.qweight\)"),
+    "packed": ("llama", packed, in_folder, r"is stored quantized: model.layers.0.mlp.up_proj.weight is int32;"),
+    "integers": ("llama", integers, in_folder, "is stored quantized: model.layers.0.mlp.up_proj.qweight is int32;"),
+    "int8": ("llama", eighths, arrays, "quantized: model.layers.0.mlp.up_proj.weight is int8 with scales SCB; give it"),
+    "LLM.int8": ("llama", eighths, declared, r"is stored quantized \(bitsandbytes\); give a checkpoint"),
+    "LoRA": ("llama", adapted(1.0), arrays, r"LoRA adapters that are not merged; call merge_and_unload\(\) first"),
+    "LoRA of 0": ("llama", adapted(0.0), arrays, "PASS same function.*LoRA adapters are 0, and change nothing"),
+    "LoRA alone": ("llama", lambda _: adapter(), arrays, "are only the adapters of a model, not its weights; merge"),
 }  # fmt: skip
 
 
