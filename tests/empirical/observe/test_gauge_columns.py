@@ -8,7 +8,7 @@ import torch
 from lngeom import project
 from lngeom.empirical import observe
 from lngeom.empirical.folding import entering, rotate, sample_inputs, scale, shift
-from lngeom.empirical.models import NormSite, sites_of
+from lngeom.empirical.models import Kind, NormSite, sites_of
 from lngeom.empirical.observe import SIDES, TABLE, Observer, rows
 from lngeom.empirical.pages.console import STORED
 
@@ -95,7 +95,8 @@ def test_an_idle_block_elsewhere_changes_no_logit_and_what_no_gauge_changes() ->
 def test_constants_and_infinite_states_have_no_mean_cosine() -> None:
     x = torch.tensor([[[3.0, 1.0], [5.0, 7.0], [2.0, 2.0], [torch.inf, 0.0]]], dtype=torch.float64)
     found = []
-    for kind, norm in (("layernorm", torch.nn.LayerNorm(2).double()), ("rmsnorm", torch.nn.RMSNorm(2).double())):
+    kinds: dict[Kind, Any] = {"layernorm": torch.nn.LayerNorm(2).double(), "rmsnorm": torch.nn.RMSNorm(2).double()}
+    for kind, norm in kinds.items():
         site = NormSite("0", None, "final", kind, 0.1, 2)
         with Observer(torch.nn.Sequential(norm), [site]) as observer:
             observer._model(x)
