@@ -175,7 +175,7 @@ def _rounding(stored: Array, exact: Array, error: Array) -> Array:
     tie = (2 * distance == gap) & (error == 0) & (size / spacing % 2 == 1)
     through = 1 + (float(xp.finfo(xp.float32).eps) / eps if kind.bits < 32 else 0.0)
     ratio = 2 * distance / (gap * through + 4 * error)
-    return xp.where(tie, xp.full_like(ratio, 1 + _UNIT * 2), ratio)
+    return xp.where(tie | xp.isinf(error), xp.full_like(ratio, 1 + _UNIT * 2), ratio)
 
 
 @door
@@ -187,10 +187,9 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
     Source: This project; a number rounded to nearest lies no farther than the midpoints with its neighbours.
     """
     xp = namespace(error)
-    if not bool(xp.all(error >= 0)):
-        raise InputError(
-            "error holds a negative number or a NaN: it bounds how far `exact` may be off; give bounds >= 0"
-        )
+    if not bool(xp.all((error >= 0) & xp.isfinite(error))):
+        msg = "error holds a number that is negative or not finite: it bounds how far `exact` may be off"
+        raise InputError(f"{msg}; give finite bounds >= 0")
     return FoldCertificate(_compare(stored, exact, error))
 
 

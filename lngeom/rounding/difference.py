@@ -175,6 +175,8 @@ def _narrow(names: Sequence[Cause | None], plain: Arithmetic, cases: list[Case])
         if own and FORMATS[form].bits < plain.work.bits and (plain.storage.bits < 24 or _kept(cases, form)):
             # Merged statistics have no bound there that would not explain nearly anything.
             low = replace(plain, work=FORMATS[form], sums=FORMATS[form], method="two-pass")
+            if all(low.lost(case.sample.d) for case in cases):  # bounds that hold anything explain nothing
+                continue
             kept = Cause("kept low" if form == "float32" else "kept half", form)
             for name in names:
                 yield _unstable(name, kept, low)

@@ -32,6 +32,14 @@ def test_no_vectors_cannot_be_compared(shape: tuple[int, ...]) -> None:
         lg.explain_difference(np.zeros(shape), np.zeros(shape), eps=1e-5)
 
 
+@pytest.mark.parametrize("d", [16, 64, 128])
+def test_bounds_that_hold_anything_explain_nothing(d: int) -> None:
+    x = np.random.default_rng(d).normal(size=(4, d)).astype(np.float32)
+    for output in (np.zeros_like(x), np.ones_like(x), x.view(np.uint32) >> 16 << 16):
+        told = lg.explain_difference(x, output.view(np.float32) if output.dtype == np.uint32 else output, eps=1e-5)
+        assert (told.verdict, told.cause) == ("bug", None)
+
+
 NAMED = faults(np, "outputs")
 
 

@@ -64,3 +64,15 @@ def test_along_the_radial_direction_the_error_is_small_beside_the_norm_of_the_ja
     largest = lg.derivatives.jacobian_singular_values(x, eps=1e-5)[0]
     # t is the direction of x to half a unit, which J, of that norm, sends to 1e-16 of it; ten operations come on top.
     assert np.linalg.norm(product) <= 12 * np.finfo(dtype).eps * largest * np.linalg.norm(t)
+
+
+@pytest.mark.parametrize("placement", ["inside", "outside"])
+@pytest.mark.parametrize(("x", "centered"), [([1000.0, -1000.0], True), ([1000.0], False), ([0.0], False)])
+def test_where_the_radial_direction_is_the_only_one_its_digits_are_there(
+    x: list[float], centered: bool, placement: Any
+) -> None:
+    eps, size = 1e-12, abs(x[0])  # of both σ is |x₀|
+    radial = eps / (size**2 + eps) ** 1.5 if placement == "inside" else eps / (size + eps) ** 2
+    matrix = lg.jacobian(np.array(x), eps=eps, placement=placement, centered=centered)
+    np.testing.assert_allclose(matrix, radial * (np.eye(len(x)) - centered * 0.5), rtol=2.0**-48)
+    np.testing.assert_allclose(np.linalg.norm(matrix, 2), radial, rtol=2.0**-48)
