@@ -16,6 +16,6 @@ if TYPE_CHECKING:
     from .comparison import Measured, write_comparison
     from .console import print_rows, print_table, summary
     from .sweep import write_report
-    from .sweep_figures import angle_figure, draw_figures, energy_figure, figures
+    from .sweep_figures import draw_figures, figures
 else:
     __getattr__ = lazy(__name__, __file__)

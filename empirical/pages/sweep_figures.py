@@ -44,18 +44,14 @@ def _link(axes: Axes, values: Sequence[float] | np.ndarray, rows: Sequence[Row])
     points.set_urls([f"#row-{row['site']}-{row['side']}" for row in rows])
 
 
-def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
-    """:func:`lngeom.plot.angles` before or after the norms, a panel for each of their roles."""
-
+def _angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     def draw(axes: Axes, content: list[Row]) -> None:
         plot.angles(content, side, ax=axes)
 
     return panels(_by_role(rows, side), draw, (4.9, 4.1), title, shared=True)
 
 
-def energy_figure(rows: Sequence[Row], title: str) -> Figure:
-    """:func:`lngeom.plot.energies` before and after the norms, a panel for each of their roles."""
-
+def _energy_figure(rows: Sequence[Row], title: str) -> Figure:
     def draw(axes: Axes, content: list[Row]) -> None:
         side = content[0]["side"]
         plot.energies(content, side, ax=axes)
@@ -112,7 +108,7 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
     return panels(contents, draw, (4.9, 2.9), title)
 
 
-def gain_figure(gains: Sequence[Json], title: str) -> Figure:
+def _gain_figure(gains: Sequence[Json], title: str) -> Figure:
     """The spectra of gains and semi-axes, norm layer by norm layer: median, 5 to 95 %, and all."""
 
     def draw(axes: Axes, name: str) -> None:
@@ -134,9 +130,9 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     return {
         "radius": _ordered_figure(norms, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
         "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
-        "angle_before": angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
-        "angle_after": angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
-        "energy": energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
+        "angle_before": _angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
+        "angle_after": _angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
+        "energy": _energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
         "more": _ordered_figure(rows, _MORE, f"Inputs of the norms\n{subject}"),
     }
 
@@ -145,7 +141,7 @@ def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:
     """Draw the figures of a run as SVG files into its directory."""
     drawn = figures(rows, subject_of(manifest))
     if manifest.get("gains"):
-        drawn["gains"] = gain_figure(manifest["gains"], f"Gains and ellipsoids\n{subject_of(manifest)}")
+        drawn["gains"] = _gain_figure(manifest["gains"], f"Gains and ellipsoids\n{subject_of(manifest)}")
     for name, figure in drawn.items():
         write_figure(figure, directory / f"{name}.svg")
 

@@ -20,7 +20,7 @@ def ellipsoid(
     the plane of the two longest axes, in coordinates u·(z − b) along them: the ellipse with these semi-axes. Outputs
     are coloured by their relative radius r = ‖(z − b)/g‖/√d: 0 at the center b, 1 on the surface.
 
-    `gain` and `bias` have shape (d,) with at least two semi-axes, `outputs` shape (..., d). Returns the axis. Raises
+    `gain` and `bias` have shape (d,) with at least two semi-axes, `outputs` shape (n, d). Returns the axis. Raises
     InputError for other shapes, numbers that are not finite, and an axis in space unless it is LayerNorm with d = 3.
 
     >>> import numpy as np, lngeom as lg
@@ -35,7 +35,9 @@ def ellipsoid(
     if body.dimension < 2:
         raise InputError(f"the outputs have dimension {body.dimension}: a picture needs two semi-axes that are not 0")
     lengths, ends = body.semi_axes[:2], [body.axes.direction(i) for i in (0, 1)]
-    points = None if outputs is None else numbers("outputs", outputs).reshape(-1, body.d)
+    points = None if outputs is None else np.atleast_2d(numbers("outputs", outputs))
+    if points is not None and points.shape[1:] != (body.d,):
+        raise InputError(f"outputs has shape {points.shape}: the gain has {body.d} components; pass rows (n, {body.d})")
     style = {"vmin": 0.0, "vmax": 1.0, "s": 12}
     in_space = body.d == 3 and centered
     if hasattr(ax, "set_zlim") or (ax is None and in_space):

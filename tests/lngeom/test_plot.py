@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,7 @@ def test_an_energy_that_rounding_explains_is_a_gap() -> None:
         (lambda: lg.plot.steps(X, eps=0.0, step="divide"), "step is 'divide': it is one of project, "),
         (lambda: lg.plot.steps(X, eps=0.0, ax=Figure().add_subplot()), 'ax is flat: .* projection="3d"'),
         (lambda: lg.plot.ellipsoid(np.array([1.0, 0.0, 0.0])), "the outputs have dimension 1"),
+        (lambda: lg.plot.ellipsoid(np.ones(3), None, np.ones((2, 6))), r"outputs has shape \(2, 6\)"),
         (lambda: lg.plot.ellipsoid(np.ones(5), ax=space()), "ax is in space: for d = 5"),
         (lambda: lg.plot.angles([{"side": "input"}]), "table has no column angle_mean_deg, "),
     ],
@@ -115,3 +117,9 @@ def test_an_energy_that_rounding_explains_is_a_gap() -> None:
 def test_what_cannot_be_drawn_is_refused(call: Any, words: str) -> None:
     with pytest.raises(lg.errors.InputError, match=words):
         call()
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match="pictures need Matplotlib; run: pip install matplotlib"):
+        lg.plot.steps(X, eps=0.0)
