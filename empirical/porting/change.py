@@ -72,9 +72,12 @@ def _pattern(old: Tensor, new: Tensor, unit: float) -> str:
     at, most = wrong.nonzero().tolist(), [int(i) for i in torch.unravel_index(off.argmax(), off.shape)]
     if 0 < len(at) < old.numel() / 2:
         return f"off in {len(at)} of {old.numel()} numbers, first at {at[0]}, by up to {float(off.max()):.3g} at {most}"
-    if rest < 0.5 and not chance(factor, rest, old.numel()):
+    length = (factor**2 + rest**2) ** 0.5
+    if rest < 0.5 * length and not chance(factor, rest, old.numel()):
         text = f"multiplied by {factor:.3g}, the rest off by {rest:.2g} of its length"
         return f"negated: {text}" if factor < 0 else text
+    if abs(factor) <= length * min(0.1, 8 / old.numel() ** 0.5):  # as far from 0 as chance takes it
+        return f"unrelated to the source's (correlation {factor / length:.2g})"
     return f"off by {float(off.norm() / old.norm()):.2g} of its length"
 
 

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from ..models import text_config
 from .change import chance, change, projected
+from .orders import order
 
 _FORMATS = (torch.bfloat16, torch.float16, torch.float32)
 _LEVELS = {
@@ -42,6 +44,7 @@ def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, 
     mine, theirs = ({n: w for n, w in m.state_dict().items() if w.is_floating_point()} for m in (source, port))
     formats, kinds = (stored(source), stored(port)), quantized or {}
     columns = {f"{path}.weight" for path, m in source.named_modules() if isinstance(m, Conv1D)}
+    heads = _heads(source)
     moved = {n: w for n, w in mine.items() if n not in theirs or not torch.equal(w.double(), theirs[n].double())}
     found = []
     for name in dict.fromkeys((*mine, *theirs)):
@@ -56,9 +59,19 @@ def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, 
             others = ((n, w) for n, w in moved.items() if n != name)
             adopted = torch.where(near(old, new, formats)[0], new, old) if old.shape == new.shape else old
             how = "" if to else change(adopted, new, unit, others)
+            if how == "permuted":
+                how = order(*((old.T, new.T) if name in columns else (old, new)), unit, heads)
             found.append(Weight(name, "rounded", to) if to else Weight(name, "changed", how))
     texts = {each.name: each.text for each in found}
     return [each._replace(text=_mutual(each, texts)) for each in found]
+
+
+def _heads(source: nn.Module) -> tuple[int, ...]:
+    """How many heads its queries and keys have, their ratio, and one."""
+    config = text_config(getattr(source, "config", None))
+    queries = getattr(config, "num_attention_heads", None) or 1
+    keys = getattr(config, "num_key_value_heads", None) or queries
+    return queries, keys, queries // keys, 1
 
 
 def _mutual(weight: Weight, texts: Mapping[str, str]) -> str:

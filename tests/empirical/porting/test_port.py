@@ -86,6 +86,11 @@ def one_neuron(network: Any) -> None:
     network.bfloat16()
 
 
+def rows(w: Tensor, heads: int, *parts: int) -> Tensor:
+    """The rows of each head with the parts of the first axis and those of the second exchanged."""
+    return w.unflatten(0, (heads, *parts)).transpose(1, 2).reshape(w.shape)
+
+
 def one_token(w: Tensor) -> Tensor:
     return torch.cat([w[:40], w[40:41] * 1.1, w[41:]])
 
@@ -101,6 +106,14 @@ CHANGED: dict[str, tuple[str, Any, str]] = {
     "one gain": ("llama", lambda n: n.bfloat16().get_parameter(GAIN).data[5:6].mul_(1.02), r"0.input_l.* at \[5\]"),
     "transposed": ("llama", on(QUERY, torch.t), "1.self_attn.q_proj, .*transposed"),
     "experts": ("mixtral", on(r".*1.mlp.experts.down_proj", lambda w: w.mT), r"1.mlp.experts, .*down_proj transposed"),
+    "pairs": ("llama", on(QUERY, lambda w: rows(w, 2, 2, 8)), "permuted: the two rows of each rotary pair side "),
+    "no pairs": ("llama", on(QUERY, lambda w: rows(w, 2, 8, 2)), "permuted: the even rows of each head before the odd"),
+    "pairs of 1 head": ("llama", on(QUERY, lambda w: rows(rows(w, 1, 2, 16), 2, 8, 2)),
+                        "different numbers of heads, 1 and 2"),
+    "heads": ("llama", on(QUERY, lambda w: w.roll(16, 0)), "permuted: the 2 heads in another order"),
+    "packed": ("neox", on(r".*query_key_value.(weight|bias)", lambda w: rows(w, 1, 2, 3, 16)),
+               "weight permuted: all queries, all keys, all values, one after the other; bias permuted: all queries"),
+    "drawn": ("llama", on("lm_head.weight", lambda w: torch.randn(w.shape) / 50), r"unrelated to the source's \(corr"),
     "permuted": ("llama", on(GAIN, lambda w: w.roll(3)), "0.input_layernorm, .*weight permuted"),
     "exchanged": ("llama", exchanged, f"0.input_layernorm, .*weight exchanged with {OTHER}"),
     "1 + w for w": ("llama", on(r".*norm.weight", lambda w: w + 1), r"0.input_layernorm, .*1 \+ w for w.*as Gemma"),
