@@ -44,7 +44,7 @@ def run(options: Options) -> int:
     from ..support import ModelError
 
     onnx = Path(options.port).suffix == ".onnx"
-    source, notes = load_network(find_model(options.source), allow_pickle=options.allow_pickle), ()
+    source, notes, unread = load_network(find_model(options.source), allow_pickle=options.allow_pickle), (), ""
     networks = {options.source: source}
     if not onnx:
         try:
@@ -54,7 +54,7 @@ def run(options: Options) -> int:
         except ModelError:
             if (port := renamed(source, Path(options.port))) is None:
                 raise
-            networks[options.port], notes = port
+            networks[options.port], notes, unread = port
     refuse_nan_weights(source)
     for network in networks.values():
         if not reads_text_alone(network):
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
         examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
     told = {each: getattr(examined, each) for each in ("verdict", "reason", "evidence")}
     told["evidence"] = (*(f"read from {options.port}: {each}" for each in notes), *examined.evidence)
-    left = (*(["the configuration of the port: the source's was used"] if notes else []), *examined.left)
+    left = (*([unread] if unread else []), *examined.left)
     if not json_alone(told | {"not_examined": left}, options.json):
         mark = "PASS" if examined.same else "FAIL"
         print(printable("\n".join((f"{mark} {examined.verdict}: {examined.reason}", *told["evidence"]))))

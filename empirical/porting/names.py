@@ -16,6 +16,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
+from lngeom.files import read_json
+
 from ..models import find_model, loading, text_config
 from ..support import ModelError
 
@@ -50,6 +52,8 @@ class Renamed(NamedTuple):
 
     network: PreTrainedModel
     notes: tuple[str, ...]
+    left: str
+    """What was not read."""
 
 
 def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
@@ -102,11 +106,30 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     if wrong:
         shapes = f"has shape {tuple(state[wrong[0]].shape)} for {tuple(own[wrong[0]].shape)}"
         raise ModelError(f"{path}: {wrong[0]} {shapes} of the source, and {len(wrong) - 1} more weights have another")
-    network = copy.deepcopy(source)
+    network, entries = _configured(source, (path if path.is_dir() else path.parent) / "params.json")
+    notes += [f"{entry} of params.json" for entry in entries]
     network.load_state_dict({name: value for name, value in state.items() if name in own}, strict=False, assign=True)
     extra = sorted(name for name in state if name not in own)
     notes += [f"not used: {', '.join(extra[:3])}" + (f" and {len(extra) - 3} more" if extra[3:] else "")] * bool(extra)
-    return Renamed(network.eval(), tuple(notes))
+    beside = f" but for {' and '.join(entries)}" if entries else ""
+    return Renamed(network.eval(), tuple(notes), f"the configuration of the port{beside}: the source's was used")
+
+
+def _configured(source: PreTrainedModel, params: Path) -> tuple[PreTrainedModel, list[str]]:
+    """A network of the source's class with what Meta's file says of it, and the entries that were read."""
+    config, read = copy.deepcopy(source.config), list[str]()
+    own, angles = text_config(config), getattr(text_config(config), "rope_parameters", None) or {}
+    try:
+        held = read_json(params) if params.is_file() else {}
+    except ValueError:
+        raise ModelError(f"{params}: is no JSON; correct it, or take it away") from None
+    for entry, there, name in (("norm_eps", vars(own), "rms_norm_eps"), ("rope_theta", angles, "rope_theta")):
+        if entry in held and name in there:
+            if type(held[entry]) not in (int, float):
+                raise ModelError(f"{params}: {entry} is {held[entry]!r}, which is no number; correct it")
+            there[name] = held[entry]
+            read.append(entry)
+    return (type(source)._from_config(config) if read else copy.deepcopy(source)), read
 
 
 def _adapted(path: Path, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
