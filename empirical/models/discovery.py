@@ -14,7 +14,7 @@ from lngeom.errors import LngeomError
 
 from ..support import ModelError, Rows
 from .calls import passing, watching
-from .probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
+from .probe import Reading, affine, exactly, first_tensor, gated, own_parameters, ratio_to_bound, read
 from .sites import Kind, NormSite
 
 Readings = dict[tuple[object, ...], Reading | str]
@@ -277,7 +277,7 @@ class _Pass:
         (x, z), inputs, d = self.vectors[path], self.inputs[path], reading.d
         if inputs > 1:
             alone = f"a {reading.kind} of the first alone, but not here (gated or fused)"
-            return f"the pass gives it {inputs} tensors: {alone}"
+            return f"the pass gives it {inputs} tensors: {gated(module, d) or alone}"
         if x.shape[reading.axis] != d:
             return f"the pass gives it shape {tuple(x.shape)}, whose axis {reading.axis} is not {d} long"
         formats = {value.dtype for value in (x, z, *own_parameters(module).values())}

@@ -21,6 +21,11 @@ _FIT = 1e-4  # of gain and bias, whose fit leaves the roundings of a few rows
 _ROWS, _CONDITION = 72, 2.0
 _LARGE = 6  # rows at which no usual ε matters
 _FAR = 0.3  # of the largest output: a module that far from every norm needs no closer look
+_OPEN = 32.0
+_GATES: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu(gate)": nn.functional.silu, "sigmoid(gate)": torch.sigmoid, "gelu(gate)": nn.functional.gelu,
+    "the gate": torch.clone,
+}  # fmt: skip
 _RAISED = re.compile(r"\w+(Error|Exception): ")
 _WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is not ours
 
@@ -201,6 +206,8 @@ def read(module: nn.Module, d: int) -> Reading | str:
         if not isinstance(reading, str):
             return reading
         reasons.append(reading)
+    if special := _gated_or_grouped(twin, x):
+        return special
     other = x[::-1].copy()
     both = _called(twin, x, -1, True, other)
     if not isinstance(both, str):
@@ -211,6 +218,66 @@ def read(module: nn.Module, d: int) -> Reading | str:
         if _RAISED.match(reasons[0]):
             return "takes a second input that it does more with than adding it (a gate, for example)"
     return next((reason for reason in reasons if not _RAISED.match(reason)), reasons[0])
+
+
+def gated(module: nn.Module, d: int) -> str | None:
+    """What a norm with a second tensor for a gate computes, in words; None if it is none."""
+    rows = exactly(torch.from_numpy(probes(d, rows=_ROWS)).float())
+    return _gated_or_grouped(_drawn(module), rows[: len(rows) // _WITHIN * _WITHIN])
+
+
+def _gated_or_grouped(twin: nn.Module, x: np.ndarray) -> str | None:
+    """The formula of a norm of groups of components, or whose rows or outputs a function of a gate multiplies.
+
+    Where all gates are 32, silu, gelu and the gate itself give this power of 2, and sigmoid 1: the norm alone is left.
+    """
+    for gate, inside, outside in ((_OPEN, 1.0, _OPEN), (_OPEN, _OPEN, 1.0), (_OPEN, 1.0, 1.0), (None, 1.0, 1.0)):
+        z = _called(twin, x, -1, True, *([] if gate is None else [np.full_like(x, gate)]))
+        size, norm = (0, None) if isinstance(z, str) else _of_groups(twin, inside * x, z / outside)
+        if norm is None or (gate is None and size == x.shape[-1]):
+            continue
+        what = "layernorm" if norm.kind == "layernorm" else "rmsnorm"
+        groups = "" if size == x.shape[-1] else f" of each {size} of {x.shape[-1]} components"
+        how = "" if gate is None else _gate(twin, x, size, norm)
+        if how is not None:
+            return f"a {'gated ' * bool(how)}{what}{groups} with eps {norm.eps:g}{how}"
+    return None
+
+
+def _of_groups(twin: nn.Module, x: np.ndarray, z: np.ndarray) -> tuple[int, Reading | None]:
+    """The largest groups of components, perhaps all of them, that the same norm normalizes each by itself."""
+    d = x.shape[-1]
+    for size in (size for size in range(d, 1, -1) if d % size == 0):
+        norms = list[Reading]()
+        for begin in range(0, d, size):
+            part, span = copy.copy(twin), slice(begin, begin + size)
+            part._parameters = {name: nn.Parameter(value[span]) for name, value in own_parameters(twin).items()}
+            found = _shown(part, x[:, span], z[:, span], -1)[0]
+            held = _held(part, x[:, span], z[:, span], found)
+            if not isinstance(held, Reading):
+                break
+            norms.append(held)
+        if len(norms) * size == d and len({(norm.kind, norm.eps) for norm in norms}) == 1:
+            return size, replace(norms[0], d=d)
+    return 0, None
+
+
+def _gate(twin: nn.Module, x: np.ndarray, size: int, norm: Reading) -> str | None:
+    """Which function of the gate multiplies the rows or the outputs; None if it is none of these."""
+    gate = np.random.default_rng(0).normal(size=x.shape).astype(np.float32).astype(float)
+    got, (gain, bias) = _called(twin, x, -1, True, gate), affine(twin, norm.gain, norm.gain_offset, norm.bias, norm.d)
+    of = lngeom.layer_norm if norm.kind == "layernorm" else lngeom.rms_norm
+
+    def output(rows: np.ndarray) -> np.ndarray:
+        groups = of(rows.reshape(len(rows), -1, size), eps=norm.eps).reshape(rows.shape)
+        return groups * gain + (0.0 if bias is None else bias)
+
+    for name, function in _GATES.items():
+        factor = exactly(function(torch.from_numpy(gate)))
+        for expected, what in ((output(x * factor), "normalizes x"), (output(x) * factor, "multiplies its output")):
+            if not isinstance(got, str) and np.allclose(got, expected, rtol=_FIT, atol=_FIT):
+                return f": it {what} {'times' if what.endswith('x') else 'by'} {name}"
+    return None
 
 
 def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:

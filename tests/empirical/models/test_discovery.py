@@ -129,6 +129,43 @@ def test_a_pass_says_what_is_called_and_how_often() -> None:
     assert model.never.training
 
 
+class Gated(nn.Module):
+    """As Zamba 2 with `after` false, and in groups; as Qwen3-Next otherwise."""
+
+    def __init__(self, size: int, *, after: bool) -> None:
+        super().__init__()
+        self.weight, self.size, self.after, self.eps = nn.Parameter(torch.ones(D)), size, after, 1e-5
+
+    def forward(self, x: Tensor, gate: Tensor | None = None) -> Tensor:
+        factor = 1.0 if gate is None else nn.functional.silu(gate)
+        groups = (x if self.after else x * factor).unflatten(-1, (-1, self.size))
+        normal = (groups * (groups.square().mean(-1, keepdim=True) + self.eps).rsqrt()).flatten(-2)
+        return self.weight * normal * (factor if self.after else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("module", "inputs", "told"),
+    [
+        (Gated(D, after=True), 2, "a gated rmsnorm with eps 1e-05: it multiplies its output by silu(gate)"),
+        (Gated(D, after=False), 2, "a gated rmsnorm with eps 1e-05: it normalizes x times silu(gate)"),
+        (Gated(D // 2, after=False), 2, f"gated rmsnorm of each {D // 2} of {D} components with eps 1e-05: it"),
+        (Gated(D // 2, after=True), 1, f"rmsnorm of each {D // 2} of {D} components with eps 1e-05"),
+    ],
+)  # fmt: skip
+def test_a_norm_with_a_gate_or_of_groups_is_told(module: nn.Module, inputs: int, told: str) -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = module
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.norm(*[x] * inputs)
+
+    listed = norms(Model(), torch.randn(2, 3, D))
+    assert not listed.found
+    assert told in listed.others[0].reason
+
+
 def test_a_module_that_the_pass_contradicts_is_refused() -> None:
     layer = nn.LayerNorm(D)
     layer.register_forward_hook(lambda *seen: seen[-1].mul(1 + 2.0**-12))
