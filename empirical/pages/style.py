@@ -60,7 +60,7 @@ def panels(
 ) -> Figure:
     """A figure with a panel for each title, of so many inches and filled by `draw`, and one legend below them all.
 
-    With `shared` all panels have one scale.
+    With `shared` all panels have one vertical scale.
     """
     columns = min(columns, len(contents))
     lines = -(-len(contents) // columns)
@@ -68,7 +68,7 @@ def panels(
     entries: dict[str, Artist] = {}
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(least, size[0] * columns), size[1] * lines), layout="constrained")
-        grid = figure.subplots(lines, columns, squeeze=False, sharex=shared, sharey=shared).flat
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=shared).flat
         for axes, (name, content) in zip(grid, contents, strict=False):
             axes.set_title(printable(name), parse_math=False)  # names may hold a $
             draw(axes, content)
