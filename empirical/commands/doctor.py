@@ -1,11 +1,12 @@
 """Is this port the same model? Compare two forms of one model; one verdict, with the first layer that differs.
 
 SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these, an ONNX file, or weights by themselves
-(safetensors, .pt, .npz) under the names of vLLM, Meta, MLX or nanoGPT, which get the architecture of the source. The
-verdict is "same function" (in float64 both give the same outputs, within the bound of rounding), "same up to the stored
-format" (they do once the source's weights are rounded to that format), "different" (with the first layer whose output
-differs given the same input, and the name of the change), or "not shown to be the same". It is the first line, after
-PASS or FAIL; the last line says what was not tested. The exit code is 0 if the verdict begins with "same", else 1.
+(safetensors, .pt, .npz) under the names of vLLM, Meta, MLX or nanoGPT, which get the architecture of the source where
+no config.json is beside them. The verdict is "same function" (in float64 both give the same outputs, within the bound
+of rounding), "same up to the stored format" (they do once the source's weights are rounded to that format), "different"
+(with the first layer whose output differs given the same input, and the name of the change), or "not shown to be the
+same". It is the first line, after PASS or FAIL; the last line says what was not tested. The exit code is 0 if the
+verdict begins with "same", else 1.
 
 Examples:
     lngeom doctor models/llama models/llama.gguf
@@ -34,6 +35,7 @@ class Options:
 def run(options: Options) -> int:
     from ..models import (
         QuantizedError,
+        empty_network,
         find_model,
         load_network,
         longest_sequence,
@@ -45,6 +47,7 @@ def run(options: Options) -> int:
 
     onnx = Path(options.port).suffix == ".onnx"
     source, notes, unread = load_network(find_model(options.source), allow_pickle=options.allow_pickle), (), ""
+    configured = Path(options.port, "config.json").is_file()
     networks = {options.source: source}
     if not onnx:
         try:
@@ -52,7 +55,8 @@ def run(options: Options) -> int:
         except QuantizedError:
             raise
         except ModelError:
-            if (port := renamed(source, Path(options.port))) is None:
+            like = empty_network(find_model(options.port)) if configured else source
+            if (port := renamed(like, Path(options.port))) is None:
                 raise
             networks[options.port], notes, unread = port
     refuse_nan_weights(source)
@@ -70,7 +74,7 @@ def run(options: Options) -> int:
         examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
     told = {each: getattr(examined, each) for each in ("verdict", "reason", "evidence")}
     told["evidence"] = (*(f"read from {options.port}: {each}" for each in notes), *examined.evidence)
-    left = (*([unread] if unread else []), *examined.left)
+    left = (*([unread] if unread and not configured else []), *examined.left)
     if not json_alone(told | {"not_examined": left}, options.json):
         mark = "PASS" if examined.same else "FAIL"
         print(printable("\n".join((f"{mark} {examined.verdict}: {examined.reason}", *told["evidence"]))))

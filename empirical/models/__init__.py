@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         DTYPES,
         LoadedModel,
         LoadOptions,
+        empty_network,
         load_config,
         load_model,
         load_network,

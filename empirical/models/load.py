@@ -21,6 +21,7 @@ import transformers
 from rich.console import Console
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers.initialization import no_init_weights
 from transformers.utils import logging as transformers_logging
 
 from lngeom.files import Json
@@ -318,16 +319,28 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrain
     reported, and are its attribute ``unused_weights``. Raises ModelError.
     """
     with loading(source):
-        config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-        refuse_declared(source, config)
-        named = (config.architectures or ["AutoModelForCausalLM"])[0]
-        chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
-        network, report = _pretrained(source, chosen, allow_pickle=allow_pickle, dtype="auto", **WIDE)
+        network, report = _pretrained(source, _network(source)[1], allow_pickle=allow_pickle, dtype="auto", **WIDE)
     network.unused_weights = unused_weights(source, network, report)
     if network.unused_weights:
         say(Console(stderr=True), unused_line(network.unused_weights))
     network.config.use_cache = False
     return network.eval()
+
+
+def empty_network(source: ModelSource) -> PreTrainedModel:
+    """The network that a configuration asks for, whose weights are still to be set; raises ModelError."""
+    with loading(source), no_init_weights():
+        config, chosen = _network(source)
+        make = getattr(chosen, "_from_config", None) or chosen.from_config
+        return make(config, **WIDE).eval()
+
+
+def _network(source: ModelSource) -> tuple[PretrainedConfig, Any]:
+    """The configuration, refused where it declares too much, and its class."""
+    config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+    refuse_declared(source, config)
+    named = (config.architectures or ["AutoModelForCausalLM"])[0]
+    return config, getattr(transformers, named, transformers.AutoModelForCausalLM)
 
 
 def load_tokenizer(source: ModelSource) -> Any:

@@ -57,7 +57,7 @@ class Renamed(NamedTuple):
 
 
 def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
-    """The source's network with the tensors of a file or folder; None where there is no file of weights.
+    """A network, the source's or that of the port's config.json, with the tensors of the port; None if it has none.
 
     Raises:
         ModelError: A weight of the source has no counterpart, which it names.
@@ -69,6 +69,8 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     elif files and all(each.suffix in _READ for each in files):
         tensors = {_WRAPPER.sub("", name): value for each in files for name, value in _tensors(each)}
         notes = ["its weights in the architecture of the source"]
+        if (path / "config.json").is_file():
+            notes = ["its weights in the architecture of its config.json"]
     else:
         return None
     tensors = {name: value for name, value in tensors.items() if not _BUFFERS.search(name)}

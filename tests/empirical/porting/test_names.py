@@ -194,6 +194,33 @@ def test_a_port_is_read_or_the_cause_is_named(name: str, tmp_path, capsys) -> No
     assert "download" not in told.err
 
 
+CONFIGURED: dict[str, tuple[str, str]] = {
+    "a list": ("[]", "Unrecognized model"),
+    "cut off": ('{"rms_norm_eps": 0.5,', "not a valid JSON file"),
+    "type": ('"rms_norm_eps": "a"', "expected float, got str"),
+    "architecture": ('"model_type": "nope"', "has model type `nope`"),
+    "heads": ('"num_attention_heads": 7', "7"),
+    "blocks": ('"num_hidden_layers": -1', "num_hidden_layers is -1"),
+    "epsilon": ('"rms_norm_eps": 0.5', "FAIL different"),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURED)
+def test_a_configuration_beside_weights_of_other_names_is_used(name: str, tmp_path) -> None:
+    source, folder, (entry, words) = built("llama"), tmp_path / "port", CONFIGURED[name]
+    folder.mkdir()
+    source.save_pretrained(tmp_path / "source")
+    held = json.loads((tmp_path / "source" / "config.json").read_text())
+    text = entry if entry[0] in "[{" else json.dumps(held | json.loads(f"{{{entry}}}"))
+    (folder / "config.json").write_text(text)
+    in_folder(fused({n: weight.clone() for n, weight in source.state_dict().items()}), folder)
+    told = said("doctor", tmp_path / "source", folder)
+    if name == "epsilon":
+        assert words in told[1]
+    else:
+        refused(told, words)
+
+
 def moved_gain(ones: bool, forget: str = "") -> Callable[[Any], None]:
     """What the gains of the first norm of each block lose, its readers get."""
 
