@@ -8,7 +8,7 @@ import pytest
 
 from lngeom.empirical import observe
 from lngeom.empirical.judge import ISOTROPY, MODEL, Prediction
-from lngeom.empirical.pages import Measured, write_comparison, write_report
+from lngeom.empirical.pages import Measured, figures, write_comparison, write_report
 from lngeom.empirical.pages.console import with_interval
 from lngeom.empirical.pages.sweep import _FIGURES, exact_verdicts
 from lngeom.empirical.support import read_records
@@ -53,6 +53,11 @@ def test_of_a_run(tmp_path) -> None:
         assert f"{row['d_cos2']:.3f}"[:4] in " ".join(energy)
     assert f"{100 * max(row['distance_mean'] for row in before):.2g}" in apart
     assert f"{max(row['norm_max'] / row['norm_mean'] for row in before):.0f}" in long
+
+
+def test_each_panel_names_its_own_norms() -> None:
+    drawn = figures(observe.read_sites(RUN / "sites.csv"), "SmolLM2")["angle_before"]
+    assert [axes.xaxis.get_major_formatter()(30) for axes in drawn.axes] == ["final", ""]
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(1.02, 0.99, 1.004), (0.807, 0.7841, 0.832), (61.69, 61.64, 61.73)])
