@@ -37,11 +37,14 @@ def test_page_prints_what_it_says(name: str) -> None:
 
 def test_the_first_screen_is_what_the_command_prints(tmp_path, monkeypatch, capsys) -> None:
     screens = [(DOCS / page).read_text(encoding="utf-8") for page in ("guides/check.md", "index.md", "../README.md")]
-    blocks = [part.partition("```")[0] for part in screens[0].split("```python\n")[1:]]
+    beside = (
+        (DOCS / "api/check.md").read_text(encoding="utf-8").partition("(two-kernels)=")[2].partition("\n## Other")[0]
+    )
+    blocks = [part.partition("```")[0] for part in (screens[0] + beside).split("```python\n")[1:]]
     (tmp_path / "mykernels.py").write_text("".join(block for block in blocks if ">>>" not in block))
     monkeypatch.chdir(tmp_path)
     two = "mykernels:fast_norm --spec mykernels:rms_norm"
-    for asked, pages in (("mykernels:rms_norm", screens), (two, screens[:1])):
+    for asked, pages in (("mykernels:rms_norm", screens), (two, [beside])):
         assert main(["check", *asked.split()]) == 0
         printed = capsys.readouterr().out
         for screen in pages:
