@@ -52,6 +52,9 @@ def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixtur
     assert set(record["gain_values"]) == {1.0}  # where the fault survives them
     assert "gain = 1, component" in capsys.readouterr().out
     assert main(["check", "some_kernels:gemma", *options, "--allow", "Gemma"]) == 0
+    assert "  example  " in capsys.readouterr().out
+    assert main(["check", "some_kernels:gemma", *options, "--spec", "gemma"]) == 0
+    assert "  example  " not in capsys.readouterr().out
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--backward"]) == 0
     assert main(["check", "some_kernels:none"]) == 2
     assert "some_kernels has no 'none'" in capsys.readouterr().err

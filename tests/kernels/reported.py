@@ -139,7 +139,7 @@ STAND_INS: dict[str, Row] = {
         lambda x, weight: memory(x, *x.stride()[:-1], 1) * root(square(x)) * weight,
         named("every other component of a wider array"), threads="ModelTC/LightLLM/issues/1467"),
     "the first stride for all leading axes": Row(
-        first_stride, named("batches of shape (2, "), threads="vllm-project/vllm-xpu-kernels/pull/397"),
+        first_stride, named("axes, as (2, "), threads="vllm-project/vllm-xpu-kernels/pull/397"),
     "indices of rows that overflow": Row(
         lambda x, weight: rms(x, weight)[torch.arange(len(x)) % 65536] if x.ndim == 2 else rms(x, weight),
         named("70000"), threads="flashinfer-ai/flashinfer/pull/3007"),

@@ -113,8 +113,7 @@ def _uncast(trial: Trial, dtype: str) -> Shown | None:
 
     Where the family of the normalized value holds a single number of the dtype, the output has a single value.
     """
-    base = trial.base
-    plain = Arithmetic.of(dtype)
+    base, plain = trial.base, Arithmetic.of(dtype)
     low, high = replace(base, gain=None, bias=None).family(Sample(trial.x), replace(plain, storage=plain.work)).box()
     single = rounded(low, dtype) == rounded(high, dtype)
     gain = 1 if base.gain is None else base.gain

@@ -28,9 +28,10 @@ def verdict(named: Named) -> Finding:
     by_outputs = named.shown is not None and tried.wrong is not None and not of_derivative
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
-    contiguous = shown.label.kind not in STRIDES | BEGINNINGS
+    error, contiguous = abs(wrong - right), shown.label.kind not in STRIDES | BEGINNINGS
     known = claim.meant.stated is None
-    usual = known and contiguous and not claim.kernel.form.axes and not abs(wrong - right) <= off
+    usual = known and contiguous and not claim.kernel.form.axes and not error <= off
+    of_contract = error / off if named.shown is not None and not (by_outputs or of_derivative) else 0.0
     script = reproducer(refuted.kernel, refuted.base(d), shown.input, off) if by_outputs and usual else ""
     if named.cause == LEAK:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
@@ -43,7 +44,7 @@ def verdict(named: Named) -> Finding:
         float(claim.eps),
         "none" if bound.gain is None else "1 + weight" if shifted else "weight",
         asked.dtype,
-        max(worst.largest, named.ratio or 0.0) if of_derivative else worst.largest,
+        max(worst.largest, named.ratio or 0.0 if of_derivative else of_contract),
         shown.input,
         wrong,
         right,
@@ -52,7 +53,7 @@ def verdict(named: Named) -> Finding:
         exact=(by_outputs and known) or of_derivative,
         gradient_ratio=named.ratio,
         backward=asked.backward,
-        proof=claim.proof,
+        proof=replace(claim.proof, counterexample=None) if claim.meant.offset else claim.proof,  # it is to PyTorch's
         left=tried.left,
         point=Point(tried.inputs.layout(shown.label), shown.component, gain, bias, shown.cotangent, script),
     )
