@@ -61,6 +61,7 @@ class Survey:
                 self.paths.append(path.of_one_component() if single and not trace.calls.opaque else path)
         if not self.paths:
             raise self.raised[0][1]
+        self.orders = (order("forward", self.runs),) if self.paths[0].trace.kernels.launched else ()
         self.paths = sorted(_merged(self.paths), key=lambda path: path.single)
         for path in self.paths:
             path.raised = [trace for trace, _ in self.raised]
@@ -90,7 +91,7 @@ class Survey:
             "circumstances": frozenset(each.text for case, _ in cases for each in case),
             "uncovered": not all(rejects(error) for _, error in self.raised),
             "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
-            "orders": (order("forward", self.runs),) if self.paths[0].trace.kernels.launched else (),
+            "orders": self.orders,
             "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
         }
 

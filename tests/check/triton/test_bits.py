@@ -18,6 +18,8 @@ _MANY = "which rows a program sums follows their number"
 _ATOMIC = "atomic_add sums in the order in which programs end"
 RIGHT = {
     "rms_norm": (), "layer_norm": (), "in_two_layer_norm": (), "residual_rms_norm": (), "in_tiles_rms_norm": (),
+    "headed_rms_norm": (("rows > 1000 and N <= 256", "N is None"),
+                        ("BLOCK, HOW", "BLOCK, num_warps=min(max(BLOCK // 256, 1), 8), HOW")),
     "blocked_layer_norm": (("_blocked[(M,)]", "if M == 0:\n        return x\n    _blocked[(M,)]"),),
 }  # fmt: skip
 WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, str, str]] = [

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from lngeom.check import check
 from lngeom.check._calls.target import resolve
 from lngeom.check._proving import backward, verdict
 from lngeom.check._proving.proof import Proof
@@ -108,6 +109,31 @@ def test_no_fault_is_proved(name: str, old: str, new: str, tmp_path: Path, monke
     assert proof.text != f"{name} computes {RIGHT[name]}", str(proof)
     if proof.status == "not traced":
         assert re.search(r"\(kernels_\d+\.py:\d+: |no point was found|nothing was written", proof.text), proof.text
+
+
+_PULLED = (
+    ("HAS_BIAS: tl.constexpr", "HAS_BIAS: tl.constexpr, TWICE: tl.constexpr"),
+    ("    db = tl.z", "    if TWICE:\n        more = tl.zeros((BLOCK,), dtype=tl.float32)\n    db = tl.z"),
+    ("        db += dy\n", "        db += dy\n        if TWICE:\n            more += dy\n"),
+    ("share, True,", "share, True, False,"),
+    ("rows = x.view", "rows = x.contiguous().view"),  # fmt: skip
+)
+MEANT = [
+    (
+        "rms_norm",
+        (("(tl.float32)\n", "(tl.float32)\n    both = wide\n    both *= wide\n"), ("(wide * wide,", "(both,")),
+    ),
+    ("rms_norm", (("    cols =", "    after = row\n    after += 1\n    cols ="),)),
+    ("tiled_layer_norm", (("[:, None] & inside", "[:, None] and inside"),)),
+    ("pulled_layer_norm", _PULLED),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), MEANT)
+def test_names_and_masks_are_what_triton_makes_of_them(name: str, changes: Any, tmp_path: Path) -> None:
+    kernel, asked = loaded(tmp_path, name, *changes), {"d": 8, "backward": name in FIRST}
+    found = check(kernel, kind="rmsnorm" if "rms" in name else "layernorm", **asked)
+    assert found.passes(proved=True), str(found)
 
 
 WITHOUT_OTHER = [

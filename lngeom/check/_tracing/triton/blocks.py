@@ -369,9 +369,7 @@ class Blocks:
 
     def after_turns(self, name: str, start: object) -> object:
         """A number, or a block of numbers, and what all turns of the last loop have added to it."""
-        turn, terms = self.ended[0], self.ended[1].get(name)
-        if terms is None:
-            return start
+        turn, terms = self.ended[0], self.ended[1][name]
         first = self.data(start)
         tiles = [term for term in terms if isinstance(term, Tile)]
         if self.row is not None and turn in self.row.symbols:

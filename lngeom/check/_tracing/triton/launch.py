@@ -22,7 +22,7 @@ from ..trace import Refusal, Trace, is_ours
 from . import stand_in
 from .blocks import Pointer
 from .memory import Accesses
-from .reading import ADDED, COMPARED, GONE, STEPPED, SUM, read
+from .reading import ADDED, ADDS, COMPARED, GONE, JOINED, STEPPED, SUM, read
 from .whole import PROGRAM, SECOND, Value, Whole, product, quotient, running, symbol, whole
 
 _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
@@ -64,7 +64,7 @@ def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     launch.trace.report.sources[function.__qualname__] = function.__code__
     found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: Value()}
     found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared, STEPPED: launch.stepped}
-    found["min"] = launch.least
+    found |= {"min": launch.least, ADDS: lambda name: name in launch.ended[1], JOINED: stand_in.joined}
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
         if type(value) in (bool, int, float):

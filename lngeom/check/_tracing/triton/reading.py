@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any
 
 ADDED, SUM, COMPARED, GONE, STEPPED = "added in a turn", "sum of turns", "compared", "of a turn", "after so many steps"
+ADDS, JOINED = "whether a turn adds", "lane by lane"
 """Names of what the function finds around it, which no kernel can have."""
 _NAMED = (
     "Expr Pass Assign AnnAssign AugAssign If For Return Constant Name Load Store Tuple List Attribute BinOp Add Sub "
@@ -25,6 +26,12 @@ _ATTRIBUTES = ("dtype", "element_ty", "to")
 
 def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _sum(name: str) -> ast.stmt:
+    """What all turns add to a name, if they do: it need not be bound otherwise."""
+    made = ast.Assign([ast.Name(name, ast.Store())], _call(SUM, ast.Constant(name), ast.Name(name, ast.Load())))
+    return ast.If(_call(ADDS, ast.Constant(name)), [made], [])
 
 
 def _steps(body: list[ast.stmt], condition: ast.expr | None = None) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
@@ -43,7 +50,22 @@ def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context] = ast.Load)
     return [one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, context)]
 
 
-class _Reader(ast.NodeTransformer):
+class _Bound(ast.NodeTransformer):
+    """What Triton makes of Python: ``+=`` binds a name anew, and ``and`` of blocks joins them lane by lane."""
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """``name = name + value``: another name of the old value keeps it."""
+        old = ast.Name(ast.unparse(node.target), ast.Load())
+        return ast.copy_location(ast.Assign([node.target], ast.BinOp(old, node.op, self.visit(node.value))), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        """Each part is asked for when those before leave it open."""
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        parts = [ast.Lambda(nothing, self.visit(part)) for part in node.values]
+        return ast.copy_location(_call(JOINED, ast.Constant(type(node.op).__name__), *parts), node)
+
+
+class _Reader(_Bound):
     """A loop runs once, on an arbitrary turn: what all turns add is found after it, and all else of a turn is gone.
 
     What a turn adds to an address, by as much each, it has had added by the turns before.
@@ -123,8 +145,8 @@ class _Reader(ast.NodeTransformer):
         if read := sums & {*_names(node.body)}:
             self.refuse(f"{min(read)} is read in the loop that adds to it", node)
         after: dict[str, ast.expr] = {name: ast.Name(GONE, ast.Load()) for name in names}
-        after |= {name: _call(SUM, ast.Constant(name), ast.Name(name, ast.Load())) for name in sums}
-        return [node, *(ast.copy_location(ast.Assign([ast.Name(n, ast.Store())], e), node) for n, e in after.items())]
+        made = {name: ast.Assign([ast.Name(name, ast.Store())], value) for name, value in after.items()}
+        return [node, *(ast.copy_location(one, node) for one in (*made.values(), *map(_sum, sorted(sums))))]
 
     def _step(self, node: ast.For, name: str, value: ast.expr, condition: ast.expr | None) -> ast.stmt:
         """A name, moved by the turns before."""
@@ -138,20 +160,24 @@ class _Reader(ast.NodeTransformer):
         return ast.copy_location(_call(COMPARED, how, self.visit(node.left), self.visit(node.comparators[0])), node)
 
 
-_CODES = weakref.WeakKeyDictionary[Any, CodeType]()
-"""Of functions that have been read."""
+_CODES = weakref.WeakKeyDictionary[Any, CodeType](), weakref.WeakKeyDictionary[Any, CodeType]()
+"""Of functions that run, and of those that are followed."""
 
 
-def read(function: Any, refuse: Callable[[str, str], Any]) -> CodeType:
-    """The definition of a function of Triton, to be executed among the names that it finds around it."""
-    if function in _CODES:
-        return _CODES[function]
-    file, names = function.__code__.co_filename, list(inspect.signature(function).parameters)
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    ast.increment_lineno(node, function.__code__.co_firstlineno - 1)
-    node.args = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-    node.body, node.decorator_list, node.returns = ast.Module(node.body, []), [], None  # type: ignore[assignment]
-    node.body = _Reader(refuse, file, set(names)).generic_visit(node.body).body  # type: ignore[arg-type,attr-defined]
-    _CODES[function] = compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")
-    return _CODES[function]
+def read(function: Any, refuse: Callable[[str, str], Any] | None = None) -> CodeType:
+    """The definition of a function of Triton, to be executed among the names that it finds around it.
+
+    It is followed if there is a way to `refuse` what is not, and runs otherwise.
+    """
+    codes = _CODES[refuse is not None]
+    if function not in codes:
+        file, names = function.__code__.co_filename, list(inspect.signature(function).parameters)
+        node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        assert isinstance(node, ast.FunctionDef)
+        ast.increment_lineno(node, function.__code__.co_firstlineno - 1)
+        node.args = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+        reader = _Bound() if refuse is None else _Reader(refuse, file, set(names))
+        body = reader.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
+        node.body, node.decorator_list, node.returns = body, [], None
+        codes[function] = compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")
+    return codes[function]

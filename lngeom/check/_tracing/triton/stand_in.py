@@ -7,7 +7,7 @@ import importlib
 import inspect
 import itertools
 from collections.abc import Callable
-from types import FunctionType, MappingProxyType, SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -16,7 +16,9 @@ from ..arrays import Arr
 from ..sizes import Num
 from ..trace import program_line
 from . import BeyondEnd
+from .blocks import Mask
 from .memory import Accesses
+from .reading import JOINED, read
 from .whole import running
 
 launches, has_kernels = [0], [False]
@@ -230,9 +232,26 @@ def around(function: Any, nested: Callable[[Any], Any]) -> dict[str, Any]:
     return found
 
 
+def joined(how: str, *parts: Callable[[], Any]) -> Any:
+    """``and`` or ``or`` of numbers or, lane by lane, of blocks."""
+    value = parts[0]()
+    for part in parts[1:]:
+        if isinstance(value, torch.Tensor):
+            value = (torch.logical_and if how == "And" else torch.logical_or)(value, block(part()))
+        elif isinstance(value, Mask) and how == "And":
+            value = value & part()
+        elif bool(value) == (how == "And"):
+            value = part()
+    return value
+
+
 def _runnable(function: Any) -> Callable[..., Any]:
-    names = function.__globals__ | around(function, lambda other: lambda *a, **named: _runnable(other)(*a, **named))
-    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    names = function.__globals__ | inspect.getclosurevars(function).nonlocals | {JOINED: joined}
+    names |= around(function, lambda other: lambda *a, **named: _runnable(other)(*a, **named))
+    exec(read(function), names)
+    made = names[function.__name__]
+    made.__defaults__ = function.__defaults__
+    return made
 
 
 def launcher(kernel: Any, grid: Any) -> Callable[..., None]:
