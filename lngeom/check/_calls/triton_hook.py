@@ -1,11 +1,13 @@
 """A hook on imports: without a GPU, Python runs the kernels of Triton, whether Triton is installed or not."""
 
 import contextlib
+import functools
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
@@ -82,11 +84,24 @@ def interpret_triton() -> None:
         sys.meta_path.insert(0, _WhenImported())
 
 
+def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes tensors: those for a GPU too, which there is not."""
+
+    @functools.wraps(make)
+    def made(*given: Any, device: object = None, **options: Any) -> Any:
+        there = {} if device is None or str(device).startswith("cuda") else {"device": device}
+        return make(*given, **options, **there)
+
+    return made
+
+
 def _run_by_python(triton: Any = None) -> None:
-    """Without a GPU: contexts of devices do nothing, and there are four processors."""
+    """Without a GPU: contexts of devices do nothing, tensors are on the CPU, and there are four processors."""
     torch = importlib.import_module("torch")
     if not (torch.cuda.is_available() or torch.xpu.is_available()):
         torch.cuda.device = lambda *_: contextlib.nullcontext()
         torch.cuda.get_device_properties = lambda *_: SimpleNamespace(multi_processor_count=4)
+        for name in (f"{kind}{like}" for kind in ("empty", "zeros", "ones", "full") for like in ("", "_like")):
+            setattr(torch, name, _on_cpu(inspect.unwrap(getattr(torch, name))))
         if hasattr(triton, "runtime"):
             triton.runtime.jit.KernelInterface.__getitem__ = importlib.import_module(_STAND_IN).launcher

@@ -289,7 +289,7 @@ def _by_d(text: str) -> str:
 
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _READ_AS = {
-    "_over_": " // ",
+    **{"_over_": " // ", r"^n(?=\d)": ""},
     "^pow2(.*)": r"next_power_of_2(\1)",
     r"^chunk_(\d+)_0": r"⌈d/\1⌉",
     r"^(first|last)_(\d+)": r"min(\2, d)",

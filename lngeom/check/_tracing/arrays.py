@@ -88,6 +88,7 @@ class Arr:
             trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
 
     labels = property(lambda self: tuple(itertools.chain(*self.axes)))
+    spread = property(lambda self: self.memory.labels == (FEATURE,) != self.labels and self.axes[-1] == (FEATURE,))
 
     def size(self, axis: int, number: type[Num] = Num) -> Num | int:
         """How long an axis is."""
@@ -234,7 +235,7 @@ class Arr:
         """The same memory with other axes."""
         self.memory.shared = True
         made = Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
-        self.trace.kernels.permuted |= made.labels != self.memory.labels
+        self.trace.kernels.permuted |= made.labels != self.memory.labels and not made.spread
         return made
 
     def reshaped(self, shape: Sequence[object]) -> Arr:

@@ -33,7 +33,7 @@ def distance(arr: Arr) -> Dim:
 def checked(arr: Arr) -> None:
     """Refuse an array that does not lie in the order of its axes, as far as is known."""
     labels = arr.memory.labels
-    if arr.trace.kernels.permuted or arr.labels != labels or FEATURE in labels[:-1]:
+    if arr.trace.kernels.permuted or (arr.labels != labels and not arr.spread) or FEATURE in labels[:-1]:
         arr.trace.refuse("a kernel in a program with transposed or expanded arrays")
     merged = any(FEATURE in dim and len(dim) > 1 for dim in arr.axes)
     if merged and lies_apart(arr):
@@ -47,6 +47,8 @@ def _asked(name: str, x: Arr) -> None:
 
 
 def _stride(x: Arr, axis: int, number: type[Num]) -> Num | int:
+    if x.spread and x._axis(axis) < len(x.axes) - 1:
+        return 0
     after = tuple(itertools.chain(*x.axes[x._axis(axis) + 1 :]))
     dim = tuple(label for label in after if label != FEATURE) + (distance(x) if FEATURE in after else ())
     return number(x.trace, x.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
@@ -61,12 +63,12 @@ def memory_answers(number: type[Num]) -> dict[str, Callable[..., Any]]:
 
     def is_contiguous(x: Arr) -> bool:
         _asked("is_contiguous", x)
-        return not lies_apart(x)
+        return not lies_apart(x) and not x.spread
 
     return {"stride": strides, "is_contiguous": is_contiguous, "element_size": lambda x: _BYTES[x.dtype]}
 
 
 def contiguous(x: Arr) -> Arr:
     """The same memory, or a copy where the rows of a kernel's input lie apart."""
-    copied = x.trace.kernels.allowed and not x.trace.kernels.permuted and lies_apart(x)
+    copied = x.trace.kernels.allowed and not x.trace.kernels.permuted and (x.spread or lies_apart(x))
     return x.like(x.value) if copied else x.view(x.axes)

@@ -139,7 +139,8 @@ class Num:
         if self._is_count(other) and self.dim and type(other) is int and other > 1:
             return self._made(None, (f"{self._text().replace('·', '_by_')}_times_{other}",))
         whole = isinstance(self, int) and isinstance(other, int)
-        return self._made(operator.mul(*self._values(other)), kind=int if whole else float)
+        dim = (f"n{other}", *self.dim) if type(other) is int and other > 1 and self.dim and at_of(self) else None
+        return self._made(operator.mul(*self._values(other)), dim, kind=int if whole else float)
 
     __rmul__ = __mul__
 
@@ -162,7 +163,7 @@ class Num:
     def __rfloordiv__(self, other: object) -> Num:
         at = at_of(self)
         self.trace.never(at is None or type(other) is not int or other < 0, f"{other!r} is divided by {self._text()}")
-        return self._block(f"{other}_over_{self._text()}", lambda d: other // at(d))  # type: ignore[misc,operator]
+        return self._block(f"n{other}_over_{self._text()}", lambda d: other // at(d))  # type: ignore[misc,operator]
 
     def _block(self, name: str, at: Callable[[int], int]) -> Num:
         """An arbitrary whole number ≥ 0."""

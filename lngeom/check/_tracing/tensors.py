@@ -49,6 +49,11 @@ class Size(Num):
     __torch_function__ = classmethod(_handed)
 
 
+def _of_sizes(name: str) -> Function:
+    """A method that PyTorch gives several sizes only if the first has a value."""
+    return lambda self, *sizes, **options: dispatched(getattr(torch.Tensor, name), (self, *sizes), options)
+
+
 class Tensor(torch.Tensor):
     """A tensor without data, of one arbitrary row."""
 
@@ -80,11 +85,7 @@ class Tensor(torch.Tensor):
             self.arr.trace.report.unexamined.add(f"arrays that have the attribute {name}")
         raise AttributeError(name)
 
-    def new_ones(self, *sizes: Any, **options: Any) -> Any:  # PyTorch takes several sizes only if the first has a value
-        return dispatched(torch.Tensor.new_ones, (self, *sizes), options)
-
-    def new_zeros(self, *sizes: Any, **options: Any) -> Any:
-        return dispatched(torch.Tensor.new_zeros, (self, *sizes), options)
+    new_ones, new_zeros, expand = map(_of_sizes, ("new_ones", "new_zeros", "expand"))  # type: ignore[assignment]
 
     def __deepcopy__(self, memory: object) -> Tensor:
         return raised(Arr(self.arr.trace, self.arr.value, self.arr.axes, self.arr.dtype))

@@ -64,7 +64,7 @@ class TorchFront(Front):
     def run(self, function: Function, arguments: Sequence[object]) -> object:
         try:
             return function(*arguments)
-        except RuntimeError as error:
+        except Exception as error:  # whatever it raises where gradients are recorded
             with torch.no_grad():
                 output = function(*arguments)
             self.excluded = f"where gradients are recorded ({str(error).partition('.')[0]})"

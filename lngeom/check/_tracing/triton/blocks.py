@@ -65,7 +65,7 @@ class Pointer(Value):
     arr: Arr
     offset: Whole
 
-    dtype = property(lambda self: self)
+    type = dtype = property(lambda self: self)
     element_ty = property(lambda self: getattr(torch, self.arr.dtype))
 
 

@@ -21,7 +21,7 @@ _NAMED = (
 )
 _READ = tuple(getattr(ast, name) for name in _NAMED.split())
 _COMPARISONS = {"NotEq": "ne", "LtE": "le", "GtE": "ge", "Is": "is_", "IsNot": "is_not"}
-_ATTRIBUTES = ("dtype", "element_ty", "to")
+_ATTRIBUTES = ("dtype", "type", "element_ty", "to")
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.expr:
