@@ -22,7 +22,8 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
     in_place = in_place or called.endswith("_") or "inplace" in called or "in_place" in called
     names = list(parameters(target))
     x = next((name for name in names if name.lower() in _X), names[0] if names else "")
-    out = next((name for name in names if name.lower() in _OUT and name != x), None)
+    kept = parameters(target)
+    out = next((n for n in names if n.lower() in _OUT and n != x and kept[n].default is not None), None)
     if not names or (out is None and x == names[0] and not in_place):  # it is a function of rows already
         return target
 
@@ -41,7 +42,6 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
         return written if output is None else output
 
     rest = [name for name in names if name not in (x, out)]
-    kept = parameters(target)
     norm.__name__, norm.__wrapped__ = getattr(target, "__name__", "norm"), target  # pyright: ignore
     norm.in_place = in_place  # pyright: ignore
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -10,7 +10,7 @@ from types import CodeType
 from lngeom.files import Json
 
 from .._tracing.arrays import Arr
-from .._tracing.decisions import Circumstance
+from .._tracing.decisions import GRADIENTS, Circumstance
 from .._tracing.grounds import Ground
 from .._tracing.programs import LAYOUTS, Program
 from .._tracing.sizes import FEATURE, Dim
@@ -127,7 +127,7 @@ class Survey:
             other = Survey(self.program, axes, dtype, [])
         except Exception as error:  # a program may fail in any way
             return _why(error)
-        cases = [[case for case, _ in one._circumstances()] for one in (self, other)]
+        cases = [[case for case, _ in one._circumstances() if case[0].of != GRADIENTS] for one in (self, other)]
         if cases[0] != cases[1] or len(other.paths) != len(self.paths):
             return "it takes another path"
         pairs = zip(self.paths, other.paths, strict=True)

@@ -163,12 +163,13 @@ class Num:
     def __rfloordiv__(self, other: object) -> Num:
         at = at_of(self)
         self.trace.never(at is None or type(other) is not int or other < 0, f"{other!r} is divided by {self._text()}")
-        return self._block(f"n{other}_over_{self._text()}", lambda d: other // at(d))  # type: ignore[misc,operator]
+        some = self.trace.ground.sign(other - self.value, ">=") is True
+        return self._block(f"n{other}_over_{self._text()}", lambda d: other // at(d), some)  # type: ignore[misc,operator]
 
-    def _block(self, name: str, at: Callable[[int], int]) -> Num:
-        """An arbitrary whole number ≥ 0."""
+    def _block(self, name: str, at: Callable[[int], int], some: bool = False) -> Num:
+        """An arbitrary whole number ≥ 0, or > 0 if there are `some`."""
         name = name.replace("·", "_by_")
-        return self._made(self.trace.symbols.block(name, at, relation=">="), (name,))
+        return self._made(self.trace.symbols.block(name, at, relation=">" if some else ">="), (name,))
 
     def __mod__(self, other: object) -> Num | int:
         """An opaque integer: theorems quantify over it."""

@@ -116,7 +116,7 @@ _PULLED = (
     ("    db = tl.z", "    if TWICE:\n        more = tl.zeros((BLOCK,), dtype=tl.float32)\n    db = tl.z"),
     ("        db += dy\n", "        db += dy\n        if TWICE:\n            more += dy\n"),
     ("share, True,", "share, True, False,"),
-    ("rows = x.view", "rows = x.contiguous().view"),  # fmt: skip
+    ("rows = x.view", "rows = x.contiguous().view"),
 )
 MEANT = [
     (
@@ -126,6 +126,25 @@ MEANT = [
     ("rms_norm", (("    cols =", "    after = row\n    after += 1\n    cols ="),)),
     ("tiled_layer_norm", (("[:, None] & inside", "[:, None] and inside"),)),
     ("pulled_layer_norm", _PULLED),
+    ("layer_norm", (("device=x.device", 'device="cuda"'), ("rows, y, weight", "rows, y, weight.expand(M, N)"))),
+    (
+        "rms_norm",
+        (
+            (
+                "    rows = x.re",
+                "    if torch.is_grad_enabled() and x.requires_grad:\n        raise TypeError\n    rows = x.re",
+            ),
+        ),
+    ),
+    (
+        "rms_norm",
+        (
+            ("1e-6):", "1e-6, out=None):"),
+            ("dtype.el", "type.el"),
+            ("return y", "assert y.data_ptr() == y.view(x.shape).data_ptr()\n    return y"),
+        ),
+    ),
+    ("headed_rms_norm", (("min(rows, 64)", "min(rows, 8 * (64 // min(triton.cdiv(BLOCK, 2048), 4)))"),)),
 ]
 
 

@@ -126,7 +126,8 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "maximum": (lambda a, b: torch.maximum(block(a), block(b)), None),
     "minimum": (lambda a, b: torch.minimum(block(a), block(b)), Accesses.least),
     **{"max": (_over(torch.amax), None), "min": (_over(torch.amin), None), "static_range": (range, None)},
-    **{"tensor": (block, None), "reshape": (torch.reshape, None), "cumsum": (torch.cumsum, None), "dtype": (torch.dtype, None)},
+    **{"reshape": (torch.reshape, None), "cumsum": (torch.cumsum, None), "dtype": (torch.dtype, None)},
+    "tensor": (block, None),
     **{name: _each(name, None) for name in ("exp2", "log", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil")},
 }
 """Functions of the language: what each does to blocks of PyTorch, and what it means in a trace, if it is read."""
