@@ -86,13 +86,9 @@ def interpret_triton() -> None:
 
 def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes tensors: those for a GPU too, which there is not."""
-
-    @functools.wraps(make)
-    def made(*given: Any, device: object = None, **options: Any) -> Any:
-        there = {} if device is None or str(device).startswith("cuda") else {"device": device}
-        return make(*given, **options, **there)
-
-    return made
+    return functools.wraps(make)(
+        lambda *given, device=None, **options: make(*given, device=None if "cuda" in str(device) else device, **options)
+    )
 
 
 def _run_by_python(triton: Any = None) -> None:

@@ -14,7 +14,7 @@ from ..arrays import PARTS, Arr, filled
 from ..reductions import total
 from ..sizes import FEATURE, Dim, Num
 from ..trace import Trace, program_line
-from .whole import PROGRAM, Shape, Space, Value, Whole, floor, least, quotient, running, symbol, whole
+from .whole import PROGRAM, Shape, Space, Value, Whole, floor, least, running, symbol, whole
 
 D = symbol(FEATURE)
 _SHORT = "offsets of 2³¹ elements and more, which are computed in 32 bits"
@@ -266,10 +266,6 @@ class Blocks:
         far = (lambda: self.where(alone, (b if rows else a).beyond(), b.beyond())) if a.far or b.far or rows else None
         return replace(made, far=far)
 
-    def cdiv(self, a: Any, b: Any) -> Any:
-        """⌈a/b⌉."""
-        return quotient(self.size(a, "a quotient"), self.size(b, "a quotient"))
-
     def sum(self, value: Any, axis: Any = None, keep_dims: bool = False) -> Tile:
         """The sum over the columns: inside the row, and over the lanes beyond it."""
         tile = self.data(value)
@@ -319,11 +315,6 @@ class Blocks:
         yield start.plus(symbol(turn).times(step))
         self.ended = self.space.turning.pop(), self.terms.pop()
 
-    def hinted(self, value: Any) -> Any:
-        """The same; that a hint to the compiler is true is not examined."""
-        self.trace.report.unexamined.add("whether hints to Triton's compiler are true")
-        return value
-
     def stepped(self, value: Any, step: Any) -> Any:
         """An address or a whole number to which each turn before has added a step."""
         self.never(not isinstance(value, Pointer | Whole | int), "data is read in the loop that adds to it")
@@ -336,10 +327,6 @@ class Blocks:
         a, b = (self.size(value, "a minimum") for value in values)
         self.never(a.shape or b.shape, "the minimum of blocks")
         return replace(least(a, b), wide=a.wide or b.wide)
-
-    def added(self, name: str, value: object) -> None:
-        """What a turn adds to a number that lives longer."""
-        self.terms[-1].setdefault(name, []).append(value)
 
     row_lanes = property(lambda self: self.row.symbols & self.space.extents.keys() if self.row is not None else set())
 

@@ -62,15 +62,16 @@ def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     bound = inspect.signature(function).bind(*given, **named)
     bound.apply_defaults()
     launch.trace.report.sources[function.__qualname__] = function.__code__
-    found: dict[str, Any] = {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, GONE: Value()}
-    found |= {ADDED: launch.added, SUM: launch.after_turns, COMPARED: launch.compared, STEPPED: launch.stepped}
-    found |= {"min": launch.least, ADDS: lambda name: name in launch.ended[1], JOINED: stand_in.joined}
+    found = stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
         if type(value) in (bool, int, float):
             found[name] = value
             launch.trace.report.given[name] = repr(value)
-    found |= stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
+    found |= {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, "min": launch.least}
+    found |= {ADDED: lambda name, value: launch.terms[-1].setdefault(name, []).append(value), SUM: launch.after_turns}
+    found |= {ADDS: lambda name: name in launch.ended[1], COMPARED: launch.compared, STEPPED: launch.stepped}
+    found |= {JOINED: stand_in.joined, GONE: Value()}
     exec(read(function, launch.trace.refuse), found)
     return found[function.__name__](**bound.arguments)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import textwrap
 import weakref
@@ -12,9 +11,9 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-ADDED, SUM, COMPARED, GONE, STEPPED = "added in a turn", "sum of turns", "compared", "of a turn", "after so many steps"
-ADDS, JOINED = "whether a turn adds", "lane by lane"
-"""Names of what the function finds around it, which no kernel can have."""
+ADDED, ADDS, SUM = "__added__", "__adds__", "__sum__"
+COMPARED, GONE, JOINED, STEPPED = "__compared__", "__gone__", "__joined__", "__stepped__"
+"""Names of what the function finds around it."""
 _NAMED = (
     "Expr Pass Assign AnnAssign AugAssign If For Return Constant Name Load Store Tuple List Attribute BinOp Add Sub "
     "Mult Div FloorDiv Mod BitAnd Compare Subscript Slice Call keyword UnaryOp USub Not BoolOp And Or IfExp"
@@ -28,10 +27,12 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _sum(name: str) -> ast.stmt:
-    """What all turns add to a name, if they do: it need not be bound otherwise."""
-    made = ast.Assign([ast.Name(name, ast.Store())], _call(SUM, ast.Constant(name), ast.Name(name, ast.Load())))
-    return ast.If(_call(ADDS, ast.Constant(name)), [made], [])
+def _placed(lines: Iterable[str], at: ast.AST) -> list[ast.stmt]:
+    """Statements at the place of another one."""
+    made = ast.parse("\n".join(lines))
+    for node in ast.walk(made):
+        ast.copy_location(node, at)
+    return made.body
 
 
 def _steps(body: list[ast.stmt], condition: ast.expr | None = None) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
@@ -139,21 +140,16 @@ class _Reader(_Bound):
         self.scopes.append({name for name, *_ in steps})
         self.sums.append(set())
         self._bind(node.target)
-        node.body = [*(self._step(node, *step) for step in steps), *node.body]
+        moved = [f"{name} = {STEPPED}({name}, {ast.unparse(value)})" for name, value, _ in steps]
+        where = [f"if {ast.unparse(test)}: " if test else "" for _, _, test in steps]
+        node.body = [*_placed(map(str.__add__, where, moved), node), *node.body]
         self.generic_visit(node)
         names, sums = self.scopes.pop(), self.sums.pop()
         if read := sums & {*_names(node.body)}:
             self.refuse(f"{min(read)} is read in the loop that adds to it", node)
-        after: dict[str, ast.expr] = {name: ast.Name(GONE, ast.Load()) for name in names}
-        made = {name: ast.Assign([ast.Name(name, ast.Store())], value) for name, value in after.items()}
-        return [node, *(ast.copy_location(one, node) for one in (*made.values(), *map(_sum, sorted(sums))))]
-
-    def _step(self, node: ast.For, name: str, value: ast.expr, condition: ast.expr | None) -> ast.stmt:
-        """A name, moved by the turns before."""
-        made = _call(STEPPED, ast.Name(name, ast.Load()), copy.deepcopy(value))
-        moved: ast.stmt = ast.Assign([ast.Name(name, ast.Store())], made)
-        moved = moved if condition is None else ast.If(copy.deepcopy(condition), [moved], [])
-        return ast.copy_location(moved, node)
+        after = [f"{name} = {GONE}" for name in names]
+        after += [f"if {ADDS}({name!r}): {name} = {SUM}({name!r}, {name})" for name in sorted(sums)]
+        return [node, *_placed(after, node)]
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         how = ast.Constant(_COMPARISONS.get(name := type(node.ops[0]).__name__, name.lower()))

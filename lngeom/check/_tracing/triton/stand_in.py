@@ -19,7 +19,7 @@ from . import BeyondEnd
 from .blocks import Mask
 from .memory import Accesses
 from .reading import JOINED, read
-from .whole import running
+from .whole import quotient, running
 
 launches, has_kernels = [0], [False]
 """How many launches have run in this process; whether a program has kernels."""
@@ -101,6 +101,11 @@ def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., An
     return lambda x: function(block(x)), how and (lambda launch, x: launch.applied(x, how))
 
 
+def _hinted(launch: Accesses, value: Any, _: object) -> Any:
+    launch.trace.report.unexamined.add("whether hints to Triton's compiler are true")
+    return value
+
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "load": (_load, Accesses.load),
     "store": (_store, Accesses.store),
@@ -109,9 +114,12 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "zeros": (lambda shape, dtype: _full(shape, 0, dtype), lambda self, shape, dtype: self.full(shape, 0.0, dtype)),
     "sum": (_over(torch.sum), Accesses.sum),
     "where": (torch.where, Accesses.where),
-    "cdiv": (_sized("cdiv", lambda a, b: -(-a // b)), Accesses.cdiv),
+    "cdiv": (
+        _sized("cdiv", lambda a, b: -(-a // b)),
+        lambda self, *of: quotient(*(self.size(x, "a quotient") for x in of)),
+    ),
     "range": (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns),
-    **dict.fromkeys(("multiple_of", "max_contiguous"), (lambda x, _: x, lambda self, x, _: self.hinted(x))),
+    **dict.fromkeys(("multiple_of", "max_contiguous"), (lambda x, _: x, _hinted)),
     "cast": (lambda x, dtype, **_: x.to(dtype), lambda self, x, dtype, **_: self.cast(x, dtype)),
     "constexpr": (_constexpr, lambda self, value: value),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
