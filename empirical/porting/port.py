@@ -13,13 +13,14 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from lngeom.check import OnnxFile, onnx_network, onnx_norms
+from lngeom.check import OnnxFile, onnx_norms
 from lngeom.errors import InputError
 
 from ..models import text_config
 from .comparison import Differences, compare_models
 from .folds import name_folds
 from .logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
+from .onnx_network import onnx_network
 from .weights import Weight, adopt, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"

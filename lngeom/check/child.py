@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,7 +67,8 @@ def _bound_memory() -> None:
 def dead(asked: CheckOptions, end: str, script: str) -> Finding:
     """The finding on a kernel that ended its process; the script is kept if it ends in the same way."""
     found = nothing_computed(asked, Cause("fault", end))
-    return found.showing(script) if script and _ends(script, asked.seconds) else found
+    shown = replace(found, point=found.point._replace(reproducer=script))
+    return shown if script and _ends(script, asked.seconds) else found
 
 
 def _ends(script: str, seconds: float) -> bool:

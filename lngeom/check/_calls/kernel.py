@@ -15,7 +15,7 @@ from lngeom.limits import limited, watched
 
 from .._tracing.factories import made
 from .._tracing.frameworks import Framework, FrameworkArray
-from .._tracing.roles import is_size, parameters, role
+from .._tracing.roles import is_size, parameters
 from .arguments import along
 from .binding import Bound, Manner, Setting, bind, own_size, several
 from .call_files import Filed
@@ -105,11 +105,6 @@ class Kernel:
         """The same kernel in another manner or dtype, with another ε, or with the purposes of its parameters."""
         asked = replace(self.asked, eps=eps or self.asked.eps, dtype=dtype or self.dtype)
         return Kernel(self.form, asked, manner, self._setting.purposes if purposes is None else purposes)
-
-    @property
-    def takes_eps(self) -> bool:
-        """Whether ε is a parameter."""
-        return any(role(name) == "eps" for name in parameters(self.form.target))
 
     def array(self, values: np.ndarray) -> FrameworkArray:
         """`values` as an array of the framework in the dtype and on the device of the check."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -38,7 +37,7 @@ class OnnxFile:
             shaped = (v for v in (*graph.value_info, *graph.input) if v.type.tensor_type.HasField("shape"))
             self.ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in shaped}
         except Exception as error:  # of onnx or of protobuf
-            raise _unreadable(path, error) from None
+            raise self.unreadable(error) from None
 
     def ends(self, name: str, nodes: list[NodeProto]) -> tuple[str, str]:
         """The one value that enters a group of nodes, and the one that leaves it."""
@@ -64,6 +63,13 @@ class OnnxFile:
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4  # the error has one line
         return self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+    def unreadable(self, error: Exception) -> InputError:
+        """The error of what cannot be read."""
+        text = " ".join(str(error).split())[:120]
+        return InputError(
+            f"{self.path} cannot be read as an ONNX model: {type(error).__name__}: {text}; export it again"
+        )
 
     def element(self, name: str) -> int:
         """The type of a value, in the numbers of ONNX."""
@@ -113,41 +119,7 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
     except InputError:
         raise
     except Exception as error:  # a damaged file can fail anywhere
-        raise _unreadable(path, error) from None
-
-
-def onnx_network(file: OnnxFile) -> Callable[[np.ndarray], np.ndarray]:
-    """The whole file as a function of token ids, in float64; InputError if it needs other inputs or cannot run so."""
-    kinds = {str(value.dtype) for value in file.constants.values()} - {"float32", "float64", "int32", "int64", "bool"}
-    given = {"input_ids": lambda ids: ids, "attention_mask": np.ones_like,
-             "position_ids": lambda ids: np.arange(ids.shape[1])[None]}  # fmt: skip
-    names = [value.name for value in file.model.graph.input if value.name not in file.constants]
-    if kinds or "input_ids" not in names or not set(names) <= set(given):
-        what = f"numbers of {', '.join(sorted(kinds))}" if kinds else f"the inputs {', '.join(names)}"
-        raise InputError(f"{file.path} has {what}; files of float32 with the inputs {', '.join(given)} can be run")
-    helper, double = file.onnx.numpy_helper, file.onnx.TensorProto.DOUBLE
-    nodes = [attribute for node in file.model.graph.node for attribute in node.attribute]
-    for tensor in (*file.model.graph.initializer, *(each.t for each in nodes if each.HasField("t"))):
-        if tensor.data_type == file.onnx.TensorProto.FLOAT:
-            tensor.CopyFrom(helper.from_array(helper.to_array(tensor).astype(float), tensor.name))
-    for each in (each for each in nodes if each.name == "to" and each.i == file.onnx.TensorProto.FLOAT):
-        each.i = double
-    outputs = [value.name for value in file.model.graph.output]
-
-    def run(ids: np.ndarray) -> np.ndarray:
-        feeds = {name: given[name](ids) for name in names}
-        try:
-            got = importlib.import_module("onnx.reference").ReferenceEvaluator(file.model).run(outputs, feeds)
-        except Exception as error:  # of a shape that was fixed, for example
-            raise _unreadable(file.path, error) from None
-        return np.asarray(got[outputs.index("logits") if "logits" in outputs else 0])
-
-    return run
-
-
-def _unreadable(path: Path, error: Exception) -> InputError:
-    text = " ".join(str(error).split())[:120]
-    return InputError(f"{path} cannot be read as an ONNX model: {type(error).__name__}: {text}; export it again")
+        raise file.unreadable(error) from None
 
 
 def _owner(node: NodeProto) -> str | None:

@@ -105,7 +105,7 @@ class Survey:
                 continue
             if any(known <= words for known in told):  # fewer circumstances say it already
                 continue
-            usual = [path for path in self.paths if _compatible(path.trace, trace)]
+            usual = [path for path in self.paths if not path.excludes(trace)]
             if not isinstance(output, Arr) or not all(_same(path, trace, output) for path in usual):
                 told.append(words)
                 yield trace.decisions.circumstances, _why(output)
@@ -157,12 +157,6 @@ def _merged(paths: list[Path]) -> list[Path]:
 def _same(path: Path, trace: Trace, output: Arr) -> bool:
     """Whether two runs computed the same, defined where the other is."""
     return path.output.value == output.value and path.trace.values.obligations == trace.values.obligations
-
-
-def _compatible(a: Trace, b: Trace) -> bool:
-    """Whether two runs may be of one size."""
-    taken = {(relation, value): answer for value, relation, answer in a.decisions.sizes}
-    return all(taken.get((relation, value), answer) == answer for value, relation, answer in b.decisions.sizes)
 
 
 def _why(output: Arr | Exception) -> str:

@@ -161,11 +161,6 @@ def _norm(x: NumpyArray, ord: object = None, axis: Axis = None, keepdims: bool =
     return NumpyArray((x * x).sum(axis, keepdims=keepdims).arr.root())
 
 
-def _einsum(equation: str, *operands: NumpyArray) -> NumpyArray:
-    arrays = [operand.arr for operand in operands]
-    return NumpyArray(einsum(equation, arrays, _promoted(arrays)))
-
-
 def _where(condition: object, a: Value, b: Value) -> NumpyArray:
     values = [_lowered(value) for value in (a, b)]
     like = next(value for value in values if isinstance(value, Arr))
@@ -177,17 +172,16 @@ def _constant(x: NumpyArray, number: object, dtype: DTypeLike | None) -> NumpyAr
     return NumpyArray(x.arr.filled(number, dtype=None if dtype is None else _format(x.arr.trace, dtype)))
 
 
+_MADE = {"ones": 1, "zeros": 0, "empty": 0}
 FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
     "reshape": lambda x, shape, order="C": x.reshape(shape, order=order),
     "expand_dims": lambda x, axis: NumpyArray(x.arr.unsqueezed(axis)),
-    "ones_like": lambda x, dtype=None: _constant(x, 1, dtype),
-    "zeros_like": lambda x, dtype=None: _constant(x, 0, dtype),
-    "empty_like": lambda x, dtype=None: _constant(x, 0, dtype),
+    **{f"{name}_like": lambda x, dtype=None, n=n: _constant(x, n, dtype) for name, n in _MADE.items()},
     "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),
     "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
     "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims),
     "norm": _norm,
-    "einsum": _einsum,
+    "einsum": lambda equation, *of: NumpyArray(einsum(equation, arrays := [x.arr for x in of], _promoted(arrays))),
     "where": _where,
     "dot": lambda a, b: a @ b,
     "concatenate": lambda arrays, axis=0: NumpyArray(joined(parts := [a.arr for a in arrays], _promoted(parts), axis)),
@@ -235,7 +229,6 @@ def _filled(trace: Trace, sizes: Sequence[Num | int], number: int, dtype: DTypeL
 
 _COMPILED = [f"numpy.random.{name}" for name in ("mtrand", "_generator", "_common", "_bounded_integers")]
 """Modules that write into what these functions give without a look at its type."""
-_MADE = {"ones": 1, "zeros": 0, "empty": 0}
 _CONVERSIONS: dict[str, Callable[..., NumpyArray]] = {
     name: lambda x, dtype=None, order=None: NumpyArray(_wide(x, dtype).view(x.arr.axes))
     for name in ("asarray", "asanyarray", "ascontiguousarray")

@@ -178,10 +178,7 @@ class Context:
         """Keep tensors."""
         self.saved_tensors = tensors
 
-    def mark_non_differentiable(self, *tensors: object) -> None:
-        """Nothing: no derivative of theirs is asked for."""
-
-    mark_dirty = mark_non_differentiable
+    mark_dirty = mark_non_differentiable = lambda *_: None  # no derivative of theirs is asked for
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a cotangent that there is not is zero, and not None."""

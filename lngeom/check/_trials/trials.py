@@ -15,6 +15,7 @@ from lngeom.sentences import Cause, Way
 
 from .._calls.fused import Fused
 from .._tracing.decisions import AUTOCAST, COMPILED
+from .._tracing.roles import parameters, role
 from .claim import Claim
 from .inputs import HUGE, Inputs
 from .layouts import TOKENS, shaped, tokens
@@ -221,7 +222,7 @@ def _missing(claim: Claim, x: np.ndarray) -> Cause | None:
 def _ignored_eps(claim: Claim, x: np.ndarray) -> Cause | None:
     """Whether the ε that is given is ignored: rows of small variance give the same outputs at another."""
     other = 64 * float(claim.eps) or 1e-3
-    if not claim.kernel.takes_eps:
+    if "eps" not in map(role, parameters(claim.kernel.form.target)):
         return None
     x = claim.stored(x)
     outputs = [claim.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other))]  # a lower limit may hide one

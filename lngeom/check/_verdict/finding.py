@@ -110,10 +110,6 @@ class Finding:
                 return replace(self, verdict="variant", named=Cause("bits differ", what, ", ".join(lacking)))
         return self
 
-    def showing(self, script: str) -> "Finding":
-        """The finding with a script that shows it."""
-        return replace(self, point=self.point._replace(reproducer=script))
-
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
 

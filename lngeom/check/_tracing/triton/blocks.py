@@ -92,8 +92,7 @@ class Blocks:
         self.terms: list[dict[str, list[Any]]] = []
         self.ended: tuple[str, dict[str, list[Any]]] = "", {}
         self.within: Whole | None = None
-        self.formats = set[str]()
-        self.sums = list[tuple[str, str]]()
+        self.formats, self.sums = set[str](), list[tuple[str, str]]()
 
     def whole(self, value: object) -> Whole | None:
         """A number for addresses, None if it is data."""

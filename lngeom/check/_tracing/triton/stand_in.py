@@ -91,21 +91,12 @@ def _sized(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 next_power_of_2 = _sized("next_power_of_2", lambda n: n and 1 << (int(n) - 1).bit_length())
 
 
-def _constexpr(value: Any) -> Any:
-    kind = float if isinstance(value, float) else int
-    return type("constexpr", (kind,), {"value": value, "__module__": __name__})(value)
-
-
 def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
     function = getattr(torch, name.removesuffix("_rn"))
     return lambda x: function(block(x)), how and (lambda launch, x: launch.applied(x, how))
 
 
-def _hinted(launch: Accesses, value: Any, _: object) -> Any:
-    launch.trace.report.unexamined.add("whether hints to Triton's compiler are true")
-    return value
-
-
+_HINTS = "whether hints to Triton's compiler are true"
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "load": (_load, Accesses.load),
     "store": (_store, Accesses.store),
@@ -119,9 +110,15 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
         lambda self, *of: quotient(*(self.size(x, "a quotient") for x in of)),
     ),
     "range": (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns),
-    **dict.fromkeys(("multiple_of", "max_contiguous"), (lambda x, _: x, _hinted)),
+    **dict.fromkeys(
+        ("multiple_of", "max_contiguous"),
+        (lambda x, _: x, lambda self, x, _: self.trace.report.unexamined.add(_HINTS) or x),
+    ),
     "cast": (lambda x, dtype, **_: x.to(dtype), lambda self, x, dtype, **_: self.cast(x, dtype)),
-    "constexpr": (_constexpr, lambda self, value: value),
+    "constexpr": (
+        lambda x: type("constexpr", (type(0 * x),), {"value": x, "__module__": __name__})(x),
+        lambda self, value: value,
+    ),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
     "num_programs": (lambda axis=0: programs[-1][1][axis], lambda self, axis=0: programs[-1][1][axis]),
     "sqrt": _each("sqrt", Arr.root),
