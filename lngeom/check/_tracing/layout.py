@@ -65,7 +65,13 @@ def memory_answers(number: type[Num]) -> dict[str, Callable[..., Any]]:
         _asked("is_contiguous", x)
         return not lies_apart(x) and not x.spread
 
-    return {"stride": strides, "is_contiguous": is_contiguous, "element_size": lambda x: _BYTES[x.dtype]}
+    def address(x: Arr) -> object:
+        _asked("data_ptr", x)
+        x.trace.never(x.memory.parted or FEATURE not in x.memory.labels, "the address of a part")
+        return "address", id(x.memory)
+
+    size = {"element_size": lambda x: _BYTES[x.dtype]}
+    return size | {"stride": strides, "is_contiguous": is_contiguous, "data_ptr": address}
 
 
 def contiguous(x: Arr) -> Arr:

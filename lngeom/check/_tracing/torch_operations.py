@@ -415,7 +415,6 @@ QUESTIONS |= {name: _answering(name, value) for name, value in _ANSWERS.items()}
     "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
     "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
     "requires_grad": _requires_grad,
-    "data_ptr": lambda x: x.trace.never(x.memory.parted, "the address of a part") or ("address", id(x.memory)),
     "grad": lambda x: x.trace.report.unexamined.add("inputs and parameters that have a gradient"),
     "is_inference": lambda x: x.trace.decisions.circumstance("in inference mode"),
     "requires_grad_": lambda x, requires_grad=True: x,

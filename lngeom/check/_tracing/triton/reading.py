@@ -55,7 +55,6 @@ class _Bound(ast.NodeTransformer):
     """What Triton makes of Python: ``+=`` binds a name anew, and ``and`` of blocks joins them lane by lane."""
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """``name = name + value``: another name of the old value keeps it."""
         old = ast.Name(ast.unparse(node.target), ast.Load())
         return ast.copy_location(ast.Assign([node.target], ast.BinOp(old, node.op, self.visit(node.value))), node)
 
@@ -161,10 +160,7 @@ _CODES = weakref.WeakKeyDictionary[Any, CodeType](), weakref.WeakKeyDictionary[A
 
 
 def read(function: Any, refuse: Callable[[str, str], Any] | None = None) -> CodeType:
-    """The definition of a function of Triton, to be executed among the names that it finds around it.
-
-    It is followed if there is a way to `refuse` what is not, and runs otherwise.
-    """
+    """The definition of a function of Triton among the names around it: followed if there is `refuse`, or else run."""
     codes = _CODES[refuse is not None]
     if function not in codes:
         file, names = function.__code__.co_filename, list(inspect.signature(function).parameters)
