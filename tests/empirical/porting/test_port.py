@@ -20,6 +20,7 @@ from transformers import (
 )
 
 from lngeom.cli import main
+from lngeom.empirical.models import find_model, load_model, load_network
 from lngeom.empirical.porting import Drawn, compare_weights, examine, examine_onnx
 from lngeom.errors import InputError
 from tests.support import refused, said
@@ -30,13 +31,14 @@ SIZES: dict[str, Any] = {
 }  # fmt: skip
 GPT2: dict[str, Any] = {"vocab_size": 48, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
 WINDOW: dict[str, Any] = {"max_position_embeddings": 128, "sliding_window": 80}
+EXPERTS: dict[str, Any] = {"num_local_experts": 2}
 CONFIGS: dict[str, Callable[..., Any]] = {
     "gpt2": lambda **more: GPT2Config(**GPT2 | more),
     "llama": lambda **more: LlamaConfig(**SIZES | more),
     "neox": lambda **more: GPTNeoXConfig(**SIZES | more),
     "gemma": lambda **more: GemmaConfig(**SIZES | more),
     "mistral": lambda **more: MistralConfig(**SIZES | WINDOW | more),
-    "mixtral": lambda **more: MixtralConfig(**SIZES | {"num_local_experts": 2} | more),
+    "mixtral": lambda **more: MixtralConfig(**SIZES | EXPERTS | more),
 }
 GAIN, DOWN = "model.layers.0.input_layernorm.weight", "model.layers.1.mlp.down_proj.weight"
 QUERY, OTHER = "model.layers.1.self_attn.q_proj.weight", GAIN.replace("input", "post_attention")
@@ -170,6 +172,14 @@ def test_a_pass_that_fails_is_told_in_one_line(tmp_path: Path, monkeypatch: pyte
     built("llama").save_pretrained(tmp_path)
     monkeypatch.setattr(LlamaForCausalLM, "forward", lambda self, input_ids: 1 / 0)
     refused(said("doctor", tmp_path, tmp_path), "LlamaForCausalLM: a pass raises ZeroDivisionError: division by zero; ")
+
+
+def test_networks_of_experts_run_in_float64(tmp_path: Path) -> None:
+    built("mixtral").save_pretrained(tmp_path)
+    source, ids = find_model(str(tmp_path)), torch.tensor([[1, 2, 3]])
+    read = (load_model(source, device="cpu", dtype="float64", random_weights=drawn).model for drawn in (False, True))
+    for network in (load_network(source).double(), *read):
+        assert all(value.isfinite().all() for value in network(input_ids=ids)[:1])
 
 
 def test_models_of_different_architectures_are_not_compared_weight_by_weight() -> None:
