@@ -1,5 +1,6 @@
 """Code of others in a process of its own: it neither decides how this one ends nor writes on its standard output."""
 
+import builtins
 import contextlib
 import ctypes
 import os
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, NoReturn, TypeVar
 
-from .errors import LngeomError
+from .errors import InputError, LngeomError
 
 T = TypeVar("T")
 _THREADED = ("torch", "jax", "tensorflow", "triton")
@@ -83,6 +84,45 @@ def outlasted(child: int, overdue: Callable[[int], bool]) -> bool:
             os.kill(child, signal.SIGKILL)
         time.sleep(0.02)
     return late
+
+
+@contextlib.contextmanager
+def intact(spec: str) -> Iterator[None]:
+    """Refuse code that replaces a function, number or method of what judges its outputs; what it replaced is put back.
+
+    Raises:
+        InputError: One was replaced.
+    """
+    modules = {name: module for name, module in sys.modules.items() if _judges(name)}
+    listed = [each for module in modules.values() for each in vars(module).values()]
+    classes = {f"{each.__module__}.{each.__qualname__}": each for each in listed if isinstance(each, type)}
+    places = modules | {name: each for name, each in classes.items() if _judges(name)}
+    before = {name: dict(vars(each)) for name, each in places.items()}
+    try:
+        yield
+    finally:
+        replaced = list[str]()
+        for place, each in places.items():
+            now, old = dict(vars(each)), before[place]
+            for name in [name for name, value in old.items() if now.get(name) is not value and _acts(value)]:
+                setattr(each, name, old[name])
+                replaced.append(f"{place}.{name}")
+            # A new method counts, and a new function that hides one of Python.
+            hiding = (name for name in now if name not in old and (isinstance(each, type) or name in vars(builtins)))
+            for name in [name for name in hiding if _acts(now[name])]:
+                delattr(each, name)
+                replaced.append(f"{place}.{name}")
+        if replaced:
+            raise InputError(f"{spec} replaces {replaced[0]}, which judges outputs: let it leave that as it is")
+
+
+def _judges(name: str) -> bool:
+    return name.partition(".")[0] in ("builtins", "math", "fractions", "numpy", "lngeom")
+
+
+def _acts(value: object) -> bool:
+    """Whether it is a function, a method, a property or a number."""
+    return callable(value) or isinstance(value, float) or hasattr(value, "__get__")
 
 
 @contextlib.contextmanager

@@ -1,10 +1,13 @@
-"""Limits on a call of a kernel, which may do anything: on its processor time, and on ending the process."""
+"""Limits on a call of a kernel, which may do anything: on its time and memory, and on ending the process."""
 
+import ctypes
 import mmap
 import os
+import re
 import resource
 import signal
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +20,7 @@ _ended: list[str] = []
 """How the trace ended an earlier process."""
 _told: list[mmap.mmap] = []
 """A page shared with the process that waits for this one; empty if none does."""
+_STATISTICS = Path("/proc/self/statm")
 _PAGE = 1 << 14
 _ENDS = struct.Struct("dd")
 """When what runs is overdue, in processor time of the process and on the clock of the system; 0: nothing runs."""
@@ -73,6 +77,28 @@ def _tell(what: str, script: str, seconds: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def bound_memory() -> None:
+    """A kernel that asks for more than there is gets an error of its framework, and not the end the system chooses."""
+    if not Path("/dev/nvidiactl").exists():  # whose driver maps more than there is
+        free = re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())
+        limit = int(free[1]) << 10 if free else resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+
+def memory() -> int:
+    """Bytes that this process holds, on the machine and on its GPU; 0 where the system does not say.
+
+    Free memory goes back to the system first, so that a lost block cannot be taken from it unseen.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+    torch = sys.modules.get("torch")
+    held = torch.cuda.memory_allocated() if torch is not None and torch.cuda.is_initialized() else 0
+    pages = int(_STATISTICS.read_text().split()[1]) if _STATISTICS.exists() else 0
+    return held + pages * os.sysconf("SC_PAGE_SIZE")
 
 
 class Endless(BaseException):

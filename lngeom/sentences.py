@@ -71,6 +71,7 @@ SENTENCES = {
     "massive": "rows with a massive entry", "large": "rows of large values", "subnormal": "subnormal rows",
     "zero": "zero rows", "constant": "constant rows", "nearly constant": "nearly constant rows",
     "probes": "rows of many sizes", "one entry": "rows with one entry", "ordered": "ordered rows",
+    "batch": "a batch of {} rows", "other eps": "calls with eps = {:g}",
     "odd gains": "gains with zeros and large entries",
     "gains of one": "gains of one with a bias", "biases of zero": "biases of zero with a gain",
     "training": "training mode", "no gradients": "calls under torch.no_grad()", "of dtype": "rows of {}",

@@ -126,10 +126,14 @@ def write_inputs(folder: Path, form: str = "", **options: Any) -> int:
 def check_outputs(folder: Path, **options: Any) -> Finding:
     """The finding on a program that has written its outputs, ``y.npy``, beside each ``x.npy`` of a folder.
 
-    Options are `refuse` and `require` of :func:`check`.
+    Options are `refuse` and `require` of :func:`check`; others are those that the inputs were written with.
 
     Raises:
-        InputError: The folder is none of :func:`write_inputs`, or a file of outputs is missing or of another shape.
+        InputError: The folder is none of :func:`write_inputs`, or was written with other options; an input is not what
+            was written; or a file of outputs is missing or of another shape.
     """
     filed = Filed.read(folder)
+    for name in sorted(options.keys() - {"refuse", "require", "name", "seconds"}):
+        if options[name] != (wrote := getattr(filed.asked, name)):
+            raise InputError(f"{folder} was written with {name} {wrote}, not {options[name]}: write the inputs again")
     return check(filed, **vars(filed.asked) | options)

@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import re
-import resource
 import signal
 import subprocess
 import sys
@@ -14,12 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from lngeom import limits
-from lngeom.apart import Ended, apart, outlasted
+from lngeom.apart import Ended, apart, intact, outlasted
 from lngeom.errors import InputError
 from lngeom.sentences import Cause
 
 from ._calls.options import CheckOptions
-from ._calls.target import intact
 from ._verdict.finding import Finding
 from ._verdict.verdict import nothing_computed
 
@@ -38,7 +35,7 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T], end
 
     def watched() -> T:
         if os.getpid() != here:
-            _bound_memory()
+            limits.bound_memory()
             limits.watch(told, ended)
             os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait use no processor time
         with intact(name):
@@ -54,14 +51,6 @@ def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T], end
             return in_child(name, run, died, how) if what == limits.TRACE else died(how, script)
         how = "does not end" if endless else str(end)
         raise InputError(f"code of {name} or of a definition {how}; mend its file, then check again") from None
-
-
-def _bound_memory() -> None:
-    """A kernel that asks for more than there is gets an error of its framework, and not the end the system chooses."""
-    if not Path("/dev/nvidiactl").exists():  # whose driver maps more than there is
-        free = re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())
-        limit = int(free[1]) << 10 if free else resource.RLIM_INFINITY
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 def dead(asked: CheckOptions, end: str, script: str) -> Finding:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from lngeom.cli import out_of_memory
 from lngeom.errors import InputError, LngeomError
 from lngeom.options import argument, json_alone, json_option, option, printable, written
 
@@ -86,7 +87,9 @@ def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[s
 
     wanted: dict[str, Any] = {"refuse": options.refuse, "require": options.require}
     if options.outputs is not None:
-        return {target: check_outputs(options.outputs, **wanted)}, versions()
+        plain = CheckOptions()
+        other = {name: value for name, value in given.items() if value != getattr(plain, name)}
+        return {target: check_outputs(options.outputs, **wanted, **other)}, versions()
     asked = {**given, **wanted}
     return in_child(
         target,
@@ -108,9 +111,12 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
         text = expected.get(target, "")
         try:
             findings, more = _found(target, options, given)
-        except LngeomError as error:
-            outcomes.append(Outcome(target, None, str(error), False, text))
-            errors.append(error)
+        except Exception as error:  # the others are judged
+            if isinstance(error, ImportError | OSError) or out_of_memory(error):
+                raise
+            told = f"{target} cannot be judged: {type(error).__name__}: {error}; report it"
+            errors.append(error if isinstance(error, LngeomError) else InputError(told))
+            outcomes.append(Outcome(target, None, str(errors[-1]), False, text))
             continue
         loaded |= more
         for name, finding in findings.items():

@@ -9,6 +9,7 @@ from .gradients import Gradients
 from .mistakes import candidates
 from .pair import Outputs, Pair
 from .rows import SMALL, suite
+from .stated import Stated
 from .tolerances import Acceptance, Tolerance, error_bound, tolerance
 
 __all__ = [

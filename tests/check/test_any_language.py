@@ -113,6 +113,38 @@ def test_a_nan_is_a_bug_and_no_algorithm(number: str, tmp_path: Path) -> None:
     assert (found.verdict, str(found.cause)[:10]) == ("bug", "NaN or inf"), found
 
 
+def test_changed_inputs_and_other_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_inputs(tmp_path, "f(x, gain, eps)", kind="rmsnorm", eps=1e-6, d=8)
+    for call in tmp_path.glob("*/x.npy"):
+        np.save(call.with_stem("y"), np.load(call))
+    for option, value in (("kind", "layernorm"), ("eps", 1e-3), ("d", 16), ("axis", 1), ("spec", "llama")):
+        words = rf"written with {option} .*, not {value}: write the inputs again"
+        with pytest.raises(InputError, match=words):
+            check_outputs(tmp_path, **{option: value})
+        assert main(["check", "--outputs", str(tmp_path), f"--{option}", str(value)]) == 2
+        assert re.search(words, capsys.readouterr().err)
+    assert check_outputs(tmp_path, kind="rmsnorm", eps=1e-6, d=8).verdict == "bug"
+    for name in ("gain", "x", "eps"):
+        path = tmp_path / "0005" / f"{name}.npy"
+        values = np.load(path)
+        np.save(path, values * 2)
+        with pytest.raises(InputError, match=rf"{name}\.npy is not what was written"):
+            check_outputs(tmp_path)
+        np.save(path, values)
+
+
+def test_outputs_of_every_call_are_judged(tmp_path: Path) -> None:
+    write_inputs(tmp_path, "f(x, eps)", kind="rmsnorm", eps=1e-6, d=16)
+    calls = {call.parent: float(np.load(call.with_stem("eps"))) for call in sorted(tmp_path.glob("*/x.npy"))}
+    right = {
+        call: lg.rms_norm(np.load(call / "x.npy").astype(float), eps=eps).astype("f4") for call, eps in calls.items()
+    }
+    for wrong in (*list(calls)[:6], *(call for call, eps in calls.items() if eps != 1e-6)):
+        for call, y in right.items():
+            np.save(call / "y.npy", y * (np.nan if call == wrong else 1))
+        assert check_outputs(tmp_path).verdict == "bug", wrong
+
+
 def test_bad_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give --kind and --eps"):
         write_inputs(tmp_path, "f(x)", kind="rmsnorm")

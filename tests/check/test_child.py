@@ -1,14 +1,18 @@
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from lngeom import check as wing
+from lngeom.cli import main
 from tests.support import refused, said
 
 SOURCE = """
@@ -89,6 +93,23 @@ FILES = {
     "own": ("class Own(BaseException): ...\nraise Own", "", f"{OUTSIDE} by Own();"),
     "isfinite": ("np.isfinite = np.ones_like", "", "{} replaces numpy.isfinite, which judges outputs"),
     "any": ("", "import builtins; builtins.any = all", "{} replaces builtins.any, which judges outputs"),
+    "greater": (
+        "import fractions",
+        "fractions.Fraction.__gt__ = lambda *_: False",
+        "{} replaces fractions.Fraction.__gt__,",
+    ),
+    "less": (
+        "import fractions",
+        "fractions.Fraction.__lt__ = lambda *_: False",
+        "{} replaces fractions.Fraction.__lt__,",
+    ),
+    "passes": (
+        "from lngeom.check import Finding",
+        "Finding.passes = lambda *_, **__: True",
+        "Finding.passes, which judges",
+    ),
+    "new": ("from lngeom.check import Finding", "Finding.__bool__ = lambda _: True", "Finding.__bool__, which judges"),
+    "hides": ("import lngeom", "lngeom.rounding.family.any = lambda _: False", "replaces lngeom.rounding.family.any"),
     "call": ("", "os._exit(0)", "a call with x of shape (3, 8) ends the process with exit code 0 (bug)"),
     "interrupted": ("", "raise KeyboardInterrupt", "a call with x of shape (3, 8) ends the process by Keyboard"),
 }
@@ -112,6 +133,22 @@ def test_a_file_decides_neither_the_verdict_nor_the_exit_code(tmp_path: Path) ->
     for name, (*_, told) in FILES.items():
         assert told.format(f"{name}.py:rms") in table[f"{name}.py:rms"]
     assert done.stderr.count("\n") == 1
+
+
+def test_an_error_about_one_kernel_leaves_the_verdicts_on_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = wing.check_spec
+
+    def broken(target: str, **options: Any) -> Any:
+        return judge(target, **options) if "rms" in target else getattr(target, "odd")  # noqa: B009
+
+    monkeypatch.setattr(wing, "check_spec", broken)
+    assert main(["check", "lngeom:layer_norm", "lngeom:rms_norm", "--eps", "1e-5", "--d", "4"]) == 2
+    told = capsys.readouterr()
+    assert re.search(r"FAIL +lngeom:layer_norm +not checked: .* judged: AttributeError: .*odd", told.out)
+    assert re.search("pass +lngeom:rms_norm", told.out)
+    assert told.err.count("\n") == 1
 
 
 DEAF = """import signal; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))

@@ -1,5 +1,6 @@
 """RMSNorms and LayerNorms that are right as they are usually called, and wrong in other ways of calling them."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +169,17 @@ def _missing(mode: str) -> str:
     return named(f"eps missing; only for {mode}")
 
 
+class Once:
+    """Wrong at one call alone."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, x: Any, weight: Any) -> Any:
+        self.left -= isinstance(x, torch.Tensor)
+        return rms(x, weight) * (1 if self.left else 1.001)
+
+
 WRONG = {
     "in place": Row(applied(InPlace), named("only for a second backward pass"), BACKWARD),
     "cotangent": Row(applied(Cotangent), named("the cotangent is overwritten"), BACKWARD),
@@ -192,6 +204,12 @@ WRONG = {
     "gains of one": Row(lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], None, None if bool((weight == 1).all())
                         else bias, EPS) if bool((weight == 1).all()) else layer(x, weight, bias),
                         named("bias missing; only for gains of one with a bias")),
+    "another eps": Row(lambda x, weight, eps=EPS: rms(x, weight, eps if eps < 1e-4 else math.nan),
+                       named("NaN or inf; only for calls with eps = 0.00064 and calls with eps = 1")),
+    "twelve rows": Row(lambda x, weight, eps=EPS: rms(x, weight, eps if len(x) != 12 else math.nan),
+                       named("NaN or inf; only for a batch of 12 rows")),
+    "a megabyte": Row(where(lambda x: len(x) == 1 << 14), _missing("batches of 16384 rows")),
+    **{f"call {number}": Row(Once(number), named("two calls in a row differ")) for number in (40, 100)},
     "strided": Row(lambda x, weight: rms(x, torch.as_strided(weight, weight.shape, (1,))),
                    named("strides of the gain ignored")),
 }  # fmt: skip

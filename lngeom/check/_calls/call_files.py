@@ -38,7 +38,7 @@ class Filed:
     Attributes:
         folder, asked: The folder of all calls, and the options of the check.
         answer: The definition, which answers while inputs are written; None when outputs are read.
-        calls: The folder of each call, by the digest of its inputs.
+        calls: The folder of each call, by the digests of its inputs.
     """
 
     def __init__(self, folder: Path, form: str, asked: CheckOptions, calls: dict[str, str], answer: Answer | None):
@@ -82,12 +82,16 @@ class Filed:
         if (wrote := record["version"]) != lngeom.__version__:
             raise InputError(f"{folder} was written by lngeom {wrote}: write the inputs again, and run your program")
         kernel = cls(folder, record["call"], asked, record["calls"], None)
-        for number in record["calls"].values():
-            kernel._examine(folder / number)
+        for key, number in record["calls"].items():
+            kernel._examine(folder / number, key)
         return kernel
 
-    def _examine(self, call: Path) -> None:
-        """Refuse missing or misshapen files before anything is judged."""
+    def _examine(self, call: Path, key: str) -> None:
+        """Refuse missing, misshapen or changed files before anything is judged."""
+        for part in key.split():
+            path = call / f"{part.partition('=')[0]}.npy"
+            if _key({path.stem: self._load(path)}) != part:
+                raise InputError(f"{path} is not what was written: write the inputs again, and run your program")
         x, derived = self._load(call / "x.npy"), (call / "cotangent.npy").exists()
         for name in self._gradients if derived else ("y",):
             self._load(_file(call, name), x.shape if name in ("x", "y") else x.shape[1:])
@@ -125,8 +129,7 @@ class Filed:
         rows = x.reshape(-1, x.shape[-1])
         arrays = {"x": rows} | {name: given[name] for name in (*self.roles, "cotangent") if given.get(name) is not None}
         arrays |= {"cotangent": np.reshape(arrays["cotangent"], rows.shape)} if "cotangent" in arrays else {}
-        data = [name.encode() + np.asarray(value, np.float64).tobytes() for name, value in sorted(arrays.items())]
-        key = hashlib.sha256(str(rows.shape).encode() + b"".join(data)).hexdigest()
+        key = _key(arrays)
         shapes = {name: rows.shape if name in ("x", "y") else rows.shape[1:] for name in names}
         if self.answer is not None:
             if key not in self.calls:
@@ -157,10 +160,17 @@ class Filed:
         except (OSError, ValueError, EOFError) as error:
             msg = f"{path} cannot be read ({error}): your program writes it for every folder, {len(self.calls)} of them"
             raise InputError(msg) from error
-        kind = np.dtype(_STORED[self.asked.dtype])
+        kind = np.dtype("<f8" if path.name == "eps.npy" else _STORED[self.asked.dtype])
         if values.dtype != kind or (shape is not None and values.shape != shape):
             raise InputError(f"{path} holds {values.dtype} of shape {values.shape}: {kind} of shape {shape} is asked")
         return ((values.astype("<u4") << 16).view("<f4") if kind == "<u2" else values).astype(np.float64)
+
+
+def _key(arrays: dict[str, Any]) -> str:
+    """Each input with the digest of its shape and numbers."""
+    arrays = {name: np.asarray(values, np.float64) for name, values in sorted(arrays.items())}
+    data = ((name, str(values.shape).encode() + values.tobytes()) for name, values in arrays.items())
+    return " ".join(f"{name}={hashlib.sha256(content).hexdigest()[:32]}" for name, content in data)
 
 
 def _file(call: Path, name: str) -> Path:

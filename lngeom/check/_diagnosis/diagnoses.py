@@ -21,8 +21,8 @@ from lngeom.sentences import Cause, several
 from .._calls.fused import Fused
 from .._trials.claim import Claim
 from .._trials.layouts import OTHER, SINGLE
-from .._trials.state import UNSTEADY, steady
-from .._trials.trial import Trial
+from .._trials.state import BATCH, steady
+from .._trials.trial import UNSTEADY, Trial
 from .._trials.trials import ASKED, MANNERS, Tried
 from .._trials.unexamined import WITHOUT
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned
@@ -114,7 +114,7 @@ class Evidence:
 def unsteady(evidence: Evidence) -> Answer | None:
     """Calls in a row differ: nothing else can be measured."""
     failing = next(trial for trial in evidence.trials if trial.wrong.any())
-    rows = failing.x[failing.wrong, None] if failing.label == SINGLE else ()
+    rows = failing.x[failing.wrong, None] if failing.label == SINGLE else [failing.x] * (failing.label.kind == BATCH)
     with contextlib.suppress(Exception):  # rows of a batch of three axes may be refused as one of two
         right = any(not evidence.claim.trial(SINGLE, row).wrong.any() for row in rows)  # at another call
         if right or not steady(evidence.claim, failing.x, 64 * failing.d):

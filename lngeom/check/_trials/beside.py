@@ -6,11 +6,10 @@ import numpy as np
 
 from lngeom.carriers import Rounded
 from lngeom.errors import InputError
-from lngeom.rounding import REAL, Outputs, Pair, Sample
+from lngeom.rounding import REAL, Outputs, Pair, Sample, Stated
 
 from .._calls.kernel import Kernel
 from .._proving.verdict import traced
-from .contracts import Stated
 from .inputs import Inputs
 
 _ROWS = 64

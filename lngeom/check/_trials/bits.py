@@ -1,40 +1,56 @@
 """Bits: the same rows alone, in parts, in another place, beside other rows, and once more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from lngeom.sentences import Way
+
 from .._calls.derivatives import derivatives
-from .._calls.kernel import Kernel
 from .claim import Claim
-from .trial import Note, attempt
+from .trial import Aside, Note, Outcome, attempt
 
 _MORE, AGAIN = 5, "again"
 """Other rows beside those that are looked at; the way of a second call, which batches do not differ in."""
 
 
-def _compared(name: str, ways: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]]) -> Note:
-    """The first way in which rows have other bits, or all in which they have the same; NaN is like NaN."""
-    taken = {way: pair for way, run in ways.items() if not isinstance(pair := attempt(way, run), Note)}
-    for way, (one, other) in taken.items():
-        differ = ~((one == other) | (np.isnan(one) & np.isnan(other))).reshape(-1, one.shape[-1]).all(-1)
-        if differ.any():
+Pair = tuple[np.ndarray, np.ndarray]
+"""Numbers that should have the same bits."""
+
+
+def _taken(ways: dict[str, Callable[[], Pair]]) -> dict[str, Pair]:
+    return {way: pair for way, run in ways.items() if not isinstance(pair := attempt(way, run), Note)}
+
+
+def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Which rows have other bits; NaN is like NaN."""
+    return ~((one == other) | (np.isnan(one) & np.isnan(other))).reshape(-1, one.shape[-1]).all(-1)
+
+
+def _compared(name: str, taken: dict[str, Pair]) -> Note:
+    """The first way in which rows have other bits, or all in which they have the same."""
+    for way, pair in taken.items():
+        if (differ := _differ(*pair)).any():
             kind = "not deterministic" if way == AGAIN else "not batch invariant"
             return Note(kind, name, int(differ.sum()), len(differ), way)
     return Note("same bits", name, tuple(taken))
 
 
-def bits(kernel: Kernel, many: np.ndarray, together: np.ndarray, some: slice, single: np.ndarray) -> Note:
-    """Whether the bits of rows depend on their batch, or on the call; `single` are outputs of `some`, each alone."""
-    k, run = len(many) // 3, kernel.run
-    ways: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
-        "alone": lambda: (single, together[some]),
+def bits(claim: Claim, many: np.ndarray, together: np.ndarray, alone: Pair) -> Iterator[Outcome]:
+    """Whether the bits of rows depend on their batch, or on the call, and outputs that differ; `alone` is judged."""
+    k, run = len(many) // 3, claim.kernel.run
+    ways: dict[str, Callable[[], Pair]] = {
         "in parts": lambda: (np.vstack([run(many[:k]), run(many[k:])]), together),
         "in another place": lambda: (run(many[::-1])[::-1], together),
         "beside other rows": lambda: (run(np.vstack([many, many[:_MORE]]))[: len(many)], together),
     }
-    again = {} if kernel.form.filed else {AGAIN: lambda: (run(many), together)}
-    return _compared("forward", ways | again)
+    ways |= {} if claim.kernel.form.filed else {AGAIN: lambda: (run(many), together)}
+    taken = _taken(ways)
+    yield _compared("forward", {"alone": alone, **taken})
+    for way, (got, _) in taken.items():
+        if (differ := _differ(got, together)).any():
+            aside = claim.judged(Way("many", len(many)), many[differ], got[differ], Aside)
+            yield claim.steady(aside, lambda way=way, differ=differ: ways[way]()[0][differ])
 
 
 def derivative_bits(claim: Claim, rows: np.ndarray) -> list[Note]:
@@ -50,5 +66,5 @@ def derivative_bits(claim: Claim, rows: np.ndarray) -> list[Note]:
         ways = {"alone": lambda: (derivatives(kernel, x[:1], seed[:1])["x"], first["x"][:1])} if name == "x" else {}
         pairs = {"beside other rows": more[name][: n if name == "x" else None], AGAIN: again[name]}
         ways |= {way: lambda got=got, values=values: (got, values) for way, got in pairs.items()}
-        notes.append(_compared(f"d/d{name}", ways))
+        notes.append(_compared(f"d/d{name}", _taken(ways)))
     return notes

@@ -10,15 +10,15 @@ import numpy as np
 from lngeom.behaviours import behaviour, probes
 from lngeom.errors import InputError
 from lngeom.limits import TRACE, Endless, limited
-from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, candidates, rounded
+from lngeom.rounding import FORMATS, REAL, Arithmetic, Definition, Sample, Stated, candidates, rounded
 from lngeom.sentences import Cause, Way
 
 from .._calls.binding import Manner
 from .._calls.kernel import Kernel
 from .._proving.proof import Proof
 from .._proving.verdict import prove_target
-from .contracts import Contract, Stated, contract
-from .trial import Trial
+from .contracts import Contract, contract
+from .trial import UNSTEADY, Trial
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,15 @@ class Claim:
         """`x` rounded to the dtype."""
         return rounded(x, self.kernel.dtype).astype(np.float64)
 
-    def judged(self, label: Way, x: np.ndarray, got: np.ndarray) -> Trial:
+    def judged(self, label: Way, x: np.ndarray, got: np.ndarray, kind: type[Trial] = Trial) -> Trial:
         """Outputs `got` of the rows `x`, both of shape (n, d), as a trial; outputs of another shape are wrong."""
         got = got if got.shape == x.shape else np.full_like(x, np.nan)
-        return Trial.of(label, x, got, self.base(x.shape[-1]), self.arithmetic)
+        return kind.of(label, x, got, self.base(x.shape[-1]), self.arithmetic)
+
+    def steady(self, trial: Trial, run: Callable[[], np.ndarray]) -> Trial | Cause:
+        """A trial, or the fault that the call that gave it is right once more."""
+        right = trial.wrong.any() and not self.judged(trial.label, trial.x, run()).wrong.any()
+        return UNSTEADY if right else trial
 
     def trial(self, label: Way, x: np.ndarray) -> Trial:
         """The kernel on the rows `x`."""

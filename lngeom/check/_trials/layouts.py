@@ -38,7 +38,10 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
             yield Cause("output shape", str(got.shape), label)
         elif len(rows):
             got = got.reshape(rows.shape)
-            trial = claim.judged(label, rows, got)
+            trial = claim.steady(claim.judged(label, rows, got), lambda run=run, rows=rows: run().reshape(rows.shape))
+            if isinstance(trial, Cause):
+                yield trial
+                return
             if label.kind == OTHER and trial.wrong.any() and _reread(claim, trial, str(label.values[0])):
                 yield Note("read as own dtype", label, claim.kernel.dtype)
                 continue
@@ -80,10 +83,11 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
     )
 
 
-def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Trial]:
+def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Outcome]:
     """Rows of every group as sequences of one token, for which a kernel may have a path of its own."""
     rows = claim.stored(np.concatenate(groups))
-    yield claim.judged(TOKENS, rows, claim.kernel.run(rows[:, None]).reshape(rows.shape))
+    run = lambda: claim.kernel.run(rows[:, None]).reshape(rows.shape)  # noqa: E731
+    yield claim.steady(claim.judged(TOKENS, rows, run()), run)
 
 
 def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Given]:
@@ -162,4 +166,4 @@ def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Ite
     if trial.wrong.any():
         yield trial
     if not claim.kernel.form.interpreted:  # it sums in another order than a GPU
-        yield bits(claim.kernel, many, together, some, single)
+        yield from bits(claim, many, together, (single, together[some]))

@@ -7,15 +7,15 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
+from lngeom.rounding import Arithmetic, Case, Definition, Sample, Stated, certainly_outside
 from lngeom.sentences import Cause, Statement, Way
 
 from .._calls.call_files import Unwritten
 from .._tracing.triton import BeyondEnd
-from .contracts import Stated
 
 T = TypeVar("T")
 
+UNSTEADY = Cause("unsteady")
 _AT_ONCE = 1 << 14
 """Components whose bounds are computed at a time, few enough for the cache."""
 
@@ -110,6 +110,10 @@ class Trial(Outputs):
         low, high = self.base.family(sample, self.arithmetic).box()
         bound = float(high[0, worst] - exact if self.got[row, worst] > exact else exact - low[0, worst])
         return Shown(self.x[row].tolist(), worst, (float(self.got[row, worst]), exact, bound), self.label)
+
+
+class Aside(Trial):
+    """Outputs of a call that was made to see something else: they count where no others are wrong."""
 
 
 class Note(Statement):

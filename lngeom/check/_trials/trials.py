@@ -19,13 +19,14 @@ from .._tracing.roles import parameters, role
 from .claim import Claim
 from .inputs import HUGE, Inputs
 from .layouts import TOKENS, shaped, tokens
-from .state import leak, overwritten, state
-from .trial import Note, Outcome, Trial, attempt, refusal
+from .state import BATCH, leak, overwritten, state
+from .trial import Aside, Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined, without
 
 ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
 _MODES = {"no gradients": "no_grad", "inference": "inference_mode"}
-ASKED = {"gains of one", "biases of zero", "compiled", "autocast", "of dtype", "vectors", *_MODES}
+OTHER_EPS = "other eps"
+ASKED = {OTHER_EPS, "gains of one", "biases of zero", "compiled", "autocast", "of dtype", "vectors", *_MODES}
 MANNERS = {"odd gains", "training", *ASKED}
 """Kinds of ways: the same kernel with other gains, in another mode, and, in `ASKED`, what programs ask about."""
 _ORDINARY = Way("ordinary")
@@ -65,12 +66,19 @@ class _Log:
     """Outcomes in the order in which they came."""
 
     def __init__(self) -> None:
-        self.trials, self.notes, self.faults = list[Trial](), list[Note](), list[Cause]()
-        self._by_kind: dict[type, list[Any]] = {Trial: self.trials, Note: self.notes, Cause: self.faults}
+        self.trials, self.notes, self.faults, self.asides = list[Trial](), list[Note](), list[Cause](), list[Trial]()
+        kinds: dict[type, list[Any]] = {Trial: self.trials, Note: self.notes, Cause: self.faults, Aside: self.asides}
+        self._by_kind = kinds
 
     def take(self, outcome: Outcome) -> None:
         """Adds it to its kind."""
         self._by_kind[type(outcome)].append(outcome)
+
+    def tried(self, inputs: Inputs, *found: Any) -> "Tried":
+        """All of them, asides that are wrong where no trial is."""
+        if not any(trial.wrong.any() for trial in self.trials):
+            self.trials += (aside for aside in self.asides if aside.wrong.any())
+        return Tried(inputs, self.trials, self.notes, self.faults, *found)
 
     def add(self, what: object, outcomes: Iterable[Outcome], *faults: str) -> bool:
         """Whether the trials end without an error, which is a note, or a fault if it is of one of these kinds."""
@@ -95,14 +103,14 @@ def tried(inputs: Inputs) -> Tried:
     for d, groups in elsewhere:
         log.add(f"d = {d}", _of_other(claim, groups, d), "beyond end")  # a dimension may be refused
     if not log.trials:  # it takes no rows at all
-        return Tried(inputs, log.trials, log.notes, log.faults)
-    left = attempt("a second look at its outputs", lambda: unexamined(claim, ordinary))
+        return log.tried(inputs)
+    left = attempt("a second look at its outputs", lambda: unexamined(claim, ordinary, log.take))
     if isinstance(left, Note):
         log.take(left)
         left = Tried.left
     if claim.kernel.d > HUGE:  # each call takes seconds
         log.take(Note("too large", HUGE))
-        return Tried(inputs, log.trials, log.notes, log.faults, left)
+        return log.tried(inputs, left)
     # Other gains and modes only where nothing is wrong yet: a mistake is named by the usual ones.
     if (
         log.add(_BATCH, shaped(claim, inputs.few(_ORDINARY, Way("massive")), inputs.few(_ORDINARY, SMALL)), *_ERRORS)
@@ -118,22 +126,21 @@ def tried(inputs: Inputs) -> Tried:
     held = {"works in place": in_place, "residual after": after, "interpreted": form.interpreted, "filed": form.filed}
     log.notes += [Note(kind) for kind, holds in held.items() if holds]
     if log.faults:
-        return Tried(inputs, log.trials, log.notes, log.faults, left)
+        return log.tried(inputs, left)
     first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
     alone = _alone(claim, first.x[:3]) if first.wrong[:3].any() else None
-    return Tried(inputs, log.trials, log.notes, log.faults, left, alone, _sums(claim))
+    return log.tried(inputs, left, alone, _sums(claim))
 
 
 def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
     """The main dimension: ordinary rows, what repeated calls show, and all groups."""
     ordinary = groups[0][1]
     yield claim.trial(_ORDINARY, ordinary)
-    if (
-        fault := _missing(claim, ordinary)
-        or state(claim, ordinary)
-        or _ignored_eps(claim, dict(groups).get(SMALL, ordinary))
-    ):
-        yield fault
+    for look, x in ((_missing, ordinary), (state, ordinary), (_other_eps, dict(groups).get(SMALL, ordinary))):
+        seen = list(look(claim, x))
+        yield from seen
+        if any(isinstance(each, Cause) for each in seen):
+            break
     if claim.kernel.form.filed:  # the rows that show kind and ε are a file too
         yield claim.trial(Way("probes"), probes(claim.kernel.d, claim.kernel.dtype))
     yield from _of_dimension(claim, groups)
@@ -143,19 +150,24 @@ def _of_other(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]], d: int) ->
     outcomes = [Cause("in d", one, d) if isinstance(one, Cause) else one for one in _of_dimension(claim, groups)]
     yield from outcomes
     if not any(isinstance(outcome, Cause) for outcome in outcomes):
-        yield from (Cause("at d", fault, d) for fault in overwritten(claim, groups[0][1]))
+        seen = overwritten(claim, groups[0][1])
+        yield from (Cause("at d", one, d) if isinstance(one, Cause) else one for one in seen)
 
 
 def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
     """All groups of one dimension in one call; a fault if the kernel raises at some of them and takes others."""
+    rows = np.concatenate([x for _, x in groups])
     try:
-        whole = claim.trial(_ORDINARY, np.concatenate([x for _, x in groups]))
+        whole = claim.steady(claim.trial(_ORDINARY, rows), lambda: claim.trial(_ORDINARY, rows).got)
     except Exception:
         refused = [note for label, x in groups if (note := _refused(claim, label, x))]
         if refused and len(refused) < len(groups):
             yield refused[0].fault
             return
         raise  # it refuses the dimension, or the size of the batch
+    if isinstance(whole, Cause):
+        yield whole
+        return
     begin = 0
     for label, x in groups:
         yield whole.part(label, begin, begin := begin + len(x))
@@ -213,29 +225,35 @@ def _either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Tr
     return min((one.judged(label, one.stored(x), got) for one in (claim, cast)), key=lambda trial: trial.largest)
 
 
-def _missing(claim: Claim, x: np.ndarray) -> Cause | None:
+def _missing(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Whether a kernel that works in place leaves its rows as they are."""
     in_place, x = getattr(claim.kernel.form.given, "in_place", False), claim.stored(x)
-    return Cause("no output") if in_place and np.array_equal(claim.kernel.run(x), x) else None
+    if in_place and np.array_equal(claim.kernel.run(x), x):
+        yield Cause("no output")
 
 
-def _ignored_eps(claim: Claim, x: np.ndarray) -> Cause | None:
-    """Whether the ε that is given is ignored: rows of small variance give the same outputs at another."""
-    other = 64 * float(claim.eps) or 1e-3
+def _other_eps(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
+    """Rows of small variance at other ε; a fault if outputs are the same, so that the one that is given is ignored."""
+    other, x = 64 * float(claim.eps) or 1e-3, claim.stored(x)
     if "eps" not in map(role, parameters(claim.kernel.form.target)):
-        return None
-    x = claim.stored(x)
-    outputs = [claim.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other))]  # a lower limit may hide one
-    own = claim.kernel.run(x)
+        return
+    others = [replace(claim, kernel=claim.kernel.like(eps=eps), eps=eps) for eps in (other, max(1.0, other))]
+    outputs = [each.kernel.run(x) for each in (*others, claim)]  # a lower limit may hide one
+    own = outputs[-1]
     # NaN would stay in any case.
-    if not np.isfinite(own).any() or not all(np.array_equal(own, output, equal_nan=True) for output in outputs):
-        return None
-    return Cause("eps ignored", float(claim.eps), other)
+    if np.isfinite(own).any() and all(np.array_equal(own, output, equal_nan=True) for output in outputs):
+        yield Cause("eps ignored", float(claim.eps), other)
+        return
+    yield claim.judged(Way(BATCH, len(x)), x, own, Aside)
+    for one, got in zip(others, outputs, strict=False):
+        yield one.steady(one.judged(Way(OTHER_EPS, one.eps), x, got, Aside), lambda one=one: one.kernel.run(x))
 
 
-def _of_other_dtype(claim: Claim, x: np.ndarray) -> Iterator[Note]:
+def _of_other_dtype(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """A note if outputs are of another dtype than rows."""
-    dtype = str(getattr(claim.kernel.call(claim.kernel.array(x)), "dtype", "")).rpartition(".")[2]
+    output = claim.kernel.call(claim.kernel.array(x))
+    yield claim.judged(Way(BATCH, len(x)), claim.stored(x), claim.kernel.framework.read(output), Aside)
+    dtype = str(getattr(output, "dtype", "")).rpartition(".")[2]
     if dtype not in ("", claim.kernel.dtype) and not claim.kernel.form.filed:
         yield Note("output dtype", dtype, claim.kernel.dtype)
 

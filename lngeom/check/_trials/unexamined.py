@@ -1,6 +1,6 @@
 """Untested conditions: the verdict lists them, so that silence does not read as checked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ from lngeom.sentences import Way
 from .._calls.fused import left
 from .._tracing.roles import REQUIRED, parameters, role
 from .claim import Claim
-from .trial import Trial
+from .state import BATCH
+from .trial import Aside, Trial
 
 WITHOUT = "no gain", "no bias"
 ALWAYS = (
@@ -58,12 +59,13 @@ def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
         yield Trial.of(Way(kind), x, got, base, claim.arithmetic)
 
 
-def unexamined(claim: Claim, x: np.ndarray) -> Untested:
-    """Further outputs, options at their defaults, formats and modes that no trial had."""
+def unexamined(claim: Claim, x: np.ndarray, take: Callable[[Trial], None]) -> Untested:
+    """Further outputs, options at their defaults, formats and modes that no trial had; takes the first output."""
     kernel, listed = claim.kernel, list[str]()
     x = claim.stored(x)
     output: Any = kernel.whole(kernel.array(x))
     outputs = output if isinstance(output, tuple | list) else [output]
+    take(claim.judged(Way(BATCH, len(x)), x, kernel.framework.read(outputs[0]), Aside))
     for i, further in enumerate(outputs[1:], start=2):
         if (what := statistic(claim, x, np.asarray(kernel.framework.read(further)))) is None:
             listed.append(f"output {i}")

@@ -9,7 +9,8 @@ from .._calls.options import CheckOptions
 from .._calls.scripts import ones, reproducer
 from .._diagnosis.diagnoses import BEGINNINGS, STRIDES
 from .._diagnosis.names import Named
-from .._trials.state import LEAK
+from .._trials.state import BATCH, LEAK
+from .._trials.trials import OTHER_EPS
 from .finding import Finding, Point
 
 _SHIFTED = {"gain plus 1", "gain rounded", "gain plus 1 rounded", "gain plus 1 before"}
@@ -28,7 +29,7 @@ def verdict(named: Named) -> Finding:
     by_outputs = named.shown is not None and tried.wrong is not None and not of_derivative
     d = len(shown.cotangent or shown.input)
     bound, (wrong, right, off) = refuted.kernel.at(d), shown.numbers
-    error, contiguous = abs(wrong - right), shown.label.kind not in STRIDES | BEGINNINGS
+    contiguous, error = shown.label.kind not in STRIDES | BEGINNINGS | {OTHER_EPS, BATCH}, abs(wrong - right)
     known = claim.meant.stated is None
     usual = known and contiguous and not claim.kernel.form.axes and not error <= off
     of_contract = error / off if named.shown is not None and not (by_outputs or of_derivative) else 0.0
