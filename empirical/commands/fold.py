@@ -57,7 +57,7 @@ def _summary(certificate: Json) -> list[str]:
     lines = [f"replaced {count} {form}; certified {maps} changed weight matrices"]
     if not lifted:
         lines.append(
-            "the stock class loads LayerNorms with centred weights, load_folded of lngeom.empirical.folding RMSNorms"
+            "the stock class loads it with LayerNorms, lngeom.empirical.folding.load_folded loads it with RMSNorms"
         )
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")

@@ -75,10 +75,12 @@ def _carrying(before: Sequence[Row]) -> Iterable[str]:
     told = []
     for index, count in often:
         most = max((row for row in known if row["top_1"] == index), key=lambda row: row["top_1_share"])
-        told.append(f"{index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} % of ‖x‖²)")
+        told.append(
+            f"no. {index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} % of ‖x‖²)"
+        )
     fewest, largest = (pick(known, key=lambda row: row["components_99"] / row["d"]) for pick in (min, max))
-    ends = " to ".join(f"{row['components_99']} of {row['d']}" for row in (fewest, largest))
-    yield f"largest component: {', '.join(told)}; 99 % of ‖x‖² lies in {ends} components"
+    ends = " to ".join(dict.fromkeys(f"{row['components_99']} of {row['d']}" for row in (fewest, largest)))
+    yield f"component with the largest share: {', '.join(told)}; 99 % of ‖x‖² takes {ends} components"
 
 
 def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
@@ -179,7 +181,9 @@ def summary(rows: Sequence[Row]) -> list[str]:
         if values := [row[name] for row in before if row.get(name) is not None]:
             ranges.append(f"{words} from {min(values):.4g} to {max(values):.4g}")
     lines = [f"not changed by affine gauges: {', '.join(ranges)}"] if ranges else []
-    lines += [f"how this checkpoint is stored, changed by affine gauges (lngeom gauge): {', '.join(STORED.values())}"]
+    lines += [
+        f"changed by affine gauges (lngeom gauge), which rewrite the weights: {', '.join(STORED.values())}, as follows"
+    ]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in norms if row["side"] == side]
         if not measured:
@@ -193,13 +197,13 @@ def summary(rows: Sequence[Row]) -> list[str]:
         for null, others in NULLS.items():
             low, high = map(len, quarters(measured, null))
             lines.append(
-                f"{words} the norm: among {others} 1 ranks in the lowest quarter at {low} layers, in the highest at "
-                f"{high}; by chance at {by_chance(measured):.3g} each"
+                f"{words} the norm: among {others} the uniform direction is in the lowest quarter at {low} of "
+                f"{len(measured)} layers, in the highest at {high} (expected by chance: {by_chance(measured):.3g} each)"
             )
     lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
-    lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
+    lines.append(f"for comparison, isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
         if left:

@@ -197,7 +197,7 @@ def _judged(
     rounded = f", rounded to {formats}" if formats else ""
     evidence = [f"all {len(both.weights)} weights are the same{rounded}"]
     if changed:
-        rest = f"; the others are the same{rounded}" if len(changed) < len(both.weights) else ""
+        rest = f" (the others are the same{rounded})" if len(changed) < len(both.weights) else ""
         evidence = [f"{len(changed)} of {len(both.weights)} weights differ{rest}:"]
         evidence += changed[:10] + [f"  and {len(changed) - 10} more"] * (len(changed) > 10)
         evidence += ["; ".join(often)] * bool(often)
@@ -207,7 +207,7 @@ def _judged(
     inputs = f"in float64 on inputs of {', '.join(map(str, lengths))} tokens"
     evidence.append(f"outputs differ by up to {both.gap:.3g} {inputs}; rounding could explain {both.bound:.3g}{more}")
     unseen = [each for each in both.left if each.startswith(_UNREACHED)]
-    left = (*both.left, f"inputs other than these, of more than {lengths[-1]} tokens", _LEFT)
+    left = (*both.left, f"other inputs, and inputs of more than {lengths[-1]} tokens", _LEFT)
     if not both.alike:
         verdict, reason = "different", _named(both, norms[0] or (), layer, entries)
     elif unseen:
@@ -281,4 +281,4 @@ def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
     elif not gap <= bound:
         alone = "norms by themselves were not compared" if norms is None else "each norm alone agrees"
         verdict, reason = "different", f"the outputs differ; {alone}, and no other layer is compared"
-    return Examined(verdict, reason, (*told, line), ("weights by name", "inputs other than these", _LEFT))
+    return Examined(verdict, reason, (*told, line), ("weights by name", "other inputs", _LEFT))
