@@ -184,6 +184,7 @@ SENTENCES = {
     "not batch invariant": "batch invariant: {1:,} of {2:,} rows have other bits {3} than in a batch",
     "not deterministic": "deterministic: {1:,} of {2:,} rows have other bits when called {3}",
     "same bits": "{} has the same bits {}",
+    "bits unknown": "undecided: whether bits are the same in every {} is neither proved nor seen",
     "bits differ": "not the same bits in every {}: {}",
     "strides of gain": "reads a gain or bias that is not contiguous as if it were",
     "read as own dtype": "reads {} as if they were of {}",

@@ -17,6 +17,7 @@ from ._calls.options import CheckOptions
 from ._diagnosis.counterexample import judged
 from ._diagnosis.gradients import differentiated, gradient_trials
 from ._diagnosis.names import named
+from ._tracing.triton import BeyondEnd
 from ._trials.beside import beside
 from ._trials.claim import claimed
 from ._trials.inputs import inputs
@@ -48,7 +49,7 @@ def check(target: object, **options: Any) -> Finding:
         outputs = judged(tried(inputs(claim)))
         found = replace(verdict(differentiated(named(outputs))), beside=beside(outputs.inputs))
         return found.refusing(asked.refuse).requiring(asked.require)
-    except Endless as error:
+    except (BeyondEnd, Endless) as error:
         return nothing_computed(asked, Cause("fault", str(error)))
 
 

@@ -12,6 +12,7 @@ from lngeom.errors import InputError
 from .._tracing.factories import is_factory
 from .._tracing.frameworks import FRAMEWORKS, likely_frameworks
 from .._tracing.roles import parameters, role
+from .._tracing.triton import BeyondEnd
 from .arguments import adapted
 from .binding import own_size
 from .call_files import FILES, Filed
@@ -39,7 +40,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     if not callable(target):
         msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
         raise InputError(msg)
-    reasons, before = [], launches()
+    reasons, before, faults = [], launches(), list[BeyondEnd]()
     several = [[0], [3], [4]]  # the last axis of any number of them, or of so many
     several = several if asked.axis is None else [[axes for axes in (4, 3, 2) if -axes <= asked.axis < axes]]
     for form in (replace(form, axes=n) for axes in several for form in _readings(ways, asked) for n in axes):
@@ -50,6 +51,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
         except InputError:  # its message tells the user what to change
             raise
         except Exception as error:  # whatever the framework raises at arrays of another
+            faults += [error] if isinstance(error, BeyondEnd) else []
             reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
             continue
         if output.shape == x.shape:
@@ -60,7 +62,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
     advice = "write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
     advice = f"give --device cpu, or {advice}" if asked.device not in (None, "cpu") else advice
-    raise InputError(f"{msg}; {advice}")
+    raise (*faults, InputError(f"{msg}; {advice}"))[0]
 
 
 def _readings(ways: list[tuple[Any, Any]], asked: CheckOptions) -> Iterator[Form]:

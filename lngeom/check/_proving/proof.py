@@ -166,7 +166,11 @@ class Proof:
         lines += [f"  except      {'; '.join(self.unexamined)}"] * bool(self.unexamined)
         lines += [f"  backward    {self.gradients}"] * bool(self.derivatives)
         if self.counterexample:
-            lines.append(f"  example     {_shown(self.counterexample)}")
+            point = self.counterexample
+            values = ", ".join(f"{name} = {shorten(str(value))}" for name, value in point["values"].items())
+            code, expected = (shorten(str(point[name])) for name in ("code", "expected"))
+            known = f"the code returns {code}; {point['definition']} is {expected}"
+            lines.append(f"  example     at d = {point['d']}, {values} {known}")
         if not verbose:
             return lines
         if self.operations:
@@ -205,9 +209,3 @@ def write_certificates(certificates: Sequence[Mapping[str, Any]], file: Path) ->
         raise InputError("nothing was proved, so there is no certificate to write: the verdict says why")
     text = json.dumps(certificates, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")
-
-
-def _shown(point: Json) -> str:
-    values = ", ".join(f"{name} = {shorten(str(value))}" for name, value in point["values"].items())
-    code, expected = (shorten(str(point[name])) for name in ("code", "expected"))
-    return f"at d = {point['d']}, {values} the code returns {code}; {point['definition']} is {expected}"

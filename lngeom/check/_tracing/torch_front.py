@@ -274,7 +274,7 @@ def _symbolic() -> Iterator[None]:
         uninitialised(),
         *(mock.patch.object(torch, name, _packed(getattr(torch, name))) for name in ("ones", "zeros", "empty")),
         mock.patch.object(math, "sqrt", sqrt),
-        mock.patch.object(torch.autograd.Function, "apply", classmethod(_apply)),
+        mock.patch.object(torch.autograd.function._SingleLevelFunction, "apply", classmethod(_apply)),
     ]
     with contextlib.ExitStack() as stack:
         for patch in patches:

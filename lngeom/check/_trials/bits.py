@@ -27,13 +27,16 @@ def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return ~((one == other) | (np.isnan(one) & np.isnan(other))).reshape(-1, one.shape[-1]).all(-1)
 
 
-def _compared(name: str, taken: dict[str, Pair]) -> Note:
-    """The first way in which rows have other bits, or all in which they have the same."""
+def _compared(name: str, taken: dict[str, Pair]) -> list[Note]:
+    """The first ways in which rows have other bits, and all in which they have the same."""
+    found, same = dict[str, Note](), list[str]()
     for way, pair in taken.items():
         if (differ := _differ(*pair)).any():
             kind = "not deterministic" if way == AGAIN else "not batch invariant"
-            return Note(kind, name, int(differ.sum()), len(differ), way)
-    return Note("same bits", name, tuple(taken))
+            found.setdefault(kind, Note(kind, name, int(differ.sum()), len(differ), way))
+        else:
+            same.append(way)
+    return [*found.values(), *([Note("same bits", name, tuple(same))] if same else [])]
 
 
 def bits(claim: Claim, many: np.ndarray, together: np.ndarray, alone: Pair) -> Iterator[Outcome]:
@@ -46,7 +49,7 @@ def bits(claim: Claim, many: np.ndarray, together: np.ndarray, alone: Pair) -> I
     }
     ways |= {} if claim.kernel.form.filed else {AGAIN: lambda: (run(many), together)}
     taken = _taken(ways)
-    yield _compared("forward", {"alone": alone, **taken})
+    yield from _compared("forward", {"alone": alone, **taken})
     for way, (got, _) in taken.items():
         if (differ := _differ(got, together)).any():
             aside = claim.judged(Way("many", len(many)), many[differ], got[differ], Aside)
@@ -66,5 +69,5 @@ def derivative_bits(claim: Claim, rows: np.ndarray) -> list[Note]:
         ways = {"alone": lambda: (derivatives(kernel, x[:1], seed[:1])["x"], first["x"][:1])} if name == "x" else {}
         pairs = {"beside other rows": more[name][: n if name == "x" else None], AGAIN: again[name]}
         ways |= {way: lambda got=got, values=values: (got, values) for way, got in pairs.items()}
-        notes.append(_compared(f"d/d{name}", _taken(ways)))
+        notes.extend(_compared(f"d/d{name}", _taken(ways)))
     return notes

@@ -28,7 +28,10 @@ Given = tuple[Way, np.ndarray, Callable[[], np.ndarray]]
 
 def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome]:
     """The rows `x` in every shape and layout, large batches, and `vectors` each by itself, of one axis."""
-    x, many, vectors = claim.stored(x), _many(claim, x.shape[-1]), claim.stored(vectors)
+    slow, d = claim.kernel.form.interpreted or claim.meant.stated, x.shape[-1]  # stated definitions take row by row
+    count = _MANY_INTERPRETED if slow else _MANY if d <= 1024 else _MANY_WIDE
+    many = np.random.default_rng(d).normal(size=(count, d))  # all different: one in place of another is seen
+    x, many, vectors = map(claim.stored, (x, many, vectors))
     by_itself = (Way("vectors"), vectors, lambda: np.stack([claim.kernel.run(row) for row in vectors]))
     for label, rows, run in (by_itself, *_ways(claim, x, many)):
         got = attempt(label, run)
@@ -53,13 +56,6 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
                 yield from _batch_variance(claim, many, got)
             if label.kind in BATCHES and trial.wrong[1:].any() and not trial.wrong[0]:
                 break  # a smaller batch shows it
-
-
-def _many(claim: Claim, d: int) -> np.ndarray:
-    """Rows of a large batch, all different, so that one computed in place of another is seen."""
-    slow = claim.kernel.form.interpreted or claim.meant.stated  # a stated definition bounds one row at a time
-    count = _MANY_INTERPRETED if slow else _MANY if d <= 1024 else _MANY_WIDE
-    return claim.stored(np.random.default_rng(d).normal(size=(count, d)))
 
 
 def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:

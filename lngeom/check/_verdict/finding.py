@@ -105,9 +105,11 @@ class Finding:
     def requiring(self, required: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if what is required of its bits is not proved or seen."""
         for what in (REQUIREMENTS[name] for name in required if self.verdict == "rounding"):
-            of = self._bits[what]
-            if lacking := [f"{name} " * (len(of) > 1) + text for name, text in of.items() if text.startswith("not")]:
-                return replace(self, verdict="variant", named=Cause("bits differ", what, ", ".join(lacking)))
+            lacking = {name: text for name, text in self._bits[what].items() if text.startswith("not")}
+            told = (f"{name} " * (len(self._bits[what]) > 1) + text for name, text in lacking.items())
+            if lacking:
+                known = "bits differ" if {*lacking.values()} - {"not known"} else "bits unknown"
+                return replace(self, verdict="variant", named=Cause(known, what, ", ".join(told)))
         return self
 
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
@@ -209,7 +211,8 @@ class Finding:
         backward = self.gradient_ratio is not None
         alone = "" if backward else "; forward pass only"
         if self.verdict != "rounding":
-            return f"{self.cause or 'no cause is known'} ({self.verdict}{', allowed' if passed else ''})"
+            shown = f" ({self.verdict}{', allowed' if passed else ''})"
+            return f"{self.cause or 'no cause is known'}{shown * (not self.tells('bits unknown'))}"
         if self._contradicted:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
         if self.proof is None or status == "not traced":

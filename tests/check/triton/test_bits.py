@@ -68,6 +68,26 @@ def test_what_is_required_of_bits_fails_unless_it_is_known(tmp_path: Path) -> No
     assert found.record()["same_bits"]["run"] == {"forward": "proved"}
 
 
+def test_bits_that_nothing_is_known_of_are_no_finding(tmp_path: Path) -> None:
+    change = "tl.sum(wide * wide, axis=0)", "tl.max(tl.cumsum(wide * wide, 0), axis=0)"
+    found = check(loaded(tmp_path, "rms_norm", change), kind="rmsnorm", d=8, require=("batch-invariant",))
+    assert str(found).startswith(
+        "FAIL: undecided: whether bits are the same in every batch is neither proved nor seen\n"
+    )
+
+
+def test_the_first_call_may_read_beyond_the_end(tmp_path: Path) -> None:
+    found = check(loaded(tmp_path, "rms_norm", ("w_ptr + cols, mask=cols < n_cols", "w_ptr + cols")), d=100)
+    assert str(found).startswith("FAIL: reads beyond the end of w_ptr (kernels_"), str(found)
+
+
+def test_a_backward_pass_that_was_taken_from_its_class_is_followed(tmp_path: Path) -> None:
+    kernel = loaded(tmp_path, "pulled_layer_norm", ("    return Pulled.apply(x", "    return applied(x"))
+    kernel.__globals__["applied"] = kernel.__globals__["Pulled"].apply
+    proof = prove_target(kernel, "pulled_layer_norm", "torch", backward=True)
+    assert [one.status for one in proof.derivatives] == ["proved"] * 3, str(proof)
+
+
 def rms(x, weight):
     return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * weight
 
@@ -103,9 +123,11 @@ def test_bits_of_other_languages_are_seen_in_trials() -> None:
     assert found.verdict == "rounding", str(found)
     seen = "seen alone, in parts, in another place, beside other rows"
     assert found.record()["same_bits"]["batch"] == {"forward": seen}
+    found = check(by_rows, **asked)
     assert "not the same bits in every batch: not batch invariant: 817 of 4,100 rows have other bits alone" in str(
-        check(by_rows, **asked)
+        found
     )
+    assert found.record()["same_bits"]["run"] == {"forward": "seen again"}
     found = check(lambda x, weight: Multiplied.apply(x, weight), backward=True, **asked)
     assert "d/dgain not batch invariant: 1 of 1 rows have other bits beside other rows" in str(found.cause), found
 

@@ -22,7 +22,7 @@ from ..trace import Refusal, Trace, is_ours
 from . import stand_in
 from .blocks import Pointer
 from .memory import Accesses
-from .reading import ADDED, ADDS, COMPARED, GONE, JOINED, STEPPED, SUM, read
+from .reading import ADDED, ADDS, COMPARED, GONE, STEPPED, SUM, read
 from .whole import PROGRAM, SECOND, Value, Whole, product, quotient, running, symbol, whole
 
 _UNSEEN = "what Triton's compiler makes of a kernel, races, and what is not a number in lanes beyond a row"
@@ -71,7 +71,7 @@ def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     found |= {"__builtins__": {}, "float": lambda value: value, "range": launch.turns, "min": launch.least}
     found |= {ADDED: lambda name, value: launch.terms[-1].setdefault(name, []).append(value), SUM: launch.after_turns}
     found |= {ADDS: lambda name: name in launch.ended[1], COMPARED: launch.compared, STEPPED: launch.stepped}
-    found |= {JOINED: stand_in.joined, GONE: Value()}
+    found[GONE] = Value()
     exec(read(function, launch.trace.refuse), found)
     return found[function.__name__](**bound.arguments)
 
@@ -136,7 +136,8 @@ def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
         is_size = type(value) is int or getattr(value, "dim", None) is not None
         return _whole(launch.trace, value) if is_size else launch.data(value)
     known = value is None or type(value) in (bool, int, float, torch.dtype, *([str] if constant else ()))
-    return value if known else launch.refuse(f"a {type(value).__name__} is given to a kernel")
+    what = "an array of numbers, such as locks," if isinstance(value, torch.Tensor) else f"a {type(value).__name__}"
+    return value if known else launch.refuse(f"{what} is given to a kernel")
 
 
 @contextlib.contextmanager

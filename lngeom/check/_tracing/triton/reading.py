@@ -23,11 +23,7 @@ _COMPARISONS = {"NotEq": "ne", "LtE": "le", "GtE": "ge", "Is": "is_", "IsNot": "
 _ATTRIBUTES = ("dtype", "type", "element_ty", "to")
 
 
-def _call(name: str, *arguments: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-
-
-def _placed(lines: Iterable[str], at: ast.AST) -> list[ast.stmt]:
+def _placed(lines: Iterable[str], at: ast.AST) -> list[Any]:
     """Statements at the place of another one."""
     made = ast.parse("\n".join(lines))
     for node in ast.walk(made):
@@ -60,9 +56,8 @@ class _Bound(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """Each part is asked for when those before leave it open."""
-        nothing = ast.arguments([], [], None, [], [], None, [])
-        parts = [ast.Lambda(nothing, self.visit(part)) for part in node.values]
-        return ast.copy_location(_call(JOINED, ast.Constant(type(node.op).__name__), *parts), node)
+        parts = ", ".join(f"lambda: {ast.unparse(self.visit(part))}" for part in node.values)
+        return _placed([f"{JOINED}({type(node.op).__name__!r}, {parts})"], node)[0].value
 
 
 class _Reader(_Bound):
@@ -123,7 +118,7 @@ class _Reader(_Bound):
         if len(self.scopes) < 2 or name not in self.scopes[-2] or not isinstance(node.op, ast.Add):
             self.refuse(f"{name} lives longer than the loop, and is changed otherwise than by +=", node)
         self.sums[-1].add(name)
-        return ast.copy_location(ast.Expr(_call(ADDED, ast.Constant(name), value)), node)
+        return _placed([f"{ADDED}({name!r}, {ast.unparse(value)})"], node)
 
     def visit_For(self, node: ast.For) -> Any:
         name = getattr(node.iter, "func", None)
@@ -151,8 +146,9 @@ class _Reader(_Bound):
         return [node, *_placed(after, node)]
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        how = ast.Constant(_COMPARISONS.get(name := type(node.ops[0]).__name__, name.lower()))
-        return ast.copy_location(_call(COMPARED, how, self.visit(node.left), self.visit(node.comparators[0])), node)
+        how = _COMPARISONS.get(name := type(node.ops[0]).__name__, name.lower())
+        left, right = (ast.unparse(self.visit(part)) for part in (node.left, *node.comparators))
+        return _placed([f"{COMPARED}({how!r}, {left}, {right})"], node)[0].value
 
 
 _CODES = weakref.WeakKeyDictionary[Any, CodeType](), weakref.WeakKeyDictionary[Any, CodeType]()

@@ -226,7 +226,7 @@ def _is_language(value: Any) -> bool:
 
 def around(function: Any, nested: Callable[[Any], Any]) -> dict[str, Any]:
     """What a function of Triton finds by names: the language as it is here, and other kernels as `nested` has them."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {JOINED: joined}
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = function.__globals__[name]
         if _is_language(value):
@@ -252,7 +252,7 @@ def joined(how: str, *parts: Callable[[], Any]) -> Any:
 
 
 def _runnable(function: Any) -> Callable[..., Any]:
-    names = function.__globals__ | inspect.getclosurevars(function).nonlocals | {JOINED: joined}
+    names = function.__globals__ | inspect.getclosurevars(function).nonlocals
     names |= around(function, lambda other: lambda *a, **named: _runnable(other)(*a, **named))
     exec(read(function), names)
     made = names[function.__name__]
