@@ -163,7 +163,8 @@ class Num:
     def __rfloordiv__(self, other: object) -> Num:
         at = at_of(self)
         self.trace.never(at is None or type(other) is not int or other < 0, f"{other!r} is divided by {self._text()}")
-        some = self.trace.ground.sign(other - self.value, ">=") is True
+        known = self.value is not None and type(other) is int
+        some = known and self.trace.ground.sign(other - self.value, ">=") is True  # type: ignore[operator]
         return self._block(f"n{other}_over_{self._text()}", lambda d: other // at(d), some)  # type: ignore[misc,operator]
 
     def _block(self, name: str, at: Callable[[int], int], some: bool = False) -> Num:
