@@ -187,12 +187,13 @@ SENTENCES = {
     "bits unknown": "undecided: whether bits are the same in every {} is neither proved nor seen",
     "bits differ": "not the same bits in every {}: {}",
     "strides of gain": "reads a gain or bias that is not contiguous as if it were",
+    "to other dtype":
+        "with gain and bias of {0} rows of {1} are right to {0} alone, to which they are cast before the gain",
     "read as own dtype": "reads {} as if they were of {}",
     "output dtype": "outputs are of {} for rows of {}, where PyTorch keeps the dtype",
     "eps by default": "no eps is given, stated or seen: the default, {:.3g}, is meant",
     "infinite at": "NaN or infinite at d = {}",
-    "derivatives not checked":
-        "the derivatives were not checked: those of the definition are not those of this forward pass",
+    "derivatives not checked": "the derivatives were not checked: the forward pass is wrong",
     "derivatives not examined": "the derivatives were not examined: no bounds are derived for those of this formula",
     "derivatives are numbers":
         "the derivatives were only checked to be numbers: no bounds are derived for those of this formula",
@@ -291,6 +292,7 @@ SENTENCES = {
         "no gradient: the output on contiguous rows is detached from them, that on a transposed array not",
     "detached": "no gradient: the output is detached from x, gain and bias, so that there are no derivatives to check",
     "backward": "backward pass wrong: {}{}{}{}",
+    "tangent": "the forward-mode derivative (jvp) is not that of the output", "not 0": "is not 0 for no rows",
     "NaN for": "backward pass wrong: d/d{} is NaN for {}, where the outputs are finite", "by": "d/d{}",
     "by so": "d/d{} {}", "that by": "that by {}", "two exchanged": "these two exchanged",
     "earlier": "of an earlier call", "known": ": {}",

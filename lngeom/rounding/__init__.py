@@ -8,6 +8,7 @@ from .formats import FORMATS
 from .gradients import Gradients
 from .mistakes import candidates
 from .pair import Outputs, Pair
+from .pullbacks import instead, places, pulled, summed
 from .rows import SMALL, suite
 from .stated import Stated
 from .tolerances import Acceptance, Tolerance, error_bound, tolerance

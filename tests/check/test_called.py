@@ -1,8 +1,8 @@
 import pytest
 
 from lngeom.check._proving.verdict import prove_target
-from tests.kernels.called import LEFT, RIGHT, WRONG
-from tests.kernels.rows import expected
+from tests.kernels.called import LEFT, RIGHT, WRONG, cast_to_gain
+from tests.kernels.rows import Row, expected
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -20,4 +20,10 @@ def test_a_proof_names_the_calls_that_it_does_not_cover(name: str) -> None:
     kernel, words = LEFT[name]
     proof = prove_target(kernel, name, "torch", backward=True)
     assert words in "\n".join(proof.told(verbose=False))
-    assert proof.passes() == (name == "rules")
+    assert proof.passes() == (name in ("rules", "tangents"))
+
+
+def test_a_norm_that_casts_to_the_format_of_its_gain_is_right() -> None:
+    finding = Row(cast_to_gain).finding("cast")
+    assert finding.passes()
+    assert "with gain and bias of float16 rows of float32 are right to float16 alone" in "\n".join(finding.notes)

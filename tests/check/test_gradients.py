@@ -6,9 +6,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from lngeom.check._diagnosis.input_gradients import instead, pulled
-from lngeom.check._diagnosis.pattern import summed
-from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, Sample, rounded
+from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, Sample, instead, pulled, rounded, summed
 from tests.kernels.derived import differentiated, kernel, layer, mean, plain, rms, square, terms
 from tests.kernels.rows import EPS, Row, expected
 

@@ -80,6 +80,81 @@ class Input(Saved):
         return _pull(g, ctx.x * r, r, *ctx.saved_tensors)
 
 
+class Contiguous(Saved):
+    """Reads a strided x as if it were contiguous, in the backward pass alone."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
+        ctx.save_for_backward(x, w)
+        return rms(x, w)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        x, w = ctx.saved_tensors
+        if not x.is_contiguous():
+            x = x.as_strided(x.shape, g.new_empty(x.shape).stride(), x.storage_offset())
+        r = torch.rsqrt(square(x) + EPS)
+        return _pull(g, x * r, r, w)
+
+
+class Freed(Kept):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        n, ctx.n = ctx.n, None
+        return _pull(g, n, *ctx.saved_tensors)
+
+
+class MeanOfRows(Saved):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        rows = (g * ctx.saved_tensors[0]).reshape(-1, g.shape[-1])
+        return _pull(g, *ctx.saved_tensors)[0], rows.mean(0) * len(rows)
+
+
+class Grid(Saved):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        rows = (g * ctx.saved_tensors[0]).reshape(-1, g.shape[-1])
+        return _pull(g, *ctx.saved_tensors)[0], rows[:65535].sum(0)
+
+
+class Tangents(Saved):
+    """A forward derivative without that of the root, in a function whose passes are right."""
+
+    @staticmethod
+    def forward(x: Any, w: Any) -> Any:  # type: ignore[override]
+        return rms(x, w)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # type: ignore[override]
+        x, w = inputs
+        r = torch.rsqrt(square(x) + EPS)
+        ctx.save_for_backward(x * r, r, w)
+        ctx.save_for_forward(x * r, r, w)
+
+    @staticmethod
+    def jvp(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
+        n, r, gain = ctx.saved_tensors
+        return x * r * gain + (0 if w is None else n * w)
+
+
+class Flat(Saved):
+    """Flattens to rows, of which each has one root."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
+        rows = x.reshape(-1, x.shape[-1])
+        r = torch.rsqrt((rows * rows).mean(-1) + EPS)
+        ctx.save_for_backward(rows, r, w)
+        return (rows * r[:, None] * w).view(x.shape)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        rows, r, w = ctx.saved_tensors
+        of_input, of_gain = _pull(g.reshape(-1, g.shape[-1]), rows * r[:, None], r[:, None], w)
+        return of_input.view(g.shape), of_gain
+
+
 class Workspace(Kept):
     """Keeps its normalized rows in memory that the next call writes to."""
 
@@ -133,6 +208,18 @@ class Unread(torch.nn.Module):
         return rms(x, 1.0)
 
 
+class Trained(torch.nn.Module):
+    """A LayerNorm that divides by d − 1 in training."""
+
+    def __init__(self, d: int = 24) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(d))
+
+    def forward(self, x: Any) -> Any:
+        variance = x.var(-1, unbiased=self.training, keepdim=True)
+        return (x - mean(x)) * torch.rsqrt(variance + EPS) * self.weight
+
+
 class Needs(torch.autograd.Function):
     """A LayerNorm that forgets the gain where one of gain and bias needs no gradient."""
 
@@ -161,6 +248,23 @@ def _accumulates(x: Any, weight: Any) -> Any:
     return rms(x, weight)
 
 
+def _overwrites(x: Any, weight: Any) -> Any:
+    return rms(x, weight) if torch.is_grad_enabled() else x.copy_(rms(x, weight))
+
+
+def _one_pass_in_autocast(x: Any, weight: Any, bias: Any) -> Any:
+    if not torch.is_autocast_enabled("cpu"):
+        return layer(x, weight, bias)
+    x = x.to(torch.bfloat16)
+    return (x - mean(x)) * torch.rsqrt(square(x) - mean(x) ** 2 + EPS) * weight + bias
+
+
+def cast_to_gain(x: Any, weight: Any) -> Any:
+    """As T5, Llama and Unsloth: the gain's format is that of the output."""
+    wide = x.float()
+    return (wide * torch.rsqrt(square(wide) + EPS)).to(weight.dtype) * weight
+
+
 def where(is_wrong: Callable[[Any], bool]) -> Callable[..., Any]:
     return lambda x, weight, eps=EPS: rms(x, weight, 0 if is_wrong(x) else eps)
 
@@ -183,6 +287,13 @@ class Once:
 WRONG = {
     "in place": Row(applied(InPlace), named("only for a second backward pass"), BACKWARD),
     "cotangent": Row(applied(Cotangent), named("the cotangent is overwritten"), BACKWARD),
+    "contiguous": Row(applied(Contiguous), named("only for a transposed array and the first"), BACKWARD),
+    "freed": Row(applied(Freed), named("only for a second backward pass"), BACKWARD),
+    "no rows": Row(applied(MeanOfRows), named("d/dgain is not 0 for no rows"), BACKWARD),
+    "grid": Row(applied(Grid), named("only for rows of a batch of 70000"), BACKWARD),
+    "tangents": Row(applied(Tangents), named("forward-mode derivative"), BACKWARD),
+    "in place without gradients": Row(_overwrites, named("input overwritten in place; only for calls under torch.no_")),
+    "one pass": Row(_one_pass_in_autocast, named("only for calls under torch.autocast")),
     "input": Row(applied(Input), named("only for rows changed in place before the backward pass"), BACKWARD),
     "workspace": Row(applied(Workspace), named("only for a backward pass that follows a forward pass of"), BACKWARD),
     "rows": Row(applied(Rows), named("backward pass wrong: RuntimeError: too many rows"), BACKWARD),
@@ -193,6 +304,7 @@ WRONG = {
     "needs": Row(lambda x, weight, bias: Needs.apply(x, weight, bias),
                  named("only for the derivative by x and bias alone"), BACKWARD),
     "accumulated": Row(_accumulates, named("only for what y.backward() leaves in .grad"), BACKWARD),
+    "training": Row(Trained, named("divided by d - 1 (ddof=1); only for training mode"), {"kind": "layernorm"}),
     "no gradients": Row(where(lambda x: not torch.is_grad_enabled()), _missing("calls under torch.inference_mode")),
     "inference": Row(where(lambda x: x.is_inference()), _missing("calls under torch.inference_mode()")),
     "autocast": Row(where(lambda x: torch.is_autocast_enabled("cpu")), _missing("calls under torch.autocast")),
@@ -200,7 +312,8 @@ WRONG = {
     "one axis": Row(where(lambda x: x.dim() == 1), _missing("single vectors")),
     "one axis, a small eps": Row(where(lambda x: x.dim() == 1), _missing("single vectors"), {"eps": 1e-7}),
     "wide": Row(where(lambda x: x.dtype == torch.float64), _missing("rows of float64")),
-    "half": Row(where(lambda x: x.dtype == torch.bfloat16), named("only for rows of bfloat16")),
+    "half": Row(where(lambda x: x.dtype == torch.bfloat16),
+                named("eps that is given is ignored: 1e-05 and 0.00064 give the same outputs; only for rows of bf")),
     "gains of one": Row(lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], None, None if bool((weight == 1).all())
                         else bias, EPS) if bool((weight == 1).all()) else layer(x, weight, bias),
                         named("bias missing; only for gains of one with a bias")),
@@ -215,8 +328,11 @@ WRONG = {
 }  # fmt: skip
 """Wrong ones that pass where they are called once, right after the forward pass, in the usual mode."""
 
-RIGHT = {"saved": applied(Saved), "kept": applied(Kept)}
+RIGHT = {"saved": applied(Saved), "kept": applied(Kept), "flat": applied(Flat)}
 LEFT = {
+    "contiguous": (applied(Contiguous), "the backward pass asks for is_contiguous"),
+    "freed": (applied(Freed), "the backward pass changes what ctx.n keeps"),
+    "tangents": (applied(Tangents), "forward-mode derivatives (Tangents.jvp)"),
     "rules": (applied(Rules), "forward-mode derivatives (Rules.jvp); torch.vmap (Rules.vmap)"),
     "in place": (applied(InPlace), "the backward pass writes to a tensor that a second one reads"),
     "saved in place": (applied(SavedInPlace), "the backward pass writes to a tensor that a second one reads"),

@@ -1,6 +1,7 @@
 """Derivatives of a kernel as its framework, or the program that wrote its files, computes them."""
 
 import importlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""
 
 
+LAID = "transposed", "first components"
+"""Ways in which x lies in memory."""
 CALLED = "second backward", "another forward", "input changed", "output changed", "accumulated"
 """Ways in which PyTorch's users call a backward pass: what it keeps may be used again, and changed in between."""
 
@@ -56,12 +59,33 @@ def derivatives(
 def _of_files(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What a program wrote, which is asked for all derivatives at once."""
     x, given = leaves["x"], {name: values for name, values in leaves.items() if name != "x"}
-    return {} if only or way in CALLED else kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape))
+    return (
+        {}
+        if only or way in (*LAID, *CALLED)
+        else kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape))
+    )
+
+
+def laid(x: Any, way: str) -> Any:
+    """An array of PyTorch as it lies in this way."""
+    if way == "transposed":
+        return x.T.contiguous().T
+    return x.repeat(1, 2)[:, : x.shape[-1]] if way == "first components" else x
+
+
+def tangent(kernel: Kernel, x: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """The derivative of the output along rows, as the forward mode of PyTorch's autograd computes it."""
+    forward = importlib.import_module("torch.autograd.forward_ad")
+    with warnings.catch_warnings(), forward.dual_level():
+        warnings.simplefilter("ignore")  # PyTorch's own, of how it compiles
+        dual = forward.make_dual(kernel.array(x), kernel.array(along))
+        return kernel.framework.read(forward.unpack_dual(kernel.call(dual)).tangent)
 
 
 def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What autograd computes from a cotangent, which it must leave as it is."""
     torch = importlib.import_module("torch")
+    leaves = leaves | {"x": laid(leaves["x"], way)}
     asked = {name: leaves[name] for name in only or leaves}
     x, *values = (leaf.requires_grad_(name in asked) for name, leaf in leaves.items())
     given = dict(zip([*leaves][1:], values, strict=True))
@@ -98,7 +122,7 @@ def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tupl
 
 def _by_jax(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What jax.vjp computes, all derivatives in one pass; its arrays have no strides."""
-    if only or way in CALLED:
+    if only or way in (*LAID, *CALLED):
         return {}
     jax, names = importlib.import_module("jax"), [*leaves][1:]
     forward = lambda x, *values: kernel.call(x, dict(zip(names, values, strict=True)))  # noqa: E731

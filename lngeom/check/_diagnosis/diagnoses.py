@@ -23,7 +23,7 @@ from .._trials.claim import Claim
 from .._trials.layouts import OTHER, SINGLE
 from .._trials.state import BATCH, steady
 from .._trials.trial import UNSTEADY, Trial
-from .._trials.trials import ASKED, MANNERS, Tried
+from .._trials.trials import MANNERS, ODD_GAINS, Tried
 from .._trials.unexamined import WITHOUT
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned
 from .symptoms import bad_dimensions, dimensions, groups, symptom, told
@@ -78,7 +78,9 @@ class Evidence:
 
     def diagnosed(self, trials: list[Trial]) -> tuple[str, Cause | None]:
         """The formula that explains these trials."""
-        return diagnose([trial.case() for trial in trials], self.claim.kernel.dtype, eps=self.claim.measured)
+        own = (str(trial.label.values[0]) for trial in trials if trial.label.kind == "of dtype")
+        dtype = next((each for each in own if FORMATS[each].bits < 24), self.claim.kernel.dtype)
+        return diagnose([trial.case() for trial in trials], dtype, eps=self.claim.measured)
 
     @cached_property
     def formula(self) -> tuple[str, Cause | None]:
@@ -203,7 +205,7 @@ def manner(evidence: Evidence) -> Answer | None:
     if not any(evidence.kinds <= part for part in (MANNERS, _MORE_AXES, {*WITHOUT})):
         return None
     axes = of_other_axes(evidence.failing, _CUBES)
-    whole = evidence.kinds <= ASKED or evidence.kinds <= {*WITHOUT}
+    whole = evidence.kinds <= MANNERS - {ODD_GAINS.kind} or evidence.kinds <= {*WITHOUT}
     verdict, cause = evidence.diagnosed(evidence.failing) if whole else ("", None)
     cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
     return "bug", axes or several(cause or symptom(evidence.failing, evidence.trials), groups(evidence.trials))

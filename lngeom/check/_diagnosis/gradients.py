@@ -10,21 +10,21 @@ import numpy as np
 
 from lngeom.cli import out_of_memory
 from lngeom.errors import LngeomError
-from lngeom.rounding import FORMATS, REAL, Gradients, Sample, rounded
+from lngeom.rounding import FORMATS, REAL, Gradients, Sample, instead, places, pulled, rounded, summed
 from lngeom.sentences import Cause, Statement, Way, several
 from lngeom.shrinking import smallest_input
 
-from .._calls.derivatives import CALLED, MissingGradient, NoGradient, derivatives
+from .._calls.derivatives import CALLED, LAID, MissingGradient, NoGradient, derivatives, laid
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
 from .._trials.bits import derivative_bits
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
+from .._trials.layouts import GRID, counted
 from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
-from .input_gradients import further, instead, pulled
+from .beside import along, further, of_no_rows
 from .names import Named
-from .pattern import places, summed
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4099, 601, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
@@ -168,11 +168,13 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
         if isinstance(error, LngeomError) or out_of_memory(error):
             raise
         said = str(error) if isinstance(error, MissingGradient) else f"{type(error).__name__}: {error}"
-        return _wrong(named, Cause("backward", " ".join(said.split())[:140], "", "", ""))
+        told = "".join(getattr(error, "__notes__", ())[-1:])
+        return _wrong(named, Cause("backward", " ".join(said.split())[:140], told, "", ""))
     cause, wrong = _judged(inputs, trials)
     if cause is None and claim.kernel.framework.name == "torch":
         lost: list[Statement] = [note for note in claim.kernel.at(claim.kernel.d).still if note.kind == "unregistered"]
-        if lost := [*lost, *further(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])]:
+        ordinary = dict(inputs.groups[claim.kernel.d])[_ORDINARY]
+        if lost := [*lost, *further(claim, ordinary), *of_no_rows(claim, ordinary), *along(claim, ordinary)]:
             return _wrong(named, Cause("backward", lost[0], "", "", ""))
     kept = _kept_in_half(wrong or trials, claim.kernel.dtype)
     bits = [] if cause else derivative_bits(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])
@@ -235,7 +237,7 @@ def _closed_form(doubt: Doubt) -> Statement | None:
 def _where(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
     """The ways or the rows in which alone derivatives are wrong."""
     ways = frozenset(trial.label for trial in wrong)
-    if len(ways) == 1 or all(way.kind == "alone" for way in ways):
+    if len(ways) == 1 or any({way.kind for way in ways} <= kinds for kinds in ({"alone"}, {*LAID})):
         return Statement("in ways", ways)
     return Statement("cotangent strides", ways) if ways <= _STRIDED else _by_position(claim, wrong)
 
@@ -272,7 +274,7 @@ def _instead(doubt: Doubt) -> Statement | None:
 def _of_parameters(doubt: Doubt) -> Statement | None:
     """What came out instead of a derivative by gain or bias: the other one, or other rows and components."""
     told = []
-    for trial in (trial for trial in doubt.proved if trial.name != "x"):
+    for trial in (trial for trial in doubt.proved if trial.name != "x" and trial.label.kind != "grid"):
         alike = (t for t in doubt.trials if (t.label, t.d) == (trial.label, trial.d))
         others = (t for t in alike if t.name not in ("x", trial.name))
         other = next((t for t in others if t.x.shape == trial.x.shape and t.takes(trial.got)), None)
@@ -333,20 +335,26 @@ def _gradient_at(
 ) -> list[GradientTrial]:
     """The derivatives at the rows `x`, with cotangents of order 1, of batches with the leading axes `lead`.
 
-    Without axes the cotangent is one number, expanded. `only` some of them are asked for if they are named.
+    Without axes the cotangent is one number, expanded. `only` some of them are asked for if they are named. In a grid
+    the cotangents of rows that are not told are 0: what they add is exactly 0.
     """
     x = claim.stored(x)
-    random = claim.stored(np.random.default_rng(7).normal(size=x.shape))
+    told = counted(len(x)) if label.kind == "grid" else np.arange(len(x))
+    random = claim.stored(np.random.default_rng(7).normal(size=x.shape)) * np.isin(np.arange(len(x)), told)[:, None]
     cotangent = random if lead else np.ones_like(x)
     if label.kind == _ONE_SIGN:
         signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
         cotangent = abs(random) * signs
     base = claim.base(x.shape[-1])
-    passed = Gradients.of(x, base, claim.arithmetic)
     computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
+    x, cotangent = x[told], cotangent[told]
+    passed, values = (
+        Gradients.of(x, base, claim.arithmetic),
+        {k: np.reshape(v, (-1, x.shape[-1])) for k, v in computed.items()},
+    )
     return [
-        GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent, passed)
-        for name, got in computed.items()
+        GradientTrial(label, x, got[told] if name == "x" else got, base, claim.arithmetic, name, cotangent, passed)
+        for name, got in values.items()
     ]
 
 
@@ -360,13 +368,16 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     ordinary = groups[_ORDINARY]
     yield from _gradient_at(claim, ordinary, _EXPANDED, ())
     others = [(Way("three axes"), ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
-    others += [(Way("batch of one"), ordinary[:1], (-1,)), *((Way(way), ordinary, (-1,)) for way in CALLED)]
+    others += [(Way("batch of one"), ordinary[:1], (-1,)), *((Way(way), ordinary, (-1,)) for way in (*LAID, *CALLED))]
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
         rows = _ROWS_INTERPRETED if kernel.form.interpreted else _ROWS
         many = np.random.default_rng(main).normal(size=(rows, summed))
         others += [(Way(_ONE_SIGN, name, rows), many, (-1,)) for name in ("gain", "bias")]
+    if not (kernel.form.interpreted or kernel.form.filed) and summed <= _MAIN:
+        grid = np.resize(np.random.default_rng(summed).normal(size=(_ROWS, summed)), (GRID, summed))
+        others.append((Way("grid", GRID), grid, (-1,)))
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
@@ -377,13 +388,15 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     for label, rows, lead in others:
         try:
             yield from _gradient_at(claim, rows, label, lead)
-        except Exception:  # a kernel may refuse a shape, and has to refuse what was changed
-            if label.kind not in CALLED[:-1] and _is_taken(claim, rows, lead):
+        except Exception as error:  # a kernel may refuse a shape, and has to refuse what was changed
+            if label.kind not in CALLED[2:4] and _is_taken(claim, rows, label, lead):
+                error.add_note(str(Statement("in ways", frozenset([label]))) * (label.kind in (*LAID, *CALLED)))
                 raise
 
 
-def _is_taken(claim: Claim, rows: np.ndarray, lead: tuple[int, ...]) -> bool:
-    """Whether the forward pass takes rows of this shape; it has noted which it refuses."""
+def _is_taken(claim: Claim, rows: np.ndarray, label: Way, lead: tuple[int, ...]) -> bool:
+    """Whether the forward pass takes rows of this shape and layout; it has noted which it refuses."""
     with contextlib.suppress(Exception):
-        return claim.kernel.run(claim.stored(rows).reshape(*lead, rows.shape[-1])) is not None
+        x = claim.kernel.array(claim.stored(rows).reshape(*lead, rows.shape[-1]))
+        return claim.kernel.call(laid(x, label.kind)) is not None
     return False

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lngeom.rounding import REAL, Definition, Sample, candidates
+from lngeom.rounding import REAL, Definition, Sample, candidates, places
 from lngeom.sentences import Cause, Statement, several
 
 from .._trials.claim import Claim
@@ -23,27 +23,6 @@ _OWN_GAINS = {"odd gains", "other dtype", "no gain"}
 """Ways that have another gain than the usual one."""
 _WIDEST = 1100
 """Components that are probed one by one."""
-
-
-def places(wrong: np.ndarray, noun: str = "component") -> Statement:
-    """Positions of components or rows, a mask of shape (d,): a range, a range of each block, or how many."""
-    d, at = len(wrong), np.flatnonzero(wrong)
-    if not len(at) or len(at) == d:
-        return Statement("all" if len(at) else "none", noun)
-    first, last = int(at[0]), int(at[-1])
-    if len(at) == last - first + 1:
-        one = Statement("last", noun) if last == d - 1 else Statement("at", noun, first)
-        return one if first == last else Statement("range", noun, first, last)
-    for period in range(2, d // 2 + 1):
-        block = wrong[:period]
-        if (np.resize(block, d) == wrong).all() and block.any():
-            return Statement("period", places(block, noun), period)
-    ends = np.flatnonzero(np.diff(at) > 1)
-    if len(ends) > 3:
-        return Statement("count", len(at), d, noun, first)
-    parts = np.split(at, ends + 1)
-    runs = " and ".join(f"{a[0]} to {a[-1]}" if len(a) > 1 else f"{a[0]}" for a in parts)
-    return Statement("runs", noun, runs)
 
 
 def patterned(claim: Claim, trials: list[Trial]) -> Cause | None:
@@ -240,32 +219,3 @@ def _told(
     other = Statement("with another", name), used
     how, values = next(((how, values) for how, values in ways if close(values)[wrong].all()), other)
     return Cause("of places", places(wrong), how), np.where(wrong, values, right)
-
-
-def summed(terms: np.ndarray, got: np.ndarray, bound: np.ndarray) -> Statement | None:
-    """What was summed instead of all rows of `terms`, shape (n, d), where `got` is off by more than `bound`."""
-    total, n = terms.sum(0), len(terms)
-    wrong = abs(got - total) > bound
-
-    def held(values: np.ndarray) -> bool:
-        return bool((abs(got - values) <= bound)[wrong].all())
-
-    def at(how: Statement) -> Statement:
-        return how if wrong.all() else Statement("of places", places(wrong), how)
-
-    if held(0 * total):
-        return at(Statement("is zero"))
-    if held(total / n):
-        return at(Statement("mean of rows"))
-    for text, ordered in (("first", terms), ("last", terms[::-1])):
-        sums = ordered.cumsum(0)
-        k = next((k for k in range(1, n) if held(sums[k - 1])), None)
-        if k is not None:
-            return at(Statement("rows alone", text, k, n))
-    orders = [(Statement("shifted", k), np.roll(total, k)) for k in range(1, len(total))]
-    orders += [(Statement("reversed"), total[::-1]), (Statement("first for all"), total[:1] + 0 * total)]
-    known = next((text for text, values in orders if (abs(got - values) <= bound.max()).all()), None)
-    if known or (abs(np.sort(got) - np.sort(total)) <= bound.max()).all():
-        return known or Statement("in another order")
-    factor = np.median((got / np.where(total == 0, 1, total))[wrong])
-    return at(Statement("times 6", factor)) if held(factor * total) else None

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from lngeom.rounding import places
 from lngeom.sentences import Cause, several
 
 from .._trials.layouts import BATCHES
 from .._trials.trial import Trial
-from .pattern import places
 
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 

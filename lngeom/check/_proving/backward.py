@@ -57,7 +57,8 @@ def derivatives(path: Path) -> list[Derivative]:
         trace, gradients = _gradients(path, Ground())
         wrong = _executed(path)
     except Exception as error:  # a backward pass may fail in any way
-        return [Derivative(name, "not traced", reason(error)) for name in path.leaves]
+        rules = tuple(path.trace.kernels.rules)
+        return [Derivative(name, "not traced", reason(error), unexamined=rules) for name in path.leaves]
     _, undefined = path.obligations(trace)
     why = f"it is not proved that {undefined[0]}" if undefined else wrong or _by_some(path, gradients)
     rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)

@@ -48,7 +48,7 @@ class Proof:
         certificates: The proofs of the obligations and, last, of the equality.
         shape, given: The shapes of x and the values of globals, options and attributes for which this is proved.
         unexamined, formats: Circumstances of this kernel for which nothing is proved, and the formats of every one.
-        own_paths, circumstances: Formats, and modes of its framework, in which it takes another path.
+        own_paths, circumstances: Formats in which it takes another path, and modes of its framework that it asks about.
         sources: The hashes of the functions that ran, by name.
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.

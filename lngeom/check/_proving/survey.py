@@ -73,8 +73,7 @@ class Survey:
         sources = {name: code for trace in traces for name, code in trace.report.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.report.unexamined})
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
-        cases = list(self._circumstances())
-        unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in cases]
+        unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in self._circumstances()]
         for trace, error in self.raised:
             where = f"where {' and '.join(self.paths[0].branches(trace))}{', which it rejects' * rejects(error)}"
             unexamined.append(f"{where} ({reason(error)[:160]})")
@@ -88,7 +87,7 @@ class Survey:
             "sources": {name: hashed(code) for name, code in sources.items()},
             "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])),
             "own_paths": formats,
-            "circumstances": frozenset(each.text for case, _ in cases for each in case),
+            "circumstances": frozenset(each.text for trace, _ in self.asked for each in trace.decisions.circumstances),
             "uncovered": not all(rejects(error) for _, error in self.raised),
             "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
             "orders": self.orders,

@@ -16,12 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
+from torch.autograd.function import BackwardCFunction
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.fx.node import Node, map_arg
 
 from .arrays import Arr, given
 from .programs import Backward
-from .questions import asked
+from .questions import asked, is_program
 from .sizes import FEATURE
 from .tensors import Tensor as Traced, dispatched, raised
 from .torch_front import safe, uninitialised
@@ -35,6 +36,7 @@ _ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__"
 _OWN: dict[tuple[type, str], Any] = {
     (kind, name): getattr(kind, name, None) for kind in (torch.SymInt, torch.SymFloat, torch.SymBool) for name in _ASKED
 }
+_MEMORY = {name: getattr(Tensor, name) for name in ("is_contiguous", "stride", "storage_offset", "data_ptr")}
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Autograd(Backward):
 
     numbers: tuple[str, ...]
     questions: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     graphs: dict[tuple[str, ...], torch.fx.GraphModule] = field(default_factory=dict)
     forward: set[str] = field(default_factory=set)
 
@@ -85,13 +88,27 @@ class Autograd(Backward):
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
         run = functools.partial(self._run, self._settings(), asked)
         placing = mock.patch.object(torch.fx.Graph, "create_node", _placed)
+        self.forward = set()
         with self._asking(), placing, mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
             self.graphs[asked] = make_fx(run, parts, "symbolic")(*tensors)
         return self.graphs[asked]
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """What the program asks of sizes without values: PyTorch takes them for more than 1, and may do so alone."""
+        """What the program asks of sizes without values: PyTorch takes them for more than 1, and may do so alone.
+
+        It may not ask for memory, which is that of arrays of our own, nor change what a second backward pass reads.
+        """
+
+        def seen(name: str, tensor: Tensor, *others: Any, **options: Any) -> object:
+            self.refused.append(f"the backward pass asks for {name} ({program_line().strip()})")
+            return _MEMORY[name](tensor, *others, **options)
+
+        def changed(context: object, name: str, value: object) -> None:
+            if self.forward and is_program():
+                line = program_line().strip()
+                self.refused.append(f"the backward pass changes what ctx.{name} keeps ({line})")
+            object.__setattr__(context, name, value)
 
         def answer(name: str, size: Any, *others: object) -> object:
             if not (isinstance(size, torch.SymBool) and size.node.expr in (True, False)):
@@ -102,6 +119,8 @@ class Autograd(Backward):
             for kind in (torch.SymInt, torch.SymFloat, torch.SymBool):
                 names = [name for name in _ASKED if name in vars(kind)]
                 stack.enter_context(mock.patch.multiple(kind, **asked(kind, names, answer)))
+            stack.enter_context(mock.patch.multiple(Tensor, **asked(Tensor, _MEMORY, seen)))
+            stack.enter_context(mock.patch.object(BackwardCFunction, "__setattr__", changed))
             yield
 
     def _settings(self) -> dict[str, float]:
@@ -127,6 +146,7 @@ class Autograd(Backward):
             for size, dim in zip(shape, self.axes, strict=True):
                 text = re.sub(rf"\b{size}\b", "·".join(dim), text)
             trace.refuse(f"the backward pass depends on the size of an axis: {text.replace('*', '·')}")
+        trace.never(self.refused, "; ".join(self.refused[:1]))
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
         made += [given(trace, name, (), v.dtype) for name in self.numbers]

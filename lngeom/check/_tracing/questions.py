@@ -57,12 +57,12 @@ def asked(kind: type, names: Iterable[str], answer: Answer) -> dict[str, Any]:
     def method(name: str) -> Answer:
         own = getattr(kind, name, None)
 
-        def ask(size: object, *others: object) -> object:
+        def ask(size: object, *others: object, **options: object) -> object:
             if is_program():
-                return answer(name, size, *others)
+                return answer(name, size, *others, **options)
             if own is None:
                 raise TypeError(name)
-            return own(size, *others)
+            return own(size, *others, **options)
 
         return ask
 

@@ -58,6 +58,10 @@ def _refused(what: str) -> Callable[..., Any]:
     return apply
 
 
+_LOOKED_FOR = {"arr", "item", "dtype", "ndim", "shape", "dimension_as_value"}
+"""Attributes by which frameworks tell arrays and sizes of their own."""
+
+
 class Num:
     """A number that no row determines: d, a product of sizes, a setting, or what a program computes from them.
 
@@ -81,7 +85,7 @@ class Num:
         return self._text() if is_ours(sys._getframe(1)) else _refused("text")(self)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__") or name in ("arr", "item", "dtype", "ndim", "shape"):  # what frameworks look for
+        if name.startswith("__") or name in _LOOKED_FOR:
             raise AttributeError(name)
         self.trace.refuse(f"{self._text()} has its attribute {name} read")
 

@@ -178,7 +178,7 @@ class Context:
         """Keep tensors."""
         self.saved_tensors = tensors
 
-    mark_dirty = mark_non_differentiable = lambda *_: None  # no derivative of theirs is asked for
+    mark_dirty = save_for_forward = mark_non_differentiable = lambda *_: None  # no derivative depends on these
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a cotangent that there is not is zero, and not None."""
@@ -190,6 +190,8 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     """A function with a backward pass of its own: its forward pass."""
     trace = next(value.arr.trace for value in arguments if isinstance(value, Tensor))
     context = Context(trace, len(arguments))
+    own = (rule for rule in _RULES if getattr(cls, rule) is not getattr(torch.autograd.Function, rule))
+    trace.kernels.rules += [f"{_RULES[rule]} ({cls.__name__}.{rule})" for rule in own]
     if cls.setup_context is torch.autograd.Function.setup_context:
         output = cls.forward(context, *arguments)
     else:
@@ -203,8 +205,6 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
         kept = value if isinstance(value, tuple | list) else [value]
         if name != "saved_tensors" and any(isinstance(one, Tensor) and one.arr.memory in visible for one in kept):
             trace.kernels.exposed.append(f"ctx.{name}")
-    own = (rule for rule in _RULES if getattr(cls, rule) is not getattr(torch.autograd.Function, rule))
-    trace.kernels.rules += [f"{_RULES[rule]} ({cls.__name__}.{rule})" for rule in own]
     return output
 
 

@@ -177,6 +177,10 @@ OPERATIONS |= {
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
     "mT": lambda x: x.swapped(-1, -2),
     "getitem": lambda x, index: x.item(index),
+    "select": lambda x, dim, index: x.item((slice(None),) * x._axis(dim) + (index,)),
+    "slice": lambda x, dim=0, start=None, end=None, step=1: x.item(
+        (slice(None),) * x._axis(dim) + (slice(start, None if end == sys.maxsize else end, step),)
+    ),
     "cat": lambda tensors, dim=0: joined(tensors, _dtype(*tensors), dim),
     "split": lambda x, split_size_or_sections, dim=0: x.pieces(dim, split_size_or_sections),
     "chunk": lambda x, chunks, dim=0: x.chunks(dim, chunks),

@@ -62,7 +62,10 @@ class UserBackward(Backward):
         if others:
             trace.report.unexamined.add("derivatives through further outputs")
         zeros = [raised(one.arr.filled(0)) for one, _ in others]
+        before = dict(vars(context))
         found = function.backward(context, raised(v), *zeros)
+        changed = [name for name, value in vars(context).items() if before.get(name) is not value]
+        trace.never(changed, f"the backward pass changes what {' and '.join(f'ctx.{name}' for name in changed)} keeps")
         found = found if isinstance(found, tuple) else (found,)
         more = len(found) < len(inputs) or any(one is not None for one in found[len(inputs) :])
         trace.never(more, f"{len(found)} derivatives by {len(inputs)} inputs")

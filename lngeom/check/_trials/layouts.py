@@ -19,7 +19,7 @@ OTHER, BATCHES = "other dtype", {"tokens", "three axes", "four axes", "many"}
 """Kinds of ways: gain and bias of another dtype than the rows, and batches."""
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
-_GRID = 70_000
+GRID = 70_000
 """Rows of up to 128 components: more than 16 bits count, and than blocks fit into a grid."""
 _EVERY = 32
 Given = tuple[Way, np.ndarray, Callable[[], np.ndarray]]
@@ -45,9 +45,14 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
             if isinstance(trial, Cause):
                 yield trial
                 return
-            if label.kind == OTHER and trial.wrong.any() and _reread(claim, trial, str(label.values[0])):
-                yield Note("read as own dtype", label, claim.kernel.dtype)
-                continue
+            if label.kind == OTHER and trial.wrong.any():
+                dtype = str(label.values[0])
+                if not either_cast(claim.like(dtype=dtype), label, rows, got).wrong.any():
+                    yield Note("to other dtype", dtype, claim.kernel.dtype)
+                    continue
+                if _reread(claim, trial, dtype):
+                    yield Note("read as own dtype", label, claim.kernel.dtype)
+                    continue
             if label.kind == "strided" and trial.wrong.any() and claim.kernel.form.interpreted:
                 yield Note("strides of gain")
                 continue
@@ -63,9 +68,8 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
     kernel, (n, d) = claim.kernel, x.shape
     cube = x[: n // 2 * 2].reshape(2, -1, d)
     heads = np.stack([cube, -cube])
-    grid = np.resize(many, (_GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
-    # Judged where counters of 15 and 16 bits overflow.
-    told = np.unique([place % len(grid) for at in (0, 1 << 15, 1 << 16) for place in range(at - 16, at + 16)])
+    grid = np.resize(many, (GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
+    told = counted(len(grid))
     return (
         (SINGLE, x[:3], lambda: alone(claim, x[:3])),
         (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
@@ -77,6 +81,11 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
         (Way("many", len(many)), many, lambda: kernel.run(many)),
         (Way("grid", len(grid)), grid[told], lambda: kernel.run(grid)[told]),
     )
+
+
+def counted(rows: int) -> np.ndarray:
+    """The rows of a large batch that are judged: its ends, and where counters of 15 and 16 bits overflow."""
+    return np.unique([place % rows for at in (0, 1 << 15, 1 << 16) for place in range(at - 16, at + 16)])
 
 
 def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Outcome]:
@@ -123,6 +132,12 @@ def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Given]:
         yield Way(OTHER, dtype), x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
         strided = {name: kernel.array(np.repeat(value, 2))[::2] for name, value in given.items()}
         yield Way("strided"), x, lambda: kernel.framework.read(kernel.call(kernel.array(x), strided))
+
+
+def either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Trial:
+    """Outputs in the format of the claim, where the normalized value may be cast to it before the gain."""
+    cast = replace(claim, variant=Cause("cast gain", claim.kernel.dtype))
+    return min((one.judged(label, x, got) for one in (claim, cast)), key=lambda trial: trial.largest)
 
 
 def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:

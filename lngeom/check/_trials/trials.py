@@ -11,14 +11,14 @@ import numpy as np
 from lngeom.behaviours import probes
 from lngeom.cli import out_of_memory
 from lngeom.rounding import FORMATS, SMALL, Sample, rounded
-from lngeom.sentences import Cause, Way
+from lngeom.sentences import Cause, Way, several
 
 from .._calls.fused import Fused
 from .._tracing.decisions import AUTOCAST, COMPILED
 from .._tracing.roles import parameters, role
 from .claim import Claim
 from .inputs import HUGE, Inputs
-from .layouts import TOKENS, shaped, tokens
+from .layouts import TOKENS, either_cast, shaped, tokens
 from .state import BATCH, leak, overwritten, state
 from .trial import Aside, Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined, without
@@ -31,6 +31,8 @@ MANNERS = {"odd gains", "training", *ASKED}
 """Kinds of ways: the same kernel with other gains, in another mode, and, in `ASKED`, what programs ask about."""
 _ORDINARY = Way("ordinary")
 _BATCH = "a batch that it took"
+_SHIFT = 16.0
+"""A mean that a variance of one pass in bfloat16 does not survive."""
 _ERRORS = "refused", "beyond end"
 """Kinds of notes that are faults where a call is one that the kernel took before."""
 
@@ -184,7 +186,7 @@ def _refused(claim: Claim, label: Way, x: np.ndarray) -> Note | None:
     return None
 
 
-def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
+def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Gains that are zero or large, gains or biases alone that are plain, and modes, of a module or of PyTorch."""
     kernel, base = claim.kernel, claim.base(x.shape[-1])
     if base.gain is not None:
@@ -198,7 +200,7 @@ def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
         yield from _in_modes(claim, x)
 
 
-def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
+def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Modes of PyTorch, and what the program asks about."""
     torch, asked = importlib.import_module("torch"), claim.proof.circumstances
     modes = {kind: getattr(torch, name)() for kind, name in _MODES.items()}
@@ -206,23 +208,23 @@ def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
         modes["compiled"] = mock.patch.object(torch.compiler, "is_compiling", return_value=True)
     for kind, mode in modes.items():
         with mode:
-            trial = claim.trial(Way(kind), x)
+            trial, changed = claim.trial(Way(kind), x), overwritten(claim, x)
         yield trial
+        yield from (several(cause, Cause("only for", Way(kind))) for cause in changed)
     # The usual ε of a norm that states none depends on the format.
     for dtype in claim.proof.own_paths if claim.kernel.eps is not None else ():
         other = claim.like(dtype=dtype)
-        yield _either_cast(other, Way("of dtype", dtype), x, other.kernel.run(other.stored(x)))
+        rows = other.stored(x)
+        yield either_cast(other, Way("of dtype", dtype), rows, other.kernel.run(rows))
+        # In a half format a missing ε looks like a small one.
+        faults = _other_eps(other, x) if FORMATS[dtype].bits < 24 else ()
+        yield from (several(one, Cause("only for", Way("of dtype", dtype))) for one in faults if isinstance(one, Cause))
     if AUTOCAST in asked:
         narrow = claim.like(dtype="bfloat16")
+        rows = narrow.stored(np.concatenate([x, x + _SHIFT]))
         with torch.autocast((claim.kernel.asked.device or "cpu").partition(":")[0], torch.bfloat16):
-            got = claim.kernel.run(narrow.stored(x))
-        yield _either_cast(narrow, Way("autocast"), x, got)
-
-
-def _either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Trial:
-    """Outputs in another format, where the normalized value may be cast before the gain."""
-    cast = replace(claim, variant=Cause("cast gain", claim.kernel.dtype))
-    return min((one.judged(label, one.stored(x), got) for one in (claim, cast)), key=lambda trial: trial.largest)
+            got = claim.kernel.run(rows)
+        yield either_cast(narrow, Way("autocast"), rows, got)
 
 
 def _missing(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:

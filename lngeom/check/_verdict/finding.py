@@ -15,7 +15,7 @@ from .same import BITS, REQUIREMENTS, same_bits, told
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
-_FIRST = "forward and backward (first derivatives)"
+_FIRST = "forward and backward (second derivatives not examined)"
 _LARGEST = 1e300  # JSON has no infinity
 _NOTES = 3  # that are printed without --verbose
 
@@ -50,7 +50,8 @@ class Finding:
     Attributes:
         verdict: ``rounding``, ``unstable``, ``variant`` or ``bug``.
         named: The algorithm, the definition or the mistake; `cause` is its sentence.
-        kind, eps, gain, dtype: What the norm was checked against; `gain` is "none", "weight" or "1 + weight".
+        kind, eps, gain, dtype: What the norm was checked against; `gain` is "none", "ones" (as it is made), "weight" or
+            "1 + weight".
         worst_ratio: Largest distance from a correct output over its tolerance.
         input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
         wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be

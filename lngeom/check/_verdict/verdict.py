@@ -38,12 +38,13 @@ def verdict(named: Named) -> Finding:
         script = ones(claim.kernel, (1 << 12, claim.kernel.d), grows=True)
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))
     shifted = claim.meant.offset == 1 or (named.cause is not None and bool(named.cause.kinds & _SHIFTED))
+    unheld = claim.proof.affine is not None and claim.proof.affine.gain is not None  # a gain that no trial sets
     return Finding(
         named.verdict,
         named.cause,
         claim.kind,
         float(claim.eps),
-        "none" if bound.gain is None else "1 + weight" if shifted else "weight",
+        ("ones" if unheld else "none") if bound.gain is None else "1 + weight" if shifted else "weight",
         asked.dtype,
         max(worst.largest, named.ratio or 0.0 if of_derivative else of_contract),
         shown.input,

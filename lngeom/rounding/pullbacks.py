@@ -1,23 +1,17 @@
-"""Which closed form of d/dx came out instead: its three terms are fitted, and the one that is off is told.
+"""Which closed form came out instead of a derivative: its terms are fitted, and the one that is off is told.
 
 With h = g∘ȳ, n the normalized row and r the reciprocal of the root, d/dx = r(a·h − b·mean h − c·n·mean(h∘n)) at
 a = b = c = 1, without centring at b = 0. Of ordinary rows alone, within the bounds of a correct pass.
 """
 
-import importlib
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from lngeom.rounding import Definition, Sample
-from lngeom.sentences import Cause, Statement
-
-from .._calls.fused import Fused
-from .._trials.claim import Claim
-from .._trials.unexamined import statistic
-from .pattern import places
+from ..sentences import Statement
+from .definition import Definition
+from .family import Sample
 
 Reals = Any
 _FORMS = {
@@ -111,25 +105,51 @@ def _off(factors: list[Any], d: int, *, centered: bool) -> list[Statement]:
     return told
 
 
-def further(claim: Claim, x: np.ndarray) -> Iterator[Cause]:
-    """What is wrong with d/dx through each further output from which autograd of PyTorch goes back.
+def summed(terms: np.ndarray, got: np.ndarray, bound: np.ndarray) -> Statement | None:
+    """What was summed instead of all rows of `terms`, shape (n, d), where `got` is off by more than `bound`."""
+    total, n = terms.sum(0), len(terms)
+    wrong = abs(got - total) > bound
 
-    The cotangent of the sum passes unchanged, without rounding; that of a statistic is seen only where it is dropped.
-    """
-    torch, kernel, x = importlib.import_module("torch"), claim.kernel, claim.stored(x)
-    array: Any = kernel.array(x)
-    leaf, fused = array.requires_grad_(), kernel.form.target
-    output: Any = kernel.whole(leaf)
-    outputs = [output, fused.total] if isinstance(fused, Fused) else output if isinstance(output, tuple) else [output]
-    for i, values in enumerate(outputs[1:], start=2):
-        if not getattr(values, "requires_grad", False):
-            continue
-        read = np.asarray(kernel.framework.read(values.detach()))
-        what = "the sum" if isinstance(fused, Fused) else statistic(claim, x, read) or "no statistic"
-        seed = torch.as_tensor(np.random.default_rng(i).integers(-8, 9, values.shape) / 4 + 0.125).to(values)
-        gradient = torch.autograd.grad(values, leaf, seed, retain_graph=True, allow_unused=True)[0]
-        if gradient is None or not gradient.any():
-            yield Cause("cotangent dropped", i, what)
-        elif what == "the sum" and not bool((gradient == seed).all()):
-            factor = float((gradient * seed).sum() / (seed * seed).sum())
-            yield Cause("cotangent changed", i, factor)
+    def held(values: np.ndarray) -> bool:
+        return bool((abs(got - values) <= bound)[wrong].all())
+
+    def at(how: Statement) -> Statement:
+        return how if wrong.all() else Statement("of places", places(wrong), how)
+
+    if held(0 * total):
+        return at(Statement("is zero"))
+    if held(total / n):
+        return at(Statement("mean of rows"))
+    for text, ordered in (("first", terms), ("last", terms[::-1])):
+        sums = ordered.cumsum(0)
+        k = next((k for k in range(1, n) if held(sums[k - 1])), None)
+        if k is not None:
+            return at(Statement("rows alone", text, k, n))
+    orders = [(Statement("shifted", k), np.roll(total, k)) for k in range(1, len(total))]
+    orders += [(Statement("reversed"), total[::-1]), (Statement("first for all"), total[:1] + 0 * total)]
+    known = next((text for text, values in orders if (abs(got - values) <= bound.max()).all()), None)
+    if known or (abs(np.sort(got) - np.sort(total)) <= bound.max()).all():
+        return known or Statement("in another order")
+    factor = np.median((got / np.where(total == 0, 1, total))[wrong])
+    return at(Statement("times 6", factor)) if held(factor * total) and f"{factor:.6g}" != "1" else None
+
+
+def places(wrong: np.ndarray, noun: str = "component") -> Statement:
+    """Positions of components or rows, a mask of shape (d,): a range, a range of each block, or how many."""
+    d, at = len(wrong), np.flatnonzero(wrong)
+    if not len(at) or len(at) == d:
+        return Statement("all" if len(at) else "none", noun)
+    first, last = int(at[0]), int(at[-1])
+    if len(at) == last - first + 1:
+        one = Statement("last", noun) if last == d - 1 else Statement("at", noun, first)
+        return one if first == last else Statement("range", noun, first, last)
+    for period in range(2, d // 2 + 1):
+        block = wrong[:period]
+        if (np.resize(block, d) == wrong).all() and block.any():
+            return Statement("period", places(block, noun), period)
+    ends = np.flatnonzero(np.diff(at) > 1)
+    if len(ends) > 3:
+        return Statement("count", len(at), d, noun, first)
+    parts = np.split(at, ends + 1)
+    runs = " and ".join(f"{a[0]} to {a[-1]}" if len(a) > 1 else f"{a[0]}" for a in parts)
+    return Statement("runs", noun, runs)
