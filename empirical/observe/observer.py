@@ -165,6 +165,7 @@ class Observer:
                 states[key] = merge_sites(states[key], state).numpy() if key in states else state
         return states
 
+    @torch.compiler.disable
     def _begin(self, _: nn.Module, args: tuple, kwargs: dict) -> None:
         """Note the shape of the batch: some architectures flatten it before they normalize."""
         self._one_thread()
@@ -220,6 +221,7 @@ class Observer:
         return self._columns[key]
 
     def _hook(self, site: NormSite) -> Callable[[nn.Module, tuple, dict, object], None]:
+        @torch.compiler.disable  # what is measured is no part of a compiled model
         def observe(_: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             entering, leaving = first_tensor((*args, *kwargs.values())), first_tensor(output)
             if entering is None or leaving is None or entering.shape != leaving.shape:

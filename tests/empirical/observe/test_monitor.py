@@ -42,6 +42,20 @@ def trained(monitor: Monitor | None, model: nn.Module, steps: int = 5) -> list[f
     return losses
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # PyTorch's compiler looks at it
+def test_a_compiled_model_is_measured_as_it_is() -> None:
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(D, D), nn.LayerNorm(D), nn.Linear(D, D), nn.LayerNorm(D))
+    x, measured = torch.randn(3, 4, D), []
+    for each in (model, torch.compile(model, backend="eager")):
+        monitor = Monitor(model, every=1)
+        with monitor(0):
+            each(x)
+        measured.append(monitor.scalars)
+    assert len(measured[0]) == 16
+    assert measured[0] == measured[1]
+
+
 def test_every_nth_step_is_measured_once_and_nothing_changes() -> None:
     models = []
     for _ in range(2):
