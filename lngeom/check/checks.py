@@ -14,10 +14,11 @@ from ._calls.call_files import Filed
 from ._calls.call_form import call_form
 from ._calls.onnx_nodes import onnx_norms
 from ._calls.options import CheckOptions
+from ._calls.triton_hook import without_gpu
 from ._diagnosis.counterexample import judged
 from ._diagnosis.gradients import differentiated, gradient_trials
 from ._diagnosis.names import named
-from ._tracing.triton import BeyondEnd
+from ._tracing import triton
 from ._trials.beside import beside
 from ._trials.claim import claimed
 from ._trials.inputs import inputs
@@ -45,11 +46,12 @@ def check(target: object, **options: Any) -> Finding:
     """
     asked = CheckOptions(**options)
     try:
-        claim = claimed(call_form(target, asked))
-        outputs = judged(tried(inputs(claim)))
-        found = replace(verdict(differentiated(named(outputs))), beside=beside(outputs.inputs))
-        return found.refusing(asked.refuse).requiring(asked.require)
-    except (BeyondEnd, Endless) as error:
+        with without_gpu():
+            claim = claimed(call_form(target, asked))
+            outputs = judged(tried(inputs(claim)))
+            found = replace(verdict(differentiated(named(outputs))), beside=beside(outputs.inputs))
+            return found.refusing(asked.refuse).requiring(asked.require)
+    except (triton.BeyondEnd, Endless) as error:
         return nothing_computed(asked, Cause("fault", str(error)))
 
 

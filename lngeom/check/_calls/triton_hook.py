@@ -4,10 +4,9 @@ import contextlib
 import functools
 import importlib
 import importlib.util
-import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
@@ -84,6 +83,22 @@ def interpret_triton() -> None:
         sys.meta_path.insert(0, _WhenImported())
 
 
+_REPLACED: dict[tuple[Any, str], tuple[Any, Any]] = {}
+"""What stands in for functions of PyTorch once a program has imported Triton, beside what was there."""
+
+
+@contextlib.contextmanager
+def without_gpu() -> Iterator[None]:
+    """A check, after which the functions of PyTorch are its own again."""
+    for (owner, name), (_, ours) in _REPLACED.items():
+        setattr(owner, name, ours)
+    try:
+        yield
+    finally:
+        for (owner, name), (theirs, _) in _REPLACED.items():
+            setattr(owner, name, theirs)
+
+
 def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes tensors: those for a GPU too, which there is not."""
     return functools.wraps(make)(
@@ -95,9 +110,14 @@ def _run_by_python(triton: Any = None) -> None:
     """Without a GPU: contexts of devices do nothing, tensors are on the CPU, and there are four processors."""
     torch = importlib.import_module("torch")
     if not (torch.cuda.is_available() or torch.xpu.is_available()):
-        torch.cuda.device = lambda *_: contextlib.nullcontext()
-        torch.cuda.get_device_properties = lambda *_: SimpleNamespace(multi_processor_count=4)
-        for name in (f"{kind}{like}" for kind in ("empty", "zeros", "ones", "full") for like in ("", "_like")):
-            setattr(torch, name, _on_cpu(inspect.unwrap(getattr(torch, name))))
+        ours = {
+            (torch.cuda, "device"): lambda *_: contextlib.nullcontext(),
+            (torch.cuda, "get_device_properties"): lambda *_: SimpleNamespace(multi_processor_count=4),
+        }
+        makers = (f"{kind}{like}" for kind in ("empty", "zeros", "ones", "full") for like in ("", "_like"))
+        ours |= {(torch, name): _on_cpu(getattr(torch, name)) for name in makers}
+        for (owner, name), function in ours.items() if not _REPLACED else ():
+            _REPLACED[owner, name] = (getattr(owner, name), function)
+            setattr(owner, name, function)
         if hasattr(triton, "runtime"):
             triton.runtime.jit.KernelInterface.__getitem__ = importlib.import_module(_STAND_IN).launcher

@@ -71,6 +71,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + x.ndim + x.ndimension() + x.size(-1) + x.shape[-1])
     + (w if not x.is_cuda and not x.is_nested and x.is_floating_point() else x)
     + (w if x.numel() is not None and x.nelement() is not None and x.dtype else x),
+    "a row of one": lambda x, w: x * torch.ops.aten.slice.Tensor(w[None], 0) + torch.ops.aten.select.int(w[None], 0, 0),
 }  # fmt: skip
 
 

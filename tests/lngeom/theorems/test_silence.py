@@ -101,7 +101,7 @@ REFUSED = {
     "assume(c > 0 and c < 1)  # here\nassert c > 0": "write two",
     f"{TRUE}wrong('inside', lambda: -1 < c < 1)": "write two",
     "assert max(c, 1) >= 1": "such as max or sorted",
-    "assert c > 0\nassume(c > 0)": "behind an assert",
+    "assert c > 0\nassume(c > 0)": "after an assert",
     f"{TRUE}assert Own(-5) >= c": "compares no values",
     "assert c * c >= Own(5)": "write a plain number",
     f"{TRUE}assert isinstance(c, object)": "compares no values",
