@@ -8,10 +8,10 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from lngeom import prover
 from lngeom.carriers import Array, Carrier, Dual, Rounded
@@ -184,7 +184,7 @@ increases; what says where something is 0 is off by 1 where that is not known.
 class FloatGround(_Repeated):
     """One row of numbers of a `work` format, with bounds on their errors if `error`."""
 
-    def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False, work: DTypeLike = "d") -> None:
+    def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False, work: Any = "d") -> None:
         super().__init__()
         self.values, self.error, self.size, self.work = dict(values), error, d, numpy.dtype(work)
         self.d: Carrier = self._made([float(d)])
