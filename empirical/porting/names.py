@@ -108,16 +108,16 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     if wrong:
         shapes = f"has shape {tuple(state[wrong[0]].shape)} for {tuple(own[wrong[0]].shape)}"
         raise ModelError(f"{path}: {wrong[0]} {shapes} of the source, and {len(wrong) - 1} more weights have another")
-    network, entries = _configured(source, (path if path.is_dir() else path.parent) / "params.json")
+    network, entries = _configured(source, (path if path.is_dir() else path.parent) / "params.json", state)
     notes += [f"{entry} of params.json" for entry in entries]
     network.load_state_dict({name: value for name, value in state.items() if name in own}, strict=False, assign=True)
     extra = sorted(name for name in state if name not in own)
     notes += [f"not used: {', '.join(extra[:3])}" + (f" and {len(extra) - 3} more" if extra[3:] else "")] * bool(extra)
-    beside = f" but for {' and '.join(entries)}" if entries else ""
+    beside = f" but for {', '.join(entries)}" if entries else ""
     return Renamed(network.eval(), tuple(notes), f"the configuration of the port{beside}: the source's was used")
 
 
-def _configured(source: PreTrainedModel, params: Path) -> tuple[PreTrainedModel, list[str]]:
+def _configured(source: PreTrainedModel, params: Path, state: dict[str, Tensor]) -> tuple[PreTrainedModel, list[str]]:
     """A network of the source's class with what Meta's file says of it, and the entries that were read."""
     config, read = copy.deepcopy(source.config), list[str]()
     own, angles = text_config(config), getattr(text_config(config), "rope_parameters", None) or {}
@@ -125,13 +125,23 @@ def _configured(source: PreTrainedModel, params: Path) -> tuple[PreTrainedModel,
         held = read_json(params) if params.is_file() else {}
     except ValueError:
         raise ModelError(f"{params}: is no JSON; correct it, or take it away") from None
-    for entry, there, name in (("norm_eps", vars(own), "rms_norm_eps"), ("rope_theta", angles, "rope_theta")):
+    heads = [("n_heads", vars(own), "num_attention_heads"), ("n_kv_heads", vars(own), "num_key_value_heads")]
+    if "n_heads" in held:  # as many of keys and values, if nothing else is said
+        held = {"n_kv_heads": held["n_heads"], **held}
+    for entry, there, name in (("norm_eps", vars(own), "rms_norm_eps"), ("rope_theta", angles, "rope_theta"), *heads):
         if entry in held and name in there:
-            if type(held[entry]) not in (int, float):
-                raise ModelError(f"{params}: {entry} is {held[entry]!r}, which is no number; correct it")
+            if type(held[entry]) not in (int, float) or not held[entry] > 0:
+                raise ModelError(f"{params}: {entry} is {held[entry]!r}, which is no positive number; correct it")
             there[name] = held[entry]
             read.append(entry)
-    return (type(source)._from_config(config) if read else copy.deepcopy(source)), read
+            if entry == "n_heads" and getattr(own, "head_dim", None):
+                own.head_dim = own.hidden_size // held[entry]
+    network = type(source)._from_config(config) if read else copy.deepcopy(source)
+    for name, value in network.state_dict().items():
+        if name in state and state[name].shape != value.shape:
+            shapes = f"{tuple(state[name].shape)}, and the file asks for {tuple(value.shape)}"
+            raise ModelError(f"{params}: {name} has shape {shapes}; correct it")
+    return network, read
 
 
 def _adapted(path: Path, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:

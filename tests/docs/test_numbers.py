@@ -107,7 +107,7 @@ def test_the_first_page_has_the_angles_of_recordings_that_nothing_was_fitted_to(
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     rows = results("gauge/recorded").set_index("gauge").loc[["45°", "90°"], ["angle_least", "angle_most"]]
     (low, high), (least, most) = rows.to_numpy()
-    assert f"is {low:.1f}° to {high:.1f}° in one, {least:.1f}° to {most:.1f}° in the other" in text
+    assert f"{low:.1f}° to {high:.1f}° in the first checkpoint, and {least:.1f}° to {most:.1f}° in the second" in text
 
 
 def test_the_page_of_training_says_of_adamw_what_the_table_has() -> None:

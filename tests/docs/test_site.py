@@ -44,6 +44,6 @@ def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:
     proved = sum(record["kind"] == "theorem" and not record["faults"] for record in theorems)
     page = (site / "index.html").read_text(encoding="utf-8")
     words = re.sub(r"<[^>]+>", "", page)
-    assert f"{proved} theorems for every dimension" in words
+    assert f"There are {proved} theorems. Each holds in every dimension" in words
     assert f"{len(claims)} claims from the literature" in words
     assert f"{false} are false" in words

@@ -63,12 +63,12 @@ def pickled(wrap: Callable[[State], Any]) -> Callable[[State, Path], Path]:
     return write
 
 
-def with_eps(eps: Any) -> Callable[[State, Path], Path]:
+def with_eps(eps: Any, heads: int = 2, keys: int = 2) -> Callable[[State, Path], Path]:
     """A folder as Meta ships it."""
 
     def write(state: State, path: Path) -> Path:
         torch.save(dict(state), path / "consolidated.00.pth")
-        (path / "params.json").write_text(json.dumps({"dim": 32, "n_heads": 2, "norm_eps": eps}))
+        (path / "params.json").write_text(json.dumps({"n_heads": heads, "n_kv_heads": keys, "norm_eps": eps}))
         return path
 
     return write
@@ -145,9 +145,11 @@ def adapter(size: float = 1.0) -> State:
 PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Path], str]] = {
     "vLLM": ("llama", fused, in_folder, r"PASS same function.*the fused gate_up_proj and qkv_proj split"),
     "Meta": ("llama", of_meta, pickled(dict), "PASS same function.*named as by Meta, with the rotary pairs"),
-    "Meta, eps": ("llama", of_meta, with_eps(1e-6), "PASS same function.*not tested: .*but for norm_eps: the source's"),
+    "Meta, eps": ("llama", of_meta, with_eps(1e-6), "PASS same function.*not tested: .*but for norm_eps, n_heads"),
     "Meta, another eps": ("llama", of_meta, with_eps(1e-5), "FAIL different.*rms_norm_eps is 1e-05, expected 1e-06"),
-    "Meta, no eps": ("llama", of_meta, with_eps("none"), "params.json: norm_eps is 'none', which is no number;"),
+    "Meta, no eps": ("llama", of_meta, with_eps("none"), "params.json: norm_eps is 'none', which is no positive"),
+    "Meta, other heads": ("llama", of_meta, with_eps(1e-6, 4, 4), "FAIL different.*num_attention_heads is 4, exp"),
+    "Meta, no such heads": ("llama", of_meta, with_eps(1e-6, 4), r"k_proj.weight has shape \(32, 32\), and the file"),
     "MLX": ("llama", of_meta, arrays, "PASS same function.*named as by Meta"),
     "wrapped": ("llama", dict, pickled(wrapped), "PASS same"),
     "nanoGPT": ("gpt2", dict, pickled(compiled), "PASS same function.*the 8 weights of Conv1D are transposed"),
