@@ -108,8 +108,8 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     if wrong:
         shapes = f"has shape {tuple(state[wrong[0]].shape)} for {tuple(own[wrong[0]].shape)}"
         raise ModelError(f"{path}: {wrong[0]} {shapes} of the source, and {len(wrong) - 1} more weights have another")
-    network, entries = _configured(source, (path if path.is_dir() else path.parent) / "params.json", state)
-    notes += [f"{entry} of params.json" for entry in entries]
+    network, entries = _configured(source, path, state)
+    notes += [f"{entry} of the port" for entry in entries]
     network.load_state_dict({name: value for name, value in state.items() if name in own}, strict=False, assign=True)
     extra = sorted(name for name in state if name not in own)
     notes += [f"not used: {', '.join(extra[:3])}" + (f" and {len(extra) - 3} more" if extra[3:] else "")] * bool(extra)
@@ -117,15 +117,21 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     return Renamed(network.eval(), tuple(notes), f"the configuration of the port{beside}: the source's was used")
 
 
-def _configured(source: PreTrainedModel, params: Path, state: dict[str, Tensor]) -> tuple[PreTrainedModel, list[str]]:
-    """A network of the source's class with what Meta's file says of it, and the entries that were read."""
+def _configured(source: PreTrainedModel, path: Path, state: dict[str, Tensor]) -> tuple[PreTrainedModel, list[str]]:
+    """A network of the source's class with what Meta's file or nanoGPT's checkpoint says of it, and what was read."""
+    params = (path if path.is_dir() else path.parent) / "params.json"
     config, read = copy.deepcopy(source.config), list[str]()
     own, angles = text_config(config), getattr(text_config(config), "rope_parameters", None) or {}
     try:
         held = read_json(params) if params.is_file() else {}
     except ValueError:
         raise ModelError(f"{params}: is no JSON; correct it, or take it away") from None
-    heads = [("n_heads", vars(own), "num_attention_heads"), ("n_kv_heads", vars(own), "num_key_value_heads")]
+    heads = [("n_heads", vars(own), "num_attention_heads"), ("n_kv_heads", vars(own), "num_key_value_heads"),
+             ("n_head", vars(own), "n_head")]  # fmt: skip
+    if not held and path.suffix in (".pt", ".pth", ".ckpt"):
+        whole = torch.load(path, map_location="cpu", weights_only=True)
+        found = whole.get("model_args") if isinstance(whole, dict) else None
+        params, held = path, found if isinstance(found, dict) else {}
     if "n_heads" in held:  # as many of keys and values, if nothing else is said
         held = {"n_kv_heads": held["n_heads"], **held}
     for entry, there, name in (("norm_eps", vars(own), "rms_norm_eps"), ("rope_theta", angles, "rope_theta"), *heads):

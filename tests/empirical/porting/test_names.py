@@ -80,6 +80,10 @@ def arrays(state: State, path: Path) -> Path:
     return path
 
 
+def headed(state: State) -> dict[str, Any]:
+    return compiled(state) | {"model_args": {"n_head": 4}}
+
+
 def compiled(state: State) -> Any:
     return {"model": {f"_orig_mod.{name}": weight for name, weight in linear(state).items()}, "iter_num": 1}
 
@@ -153,6 +157,7 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "MLX": ("llama", of_meta, arrays, "PASS same function.*named as by Meta"),
     "wrapped": ("llama", dict, pickled(wrapped), "PASS same"),
     "nanoGPT": ("gpt2", dict, pickled(compiled), "PASS same function.*the 8 weights of Conv1D are transposed"),
+    "nanoGPT, other heads": ("gpt2", dict, pickled(headed), "FAIL different.*n_head is 4, expected 2"),
     "Linear": ("gpt2", linear, in_folder, "PASS same function.*the 8 weights of Conv1D are transposed"),
     "halves": ("llama", flipped, in_folder, "FAIL different: first at .*gate_proj, .*exchanged with .*up_proj"),
     "no norm": ("llama", lacking, in_folder, "the norm model.norm.weight is missing; the other 20 weights are there"),
