@@ -116,8 +116,7 @@ def _run_by_python(triton: Any = None) -> None:
         }
         makers = (f"{kind}{like}" for kind in ("empty", "zeros", "ones", "full") for like in ("", "_like"))
         ours |= {(torch, name): _on_cpu(getattr(torch, name)) for name in makers}
-        for (owner, name), function in ours.items() if not _REPLACED else ():
-            _REPLACED[owner, name] = (getattr(owner, name), function)
-            setattr(owner, name, function)
+        for (owner, name), function in ours.items():
+            setattr(owner, name, _REPLACED.setdefault((owner, name), (getattr(owner, name), function))[1])
         if hasattr(triton, "runtime"):
             triton.runtime.jit.KernelInterface.__getitem__ = importlib.import_module(_STAND_IN).launcher
