@@ -11,6 +11,7 @@ from lngeom.errors import InputError, LngeomError
 from lngeom.limits import limited
 
 from .kernel import Kernel
+from .triton_hook import without_gpu
 
 Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""
@@ -76,7 +77,7 @@ def laid(x: Any, way: str) -> Any:
 def tangent(kernel: Kernel, x: np.ndarray, along: np.ndarray) -> np.ndarray:
     """The derivative of the output along rows, as the forward mode of PyTorch's autograd computes it."""
     forward = importlib.import_module("torch.autograd.forward_ad")
-    with warnings.catch_warnings(), forward.dual_level():
+    with warnings.catch_warnings(), forward.dual_level(), without_gpu(False):  # it compiles PyTorch's own functions
         warnings.simplefilter("ignore")  # PyTorch's own, of how it compiles
         dual = forward.make_dual(kernel.array(x), kernel.array(along))
         return kernel.framework.read(forward.unpack_dual(kernel.call(dual)).tangent)

@@ -88,15 +88,15 @@ _REPLACED: dict[tuple[Any, str], tuple[Any, Any]] = {}
 
 
 @contextlib.contextmanager
-def without_gpu() -> Iterator[None]:
-    """A check, after which the functions of PyTorch are its own again."""
-    for (owner, name), (_, ours) in _REPLACED.items():
-        setattr(owner, name, ours)
+def without_gpu(stands_in: bool = True) -> Iterator[None]:
+    """A check, after which the functions of PyTorch are its own again; or a part of one in which they are."""
     try:
+        for (owner, name), functions in _REPLACED.items():
+            setattr(owner, name, functions[stands_in])
         yield
     finally:
-        for (owner, name), (theirs, _) in _REPLACED.items():
-            setattr(owner, name, theirs)
+        for (owner, name), functions in _REPLACED.items():
+            setattr(owner, name, functions[not stands_in])
 
 
 def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
