@@ -43,6 +43,14 @@ _FUSED = {
     ".W_pack.": (".q_proj.", ".k_proj.", ".v_proj."),
     ".gate_up_proj.": (".gate_proj.", ".up_proj."),
 }
+_ENTRIES: dict[str, tuple[str, type]] = {
+    "norm_eps": ("rms_norm_eps", float),
+    "rope_theta": ("rope_theta", float),
+    "n_heads": ("num_attention_heads", int),
+    "n_kv_heads": ("num_key_value_heads", int),
+    "n_head": ("n_head", int),
+}
+"""Entries of Meta's params.json and of nanoGPT's model_args, and those of a configuration of transformers."""
 _BUFFERS = re.compile(r"(^rope\.freqs|inv_freq|\.attn\.(masked_)?bias)$")
 """Tables of angles and masks, which are no weights."""
 
@@ -118,36 +126,51 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
 
 
 def _configured(source: PreTrainedModel, path: Path, state: dict[str, Tensor]) -> tuple[PreTrainedModel, list[str]]:
-    """A network of the source's class with what Meta's file or nanoGPT's checkpoint says of it, and what was read."""
-    params = (path if path.is_dir() else path.parent) / "params.json"
+    """A network of the source's class with what the port says of it beside its weights, and the entries that were read.
+
+    Raises:
+        ModelError: An entry is no such number, or asks for weights of other shapes.
+    """
+    file, said = _said_beside(path)
     config, read = copy.deepcopy(source.config), list[str]()
-    own, angles = text_config(config), getattr(text_config(config), "rope_parameters", None) or {}
-    try:
-        held = read_json(params) if params.is_file() else {}
-    except ValueError:
-        raise ModelError(f"{params}: is no JSON; correct it, or take it away") from None
-    heads = [("n_heads", vars(own), "num_attention_heads"), ("n_kv_heads", vars(own), "num_key_value_heads"),
-             ("n_head", vars(own), "n_head")]  # fmt: skip
-    if not held and path.suffix in (".pt", ".pth", ".ckpt"):
-        whole = torch.load(path, map_location="cpu", weights_only=True)
-        found = whole.get("model_args") if isinstance(whole, dict) else None
-        params, held = path, found if isinstance(found, dict) else {}
-    if "n_heads" in held:  # as many of keys and values, if nothing else is said
-        held = {"n_kv_heads": held["n_heads"], **held}
-    for entry, there, name in (("norm_eps", vars(own), "rms_norm_eps"), ("rope_theta", angles, "rope_theta"), *heads):
-        if entry in held and name in there:
-            if type(held[entry]) not in (int, float) or not held[entry] > 0:
-                raise ModelError(f"{params}: {entry} is {held[entry]!r}, which is no positive number; correct it")
-            there[name] = held[entry]
-            read.append(entry)
-            if entry == "n_heads" and getattr(own, "head_dim", None):
-                own.head_dim = own.hidden_size // held[entry]
+    own = text_config(config)
+    places = {"rope_theta": getattr(own, "rope_parameters", None) or {}}
+    for entry, (name, kind) in _ENTRIES.items():
+        there, value = places.get(entry, vars(own)), said.get(entry)
+        if value is None or name not in there:
+            continue
+        if type(value) not in (int, kind) or not value > 0:
+            whole = "whole " * (kind is int)
+            raise ModelError(f"{file}: {entry} is {value!r}, which is no {whole}number above 0; correct it")
+        there[name] = value
+        read.append(entry)
+        if entry == "n_heads" and getattr(own, "head_dim", None):
+            own.head_dim = own.hidden_size // value
     network = type(source)._from_config(config) if read else copy.deepcopy(source)
     for name, value in network.state_dict().items():
         if name in state and state[name].shape != value.shape:
             shapes = f"{tuple(state[name].shape)}, and the file asks for {tuple(value.shape)}"
-            raise ModelError(f"{params}: {name} has shape {shapes}; correct it")
+            raise ModelError(f"{file}: {name} has shape {shapes}; correct it")
     return network, read
+
+
+def _said_beside(path: Path) -> tuple[Path, dict[str, Any]]:
+    """The params.json of a folder of Meta's, or the arguments in a checkpoint of nanoGPT's, and which file it is."""
+    params = (path if path.is_dir() else path.parent) / "params.json"
+    if params.is_file():
+        try:
+            said = read_json(params)
+        except ValueError:
+            said = None
+        if not isinstance(said, dict):
+            raise ModelError(f"{params}: is no JSON object; correct it, or take it away")
+        # Keys and values have as many heads as queries, if nothing else is said.
+        return params, {**said, "n_kv_heads": said.get("n_kv_heads") or said.get("n_heads")}
+    if path.suffix in _PICKLED:  # its numbers were read, and stay on the disk where they can
+        held = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        said = held.get("model_args") if isinstance(held, dict) else None
+        return path, said if isinstance(said, dict) else {}
+    return path, {}
 
 
 def _adapted(path: Path, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:

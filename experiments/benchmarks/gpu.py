@@ -39,9 +39,10 @@ def run(command: list[str]) -> None:
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"stopped after {SECONDS} seconds"))
     signal.alarm(SECONDS)
     try:
-        runpy.run_path(str(script), run_name="__main__") if script.exists() else runpy.run_module(
-            command[0], run_name="__main__", alter_sys=True
-        )
+        if script.exists():
+            runpy.run_path(str(script), run_name="__main__")
+        else:
+            runpy.run_module(command[0], run_name="__main__", alter_sys=True)
     finally:
         signal.alarm(0)
 

@@ -63,7 +63,7 @@ def pickled(wrap: Callable[[State], Any]) -> Callable[[State, Path], Path]:
     return write
 
 
-def with_eps(eps: Any, heads: int = 2, keys: int = 2) -> Callable[[State, Path], Path]:
+def with_eps(eps: Any, heads: float = 2, keys: int = 2) -> Callable[[State, Path], Path]:
     """A folder as Meta ships it."""
 
     def write(state: State, path: Path) -> Path:
@@ -72,6 +72,11 @@ def with_eps(eps: Any, heads: int = 2, keys: int = 2) -> Callable[[State, Path],
         return path
 
     return write
+
+
+def with_a_list(state: State, path: Path) -> Path:
+    (path / "params.json").write_text("[]")
+    return pickled(dict)(state, path)
 
 
 def arrays(state: State, path: Path) -> Path:
@@ -151,8 +156,10 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "Meta": ("llama", of_meta, pickled(dict), "PASS same function.*named as by Meta, with the rotary pairs"),
     "Meta, eps": ("llama", of_meta, with_eps(1e-6), "PASS same function.*not tested: .*but for norm_eps, n_heads"),
     "Meta, another eps": ("llama", of_meta, with_eps(1e-5), "FAIL different.*rms_norm_eps is 1e-05, expected 1e-06"),
-    "Meta, no eps": ("llama", of_meta, with_eps("none"), "params.json: norm_eps is 'none', which is no positive"),
+    "Meta, no eps": ("llama", of_meta, with_eps("none"), "params.json: norm_eps is 'none', which is no number"),
     "Meta, other heads": ("llama", of_meta, with_eps(1e-6, 4, 4), "FAIL different.*num_attention_heads is 4, exp"),
+    "Meta, a list": ("llama", of_meta, with_a_list, "params.json: is no JSON object; correct it, or take it away"),
+    "Meta, half a head": ("llama", of_meta, with_eps(1e-6, 2.5), "n_heads is 2.5, which is no whole number above 0"),
     "Meta, no such heads": ("llama", of_meta, with_eps(1e-6, 4), r"k_proj.weight has shape \(32, 32\), and the file"),
     "MLX": ("llama", of_meta, arrays, "PASS same function.*named as by Meta"),
     "wrapped": ("llama", dict, pickled(wrapped), "PASS same"),
