@@ -77,13 +77,12 @@ class Ellipsoid:
         V_m is the volume of the unit ball, and α = 1/g. With k ≥ 1 zero gains the product is over the others, and the
         root is √(k/d); RMSNorm has no root. Of a point, m = 0, it is 0.
         """
-        size, m = np.abs(to_numpy(self.gain)), self.dimension
-        seen = size[size > 0]
-        root = 0.0
+        size, m = np.sort(np.abs(to_numpy(self.gain))), self.dimension
+        seen, root = size[size > 0], 0.0
         if self.centered and self._zeros:
             root = math.log(self._zeros / self.d)
-        elif self.centered:
-            root = math.log(np.sum((np.min(seen) / seen) ** 2) / self.d) - 2 * math.log(np.min(seen))
+        elif self.centered:  # the smallest gain cancels: ∏|g_i| ‖α‖ = ∏|g_j| √(Σ(g₁/g_i)²), the product without it
+            root, seen = math.log(np.sum((seen[0] / seen) ** 2) / self.d), seen[1:]
         return m / 2 * math.log(math.pi * self.d) - math.lgamma(m / 2 + 1) + float(np.sum(np.log(seen))) + root / 2
 
     @functools.cached_property
