@@ -126,14 +126,14 @@ def _gain_figure(gains: Sequence[Json], title: str) -> Figure:
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     """All figures of a run by name."""
-    norms = [row for row in rows if row.get("role") != "stream"]
+    norms = [row for row in rows if row.get("role") != "stream"]  # of which those that number the norms are
     return {
         "radius": _ordered_figure(norms, [("", ("gauge_mean", "‖y‖ / √d"))], f"Relative radius of outputs\n{subject}"),
-        "cosine": _ordered_figure(rows, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
+        "cosine": _ordered_figure(norms, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
         "angle_before": _angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
         "angle_after": _angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
         "energy": _energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
-        "more": _ordered_figure(rows, _MORE, f"Inputs of the norms\n{subject}"),
+        "more": _ordered_figure(norms, _MORE, f"Inputs of the norms\n{subject}"),
     }
 
 
