@@ -149,9 +149,10 @@ IMPORTS = [
         {"numpy.testing", "numpy.f2py", "scipy", "lngeom.check", "lngeom.proofs", "lngeom.empirical"} | HEAVY,
     ),
     ("import lngeom.cli", "lngeom.cli", {"scipy", "lngeom.check", "lngeom.proofs", "lngeom.empirical"} | HEAVY),
+    ("from lngeom import rounding, strategies", "lngeom.rounding", HEAVY - {"hypothesis"} | {"rich", "safetensors"}),
     ("import lngeom.plot", "lngeom.plot", {"scipy", "lngeom.proofs", "lngeom.empirical"} | HEAVY),
     ("import lngeom.check", "lngeom.check", {"lngeom.proofs", "lngeom.empirical"} | HEAVY),
-    ("import lngeom.proofs", "lngeom.proofs", {"scipy", "lngeom.empirical"} | HEAVY),
+    ("import lngeom.proofs", "lngeom.proofs", {"scipy", "lngeom.empirical", "safetensors"} | HEAVY),
     ("import lngeom.empirical.pages", "lngeom.empirical.pages", {"proofs"} | HEAVY),
 ]
 

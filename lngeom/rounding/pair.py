@@ -1,11 +1,9 @@
 """Two outputs of one layer: their bits, last places and bounds, and which is nearer to the exact value."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
-
-from lngeom.files import Json
 
 from .family import Reals, half_ulp
 from .formats import FORMATS
@@ -55,7 +53,7 @@ class Pair(NamedTuple):
         nearer = float(first.mean()), float(second.mean())
         return cls(other, eps, len(equal), int(equal.sum()), largest[0], largest[1], tuple(largest[2:]), nearer)
 
-    def record(self) -> Json:
+    def record(self) -> dict[str, Any]:
         """The JSON form, which has no infinity."""
         finite = [value and min(value, 1e300) for value in (self.last_places, self.of_both_bounds, *self.of_bounds)]
         return self._replace(last_places=finite[0], of_both_bounds=finite[1], of_bounds=tuple(finite[2:]))._asdict()
