@@ -20,7 +20,7 @@ def cosine(x: Vector, b: Vector) -> Scalar:
 
 @theorem(OWN, "angles", "the sine that goes with a cosine, both of which the arc tangent takes", kind="lemma")
 def test_between(x: Vector, z: Vector):
-    """What is orthogonal to x of z has the length ‖z‖√(1 − c²), c the cosine of their angle.
+    """For nonzero x and z the part of z orthogonal to x has length ‖z‖√(1 − c²), c the cosine of their angle.
 
     ‖z − x(x·z)/(x·x)‖² = ‖z‖²(1 − c²), c = x·z/(‖x‖‖z‖)
 
@@ -35,7 +35,7 @@ def test_between(x: Vector, z: Vector):
 
 @theorem(OWN, "angles", "the arc tangent keeps its accuracy at every angle", kind="lemma")
 def test_sine(x: Vector):
-    """The angle to 1 has sine σ/√(μ² + σ²).
+    """The angle between a nonzero x and 1 has sine σ/√(μ² + σ²).
 
     ‖Πx‖/‖x‖ = σ/√(μ² + σ²)
 
@@ -49,7 +49,7 @@ def test_sine(x: Vector):
 
 @theorem(GUPTA, "section 3.3", "uses a second random vector with a different norm as control", kind="lemma")
 def test_scale_free(x: Vector, b: Vector, c: Scalar):
-    """The norm of a control vector does not matter: a second one of another norm is the same control.
+    """A positive factor on a control vector does not change its angle with x.
 
     cos∠(x, cb) = cos∠(x, b) for c > 0
     """
@@ -61,7 +61,7 @@ def test_scale_free(x: Vector, b: Vector, c: Scalar):
 
 @theorem(GUPTA, "section 3", "two random vectors are orthogonal on average", kind="lemma")
 def test_opposite(x: Vector, b: Vector):
-    """A vector and its opposite enclose supplementary angles with every direction.
+    """A vector and its opposite make supplementary angles with every direction.
 
     cos∠(−x, b) = −cos∠(x, b)
 
@@ -90,7 +90,7 @@ def test_null_mean_square(x: Vector):
 
 @theorem(GUPTA, "section 3", "compares with the angles of random vectors")
 def test_null_law(x: Vector):
-    """For d ≥ 2 the squared cosine of a random isotropic direction has a beta law, of mean 1/d.
+    """For d ≥ 2 the squared cosine of a random isotropic direction with x ≠ 0 has a beta law of mean 1/d.
 
     a/(a + b) = 1/d for the law Beta(a, b) with a = 1/2 and b = (d − 1)/2
 
@@ -112,7 +112,7 @@ def one_coordinate(draw: st.DrawFn, d: int) -> dict[str, Any]:
 
 @theorem(OWN, "angles", "what directions see of a state that one coordinate carries", models=one_coordinate)
 def test_one_coordinate(x: Vector, u: Vector, c: Scalar):
-    """Of a state that one coordinate carries, a direction sees what it has in that coordinate.
+    """The cosine of a direction with a state of one nonzero coordinate depends on that coordinate alone.
 
     ‖x‖²c² = (x·u)² for x∘x = (x·1)x and x∘u = cx
 
@@ -145,7 +145,7 @@ def test_mean_angle(x: Vector, x_: Vector):
 
 @theorem(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included")
 def test_rotation_by_layer_norm(x: Vector, eps: Epsilon):
-    """Before the affine step the cosine between x and LayerNorm's output is ‖Πx‖/‖x‖.
+    """Without gain and bias the cosine of a nonconstant x with LayerNorm's output is ‖Πx‖/‖x‖.
 
     x·LN_ε(x) = ‖Πx‖‖LN_ε(x)‖
 
@@ -159,7 +159,7 @@ def test_rotation_by_layer_norm(x: Vector, eps: Epsilon):
 
 @theorem(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included")
 def test_rotation_by_rms_norm(x: Vector, eps: Epsilon):
-    """Before the affine step RMSNorm does not rotate.
+    """Without gain and bias RMSNorm does not rotate its input.
 
     x·RMS_ε(x) = ‖x‖‖RMS_ε(x)‖
 

@@ -14,7 +14,7 @@ from ..works import BRODY, OWN
 
 @theorem(OWN, "attention", "normalized queries and keys bound the logits")
 def test_bound(x: Vector, z: Vector, g: Vector, h: Vector, c: Scalar, eps: Epsilon):
-    """Behind two RMSNorms a logit is at most d times the largest product of two gains.
+    """Behind two RMSNorms without bias a logit is at most d times the largest |g_i h_i|.
 
     |RMS_ε(x; g)·RMS_ε(x′; h)| ≤ c d wherever |g_i h_i| ≤ c
 
@@ -49,7 +49,7 @@ def reciprocal(d: int) -> st.SearchStrategy[dict[str, object]]:
 
 @theorem(OWN, "attention", "the case of equality", models=reciprocal)
 def test_bound_attained(x: Vector, g: Vector, h: Vector, c: Scalar):
-    """At ε = 0 equal inputs attain the bound, if all products of two gains are equal.
+    """Without bias and at ε = 0 equal nonzero inputs attain the bound if all products g_i h_i are equal.
 
     RMS₀(x; g)·RMS₀(x; h) = c d for x ≠ 0, wherever g_i h_i = c
     """

@@ -18,7 +18,7 @@ from ..works import ABSTRACT, BLOG, OWN, RIECHERS
 
 @theorem(ABSTRACT, "mechanism 1", "says that all output vectors have mean zero")
 def test_hyperplane(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """All outputs lie in one hyperplane, whose normal is G⁻¹1.
+    """With nonzero gains all outputs lie in one hyperplane, with normal G⁻¹1.
 
     α·(z − b) = 0 with α_i = 1/g_i
     """
@@ -42,9 +42,9 @@ def sphere(g: Vector, z: Vector) -> Scalar:
 
 @theorem(RIECHERS, "eq. 6", "outputs lie within a hyperellipsoid")
 def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """With ε > 0 all outputs lie strictly inside the ellipsoid.
+    """With ε > 0 and nonzero gains all outputs lie strictly inside the ellipsoid.
 
-    Σ (z_i − b_i)²/g_i² < d
+    Σ (z_i − b_i)²/g_i² < d for ε > 0 and g_i ≠ 0
     """
     assume(nonzero(g), redundant="the total inverse leaves the components of zero gain out, which lowers the sum")
     assume(eps > 0)
@@ -57,7 +57,7 @@ def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(RIECHERS, "eq. 6", "typical inputs are mapped near the surface")
 def test_surface(x: Vector, g: Vector, b: Vector):
-    """At ε = 0 the outputs lie on the surface.
+    """At ε = 0 and with nonzero gains the outputs of nonconstant vectors lie on the ellipsoid's surface.
 
     Σ (z_i − b_i)²/g_i² = d at ε = 0 for x not constant
     """
@@ -71,7 +71,7 @@ def test_surface(x: Vector, g: Vector, b: Vector):
 
 @theorem(ABSTRACT, "key results", "LN maps to the interior of a hyperellipsoid")
 def test_image(g: Vector, b: Vector, z: Vector, eps: Epsilon):
-    """Every point of the open ellipsoid is an output.
+    """With ε > 0 and nonzero gains every point of the open ellipsoid is an output.
 
     LN(u) = z for u = √ε y/√(1 − ‖y‖²/d), y = (z − b)/g, if α·(z − b) = 0 and ‖y‖² < d
 
@@ -91,7 +91,7 @@ def test_image(g: Vector, b: Vector, z: Vector, eps: Epsilon):
 
 @theorem(BLOG, "on h", "the bias moves the ellipsoid and is its center", kind="lemma")
 def test_center(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """The bias is the center of the set of outputs.
+    """The set of outputs is symmetric about the bias.
 
     LN(−x) − b = −(LN(x) − b)
     """
@@ -150,7 +150,7 @@ def spread(g: Vector, v: Vector) -> Vector:
 
 @theorem(RIECHERS, "axes of the hyperellipsoid", "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺")
 def test_penrose(v: Vector, w: Vector, g: Vector):
-    """The four Penrose equations: Π₂G⁻²Π₂ is the pseudo-inverse of GΠG.
+    """For nonzero gains Π₂G⁻²Π₂ is the pseudo-inverse of GΠG: the four Penrose equations.
 
     AXA = A, XAX = X, (AX)ᵀ = AX and (XA)ᵀ = XA for A = GΠG and X = Π₂G⁻²Π₂
 
@@ -174,7 +174,7 @@ def test_penrose(v: Vector, w: Vector, g: Vector):
 
 @theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "the hyperplane of the outputs")
 def test_inverse_product(v: Vector, g: Vector):
-    """The product of GΠG and its pseudo-inverse is the projector off G⁻¹1.
+    """For nonzero gains the product of GΠG and its pseudo-inverse is the projector off G⁻¹1.
 
     GΠG·Π₂G⁻²Π₂ = Π₂ = I − αα^T/‖α‖²
     """
@@ -208,7 +208,7 @@ def axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
 
 @theorem(ABSTRACT, "mechanism 2", "prints the semi-axes as √N/λ for eigenvalues λ of Π₂G⁻²Π₂", models=axes)
 def test_semi_axes(g: Vector, v: Vector, lam: Scalar):
-    """An axis with eigenvalue λ of GΠG has eigenvalue 1/λ of Π₂G⁻²Π₂.
+    """For nonzero gains an axis with eigenvalue λ ≠ 0 of GΠG has eigenvalue 1/λ of Π₂G⁻²Π₂.
 
     GΠGv = λv and λ ≠ 0 imply λ·Π₂G⁻²Π₂v = v
 
@@ -232,7 +232,7 @@ def _(goal, given, g, v, lam):
 
 @theorem(RIECHERS, "semi-axes √(N/λ)", "λ the eigenvalues of Π₂G⁻²Π₂", models=axes)
 def test_end_point(g: Vector, v: Vector, lam: Scalar):
-    """The point at distance √(dλ) along an axis lies on the surface.
+    """For nonzero gains the point at distance √(dλ) along an axis with λ > 0 lies on the surface.
 
     Σ z_i²/g_i² = d for z = √(dλ) v/‖v‖, GΠGv = λv
     """
@@ -261,7 +261,7 @@ def _(goal, given, g, v, lam):
 
 @theorem(RIECHERS, "lengths √(Nζ)", "says that ΠG²Π does not deliver the directions", models=axes)
 def test_directions(g: Vector, u: Vector, lam: Scalar):
-    """Eigenvectors of ΠG²Π give the directions too, after multiplication by the gain.
+    """Eigenvectors of ΠG²Π with λ ≠ 0 give the directions too, after multiplication by the gain.
 
     ΠG²Πu = λu implies GΠG(GΠu) = λ GΠu
 
@@ -289,7 +289,7 @@ def secular(draw: st.DrawFn, d: int) -> dict[str, Any]:
     without={"g_i² ≠ λ": lambda d: {"g": [*([1, 7] * d)[: d - 1], 5], "lam": 25}},
 )
 def test_secular(g: Vector, lam: Scalar):
-    """Each root of the secular equation is an eigenvalue, with the axis g/(g² − λ).
+    """Each root of the secular equation that is no g_i² is an eigenvalue of GΠG, with the axis g/(g² − λ).
 
     Σ 1/(g_i² − λ) = 0 implies GΠGv = λv for v = g/(g² − λ)
     """
@@ -308,7 +308,7 @@ def test_secular(g: Vector, lam: Scalar):
 
 @theorem(OWN, "principal axes", "a rank-one update of a diagonal matrix", models=secular)
 def test_secular_converse(g: Vector, v: Vector, lam: Scalar):
-    """Each eigenvalue that is not a squared gain solves the secular equation.
+    """Each eigenvalue λ ≠ 0 of GΠG that is not a squared gain solves the secular equation.
 
     GΠGv = λv, λ ≠ 0, v ≠ 0 and g_i² ≠ λ imply Σ 1/(g_i² − λ) = 0
 
@@ -349,7 +349,7 @@ def support_spread(h: Vector, k: Scalar, v: Vector) -> Vector:
 
 @theorem(RIECHERS, "zero gains", "squares the Drazin inverse of G and sets Π₂ = I", models=zero_gains)
 def test_zero_gains(v: Vector, g: Vector, h: Vector):
-    """With k zero gains GΠG times diag(h²) + hhᵀ/k is the projector on the support.
+    """With k ≥ 1 zero gains GΠG times diag(h²) + hhᵀ/k is the projector on the support.
 
     GΠG(diag(h²) + hh^T/k)v = ghv, h = 1/g on the support and 0 elsewhere, k = d − Σ g_ih_i
 
@@ -383,7 +383,7 @@ def test_zero_gain_outputs(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsi
     ABSTRACT, "experiments", "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0", models=zero_gains
 )
 def test_zero_gain_interior(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
-    """With k zero gains the seen components fill a solid ellipsoid at most.
+    """With ε > 0 and k ≥ 1 zero gains the other components lie inside a solid ellipsoid.
 
     ‖y‖² + (1·y)²/k < d for ε > 0, y = h∘(z − b), h = 1/g on the support and 0 elsewhere
     """

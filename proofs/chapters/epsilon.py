@@ -20,9 +20,9 @@ def length(x: Vector, eps: Scalar) -> Scalar:
 
 @theorem(RIECHERS, "eq. 6", "the norm of a standardized vector falls short of √N by a factor")
 def test_norm(x: Vector, eps: Epsilon):
-    """The length of an output tells how large the variance was against ε.
+    """With ε > 0, without gain and bias, the squared length of an output is d times σ²/(σ² + ε).
 
-    ‖y_ε‖² = d‖Πx‖²/(‖Πx‖² + dε)
+    ‖y_ε‖² = d‖Πx‖²/(‖Πx‖² + dε) for ε > 0
     """
     assume(eps > 0, redundant="at ε = 0 both sides are d, or 0 for a constant vector, where the prover reads 0/0 as 0")
     d, square = dim(x), square_norm(lg.project(x))
@@ -34,7 +34,7 @@ def test_norm(x: Vector, eps: Epsilon):
 
 @theorem(RIECHERS, "section 2", "outputs lie inside the ball of radius √N")
 def test_interior(x: Vector, eps: Epsilon):
-    """Outputs lie strictly inside the sphere.
+    """With ε > 0, without gain and bias, outputs lie strictly inside the sphere of radius √d.
 
     ‖y_ε‖² < d for ε > 0
     """
@@ -46,9 +46,9 @@ def test_interior(x: Vector, eps: Epsilon):
 
 @theorem(RIECHERS, "eq. 6", "how near the surface an output lies")
 def test_gauge(x: Vector, eps: Epsilon):
-    """The relative radius is the norm of the output in units of √d.
+    """Without gain and bias the relative radius is the norm of the output divided by √d.
 
-    ‖y_ε‖ = √d r, with r = σ/√(σ² + ε)
+    ‖y_ε‖ = √d r for ε > 0, with r = σ/√(σ² + ε)
     """
     assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for a constant vector, where the prover reads 0/0 as 0")
     y = lg.standardize(x, eps=eps)
@@ -58,7 +58,7 @@ def test_gauge(x: Vector, eps: Epsilon):
 
 @theorem(OWN, "epsilon", "LayerNorm with ε is not free of scale")
 def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
-    """Scaling the input is scaling ε.
+    """Multiplying the input by a > 0 is dividing ε by a².
 
     LN_ε(ax; g, b) = LN_{ε/a²}(x; g, b) for a > 0
     """
@@ -71,7 +71,7 @@ def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
 
 @theorem(GUPTA, "after eq. 4", "for σ = 0 LayerNorm outputs zeros", kind="lemma")
 def test_constant(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
-    """A constant vector becomes the bias.
+    """With ε > 0 a constant vector becomes the bias.
 
     LN_ε(c1; g, b) = b for ε > 0
     """
@@ -105,7 +105,7 @@ def mismatch(x: Vector, outside: Scalar, inside: Scalar) -> Scalar:
 
 @theorem(BLOG, "definition", "the two forms are used interchangeably")
 def test_no_conversion(x: Vector, x2: Vector, eps: Epsilon, c: Scalar):
-    """No constant converts one placement of ε into the other for vectors of different deviation.
+    """For ε ≠ 0 no constant converts ε outside the root into ε inside it for two vectors of different deviation.
 
     the mismatches (σ + ε)² − (σ² + ε′) of two vectors of unequal σ are unequal
 
@@ -131,7 +131,7 @@ def _(goal, given, x, x2, eps, c):
 
 @theorem(BLOG, "definition", "lnorm = h∘g∘f with f = Π and g(x) = √n x/(‖x‖ + ε√n)")
 def test_outside_steps(x: Vector, eps: Epsilon):
-    """With ε outside the root too, LayerNorm projects and then divides by a norm.
+    """With ε > 0 outside the root LayerNorm without gain and bias divides √d Πx by ‖Πx‖ + ε√d.
 
     (‖Πx‖ + ε√d) y = √d Πx for y = Πx/(σ + ε)
     """
@@ -145,7 +145,7 @@ def test_outside_steps(x: Vector, eps: Epsilon):
 
 @theorem(BLOG, "on g", "only vectors very close to the origin miss the sphere")
 def test_outside_length(x: Vector, eps: Epsilon):
-    """With ε outside the root the length depends on σ, not on ‖x‖.
+    """With ε > 0 outside the root LayerNorm without gain and bias has outputs of length √d σ/(σ + ε).
 
     ‖y‖²(σ + ε)² = dσ² for y = Πx/(σ + ε)
     """
@@ -158,7 +158,7 @@ def test_outside_length(x: Vector, eps: Epsilon):
 
 @theorem(BLOG, "on g", "‖x‖ ≫ ε brings a vector to the sphere")
 def test_outside_rms_length(x: Vector, eps: Epsilon):
-    """Whether a vector comes near the sphere depends on ‖x‖ against ε√d.
+    """With ε > 0 outside the root RMSNorm without gain and bias has outputs of length √d ‖x‖/(‖x‖ + ε√d).
 
     ‖g(x)‖²(‖x‖ + ε√d)² = d‖x‖² for g(x) = x/(‖x‖/√d + ε)
     """
@@ -170,9 +170,9 @@ def test_outside_rms_length(x: Vector, eps: Epsilon):
 
 @theorem(OWN, "epsilon", "dynamics of repeated normalization")
 def test_fixed_point(x: Vector, eps: Epsilon):
-    """A layer multiplies the distance of the variance from 1 − ε by ε/(v + ε).
+    """With ε > 0, without gain and bias, LayerNorm multiplies v − (1 − ε) by ε/(v + ε), v the variance.
 
-    v′ − (1 − ε) = ε(v − (1 − ε))/(v + ε), with v′ the variance of LN_ε(x)
+    v′ − (1 − ε) = ε(v − (1 − ε))/(v + ε) for ε > 0, with v′ the variance of LN_ε(x)
     """
     assume(eps > 0)
     before, after = variance(x), variance(lg.standardize(x, eps=eps))
@@ -183,9 +183,9 @@ def test_fixed_point(x: Vector, eps: Epsilon):
 
 @theorem(RIECHERS, "key results", "typical inputs are mapped near the surface")
 def test_concentration(x: Vector, eps: Epsilon):
-    """Outputs of inputs with large variance lie near the surface.
+    """The relative radius of a nonconstant vector falls short of 1 by at most ε/2σ².
 
-    1 − r ≤ ε/2σ²
+    1 − r ≤ ε/2σ² for σ > 0
     """
     assume(varies(x), "x is not constant")
     assume(eps > 0, redundant="at ε = 0 both sides are 0, and the library takes no ε < 0")
@@ -201,9 +201,9 @@ def test_concentration(x: Vector, eps: Epsilon):
 
 @theorem(OWN, "epsilon", "the other bound: 1 − r is about ε/2σ²")
 def test_concentration_below(x: Vector, eps: Epsilon):
-    """Every output stays below the surface by at least the share ε/2(σ² + ε) of the radius.
+    """With ε > 0 the relative radius falls short of 1 by at least ε/2(σ² + ε).
 
-    1 − r ≥ ε/2(σ² + ε)
+    1 − r ≥ ε/2(σ² + ε) for ε > 0
     """
     assume(eps > 0, redundant="at ε = 0 both sides are 0 where σ > 0, and the library takes no ε < 0")
     depth = 1 - relative_radius(x, eps=eps)

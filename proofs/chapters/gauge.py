@@ -33,7 +33,8 @@ def test_writers(w: Vector, x: Vector, g: Vector, b: Vector, c: Scalar, eps: Eps
 
 @theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
 def test_complete(q: Vector, x: Vector, c: Scalar, e: Scalar, eps: Epsilon):
-    """Affine maps readers of LayerNorms undo: turning and scaling of centred states, anything along 1, nothing else.
+    """With nonzero gains affine readers of LayerNorms undo turning and scaling of centred states and affine changes
+    along 1, and no other affine map.
 
     LN_{c²ε}(cq + e1) = q/√(σ² + ε) for 1·q = 0, ‖q‖ = ‖Πx‖ and c > 0
 
@@ -58,7 +59,7 @@ def test_complete(q: Vector, x: Vector, c: Scalar, e: Scalar, eps: Epsilon):
 
 @theorem(ASHKBOOS, "section 3.2", "says which maps of the stream commute with a norm, and not that no others will do")
 def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
-    """Affine maps readers of RMSNorms undo: turning and scaling of states, and nothing else.
+    """With nonzero gains affine readers of RMSNorms undo orthogonal maps and scalings, and no other affine map.
 
     RMS_{c²ε}(cp) = p/√(‖x‖²/d + ε) for ‖p‖ = ‖x‖ and c > 0
 
@@ -79,7 +80,7 @@ def test_complete_rms(p: Vector, x: Vector, c: Scalar, eps: Epsilon):
 
 @theorem(OWN, "gauge", "what statements about hidden states may be built of")
 def test_gram(h: Vector, w: Vector):
-    """What no affine gauge changes is a function of the inner products of centred states divided by ε.
+    """For ε > 0 what no affine gauge changes is a function of the inner products of centred states divided by ε.
 
     H(h + w) = h − w for h·w = 0 and w ≠ 0, H the reflection along w
 
@@ -99,7 +100,7 @@ def test_gram(h: Vector, w: Vector):
 
 @theorem(*SPEAKS_OF_ANGLES)
 def test_any_angle(x: Vector, c: Scalar, t: Scalar):
-    """A shift along 1 gives a state that is not constant any angle with 1 but 0 and 180 degrees.
+    """Shifts along 1 give a nonconstant state every angle with 1 strictly between 0° and 180°.
 
     μ(x + c1) = tσ(x + c1) for c = tσ − μ, that is cot θ = t if σ > 0
 
@@ -114,7 +115,7 @@ def test_any_angle(x: Vector, c: Scalar, t: Scalar):
 
 @theorem(QUAROT, "section 3", "RMSNorm commutes with an orthogonal matrix once its gain is folded")
 def test_rotation(w: Vector, x: Vector, eps: Epsilon):
-    """A reflection of the stream is undone by the readers of an RMSNorm network without gains.
+    """Reflecting the input of an RMSNorm without gain and bias reflects its output.
 
     H RMS_ε(Hx) = RMS_ε(x), H the reflection along w
     """

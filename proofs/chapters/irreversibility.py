@@ -16,7 +16,7 @@ from ..works import GUPTA, IOFFE, OWN
 
 @theorem(GUPTA, "section 2.3", "LayerNorm is irreversible")
 def test_invariance(x: Vector, a: Scalar, c: Scalar, eps: Epsilon):
-    """LayerNorm forgets the mean and the scale.
+    """At ε = 0 LayerNorm forgets the mean and a positive factor.
 
     LN(ax + c1) = LN(x) for a > 0 at ε = 0
     """
@@ -31,7 +31,7 @@ def test_invariance(x: Vector, a: Scalar, c: Scalar, eps: Epsilon):
 
 @theorem(OWN, "irreversibility", "the sign of the factor survives")
 def test_reflection(x: Vector, a: Scalar, c: Scalar):
-    """A negative factor turns the output round.
+    """At ε = 0 and without bias a negative factor on the input changes the sign of the output.
 
     LN(ax + c1) = −LN(x) for a < 0 at ε = 0
     """
@@ -57,7 +57,7 @@ def test_shift(x: Vector, c: Scalar, eps: Epsilon):
 
 @theorem(GUPTA, "section 2.3", "the original vector cannot be recovered from its normalized form")
 def test_no_left_inverse(x: Vector, r: Vector, c: Scalar):
-    """No function of the output recovers the input.
+    """For d ≥ 2 no function of the output recovers every input.
 
     ‖r − x‖² + ‖r − x′‖² ≥ dc²/2 for x′ = x + c1, whatever r the common output is sent to
 
@@ -71,7 +71,7 @@ def test_no_left_inverse(x: Vector, r: Vector, c: Scalar):
 
 @theorem(GUPTA, "section 2.3", "more than 2d statistics cannot be recovered by 2d parameters")
 def test_no_affine_recovery(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
-    """No gain and bias recover the input.
+    """For d ≥ 2 no gain and bias recover every input.
 
     LN_ε(x + c1; g, b) − (x + c1) = (LN_ε(x; g, b) − x) − c1
 
@@ -90,7 +90,7 @@ def test_no_affine_recovery(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Eps
 
 @theorem(OWN, "irreversibility", "the converse of the invariance")
 def test_half_planes(x: Vector, x2: Vector):
-    """At ε = 0 vectors of one output lie in one half-plane.
+    """At ε = 0, without gain and bias, nonconstant vectors of one output lie in one half-plane.
 
     LN(x′) = LN(x) implies x′ = ax + c1 with a = σ′/σ
 
@@ -155,7 +155,7 @@ def line(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(OWN, "irreversibility", "with ε only the mean is lost", models=line)
 def test_lines(x: Vector, x2: Vector, eps: Epsilon):
-    """At ε > 0 vectors of one output differ by a multiple of the uniform vector.
+    """At ε > 0, without gain and bias, vectors of one output differ by a multiple of the uniform vector.
 
     LN_ε(x′) = LN_ε(x) implies x′ = x + (μ′ − μ)1
 
@@ -177,7 +177,7 @@ def _(goal, given, x, x2):
 
 @theorem(OWN, "irreversibility", "with ε the length of the output keeps the deviation")
 def test_inverse(x: Vector, eps: Epsilon):
-    """On the hyperplane LayerNorm with ε > 0 is undone by an explicit map.
+    """For vectors of mean 0 LayerNorm with ε > 0, without gain and bias, is undone by an explicit map.
 
     x = √ε y/√(1 − ‖y‖²/d) for x ⟂ 1, y = LN_ε(x)
     """
@@ -197,7 +197,7 @@ def twice(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(OWN, "irreversibility", "with ε > 0 not even the length is lost", models=twice)
 def test_rms_norm_injective(x: Vector, x2: Vector, eps: Epsilon):
-    """With ε > 0 RMSNorm forgets nothing.
+    """With ε > 0, without gain and bias, RMSNorm sends different vectors to different outputs.
 
     RMS_ε(x′) = RMS_ε(x) implies x′ = x
     """
@@ -217,7 +217,7 @@ def _(goal, given, x, x2):
 
 @theorem(GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible")
 def test_batch_norm_recovery(x: Vector, m: Vector, v: Vector, eps: Epsilon):
-    """Batch normalization with fixed statistics is undone by its own parameters.
+    """Batch normalization with fixed statistics and v + ε > 0 is the identity for one gain and bias.
 
     BN(x) with gain √(v + ε) and bias m is x
     """
@@ -240,7 +240,7 @@ def column_norm(x: Vector, *, eps: Scalar) -> Vector:
 
 @theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch", kind="definition")
 def test_batch_norm_column(x: Vector, eps: Epsilon):
-    """Batch normalization with batch statistics standardizes each column of the batch.
+    """Without gain and bias batch normalization of a batch applies LayerNorm to each column.
 
     BN_ε(column) = LN_ε(column), without gain and bias
 

@@ -24,7 +24,7 @@ def denominator(x: Vector, eps: Scalar) -> Scalar:
 
 @theorem(XIONG, "proof of Lemma 3", "gives the Jacobian without gain and ε, for a centred row vector")
 def test_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """The directional derivative of LayerNorm is the product that the library computes.
+    """Where σ² + ε > 0 the directional derivative of LayerNorm is the product that the library computes.
 
     D LN_ε(x)·v = g∘(Πv − y(y·v)/d)/√(σ² + ε), y = Πx/√(σ² + ε)
 
@@ -40,7 +40,7 @@ def test_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(XIONG, "proof of Lemma 3", "its Jacobian contains the factor I − 11ᵀ/d", kind="lemma")
 def test_uniform_input(x: Vector, g: Vector, eps: Epsilon):
-    """Shifts along 1 do not change the output.
+    """The Jacobian of LayerNorm is 0 along 1.
 
     J1 = 0
     """
@@ -73,7 +73,7 @@ def tangential(draw: st.DrawFn, d: int) -> dict[str, Any]:
 
 @theorem(XIONG, "Lemma 3", "states the spectral norm as O(√d/‖x‖)", models=tangential)
 def test_tangential(x: Vector, v: Vector, eps: Epsilon):
-    """Directions orthogonal to 1 and to x are divided by the denominator.
+    """Without gain directions orthogonal to 1 and to x are divided by the denominator.
 
     J₀v = v/√(σ² + ε) for v ⟂ 1 and v ⟂ x, where σ² + ε > 0
 
@@ -88,9 +88,9 @@ def test_tangential(x: Vector, v: Vector, eps: Epsilon):
 
 @theorem(XIONG, "proof of Lemma 3", "takes ε = 0, where the radial direction is in the null space")
 def test_radial(x: Vector, g: Vector, eps: Epsilon):
-    """The radial direction is shrunk by ε/(σ² + ε) more.
+    """Along the radial direction the Jacobian has the factor ε/(σ² + ε)^{3/2}, besides the gain.
 
-    Jx = ε g∘Πx/(σ² + ε)^{3/2}
+    Jx = ε g∘Πx/(σ² + ε)^{3/2} for σ² + ε > 0
 
     Remark: So the gradient Jᵀe of what a LayerNorm reads has along x itself only x·Jᵀe = e·Jx: nothing at ε = 0,
     whatever the error e behind the norm.
@@ -104,7 +104,7 @@ def test_radial(x: Vector, g: Vector, eps: Epsilon):
 
 @theorem(OWN, "Jacobian", "singular values 1/s (d − 2 times), ε/s³, 0")
 def test_trace(x: Vector, eps: Epsilon):
-    """The trace of the Jacobian without gain is that of d − 2 directions, the radial one, and nothing along 1.
+    """Where σ² + ε > 0 the trace of the Jacobian without gain is (d − 2)/√(σ² + ε) + ε/(σ² + ε)^{3/2}.
 
     tr J₀ = (d − 2)/√(σ² + ε) + ε/(σ² + ε)^{3/2}
 
@@ -119,7 +119,7 @@ def test_trace(x: Vector, eps: Epsilon):
 
 @theorem(OWN, "Jacobian", "exact Lipschitz constant")
 def test_lipschitz_attained(x: Vector, v: Vector, g: Vector, eps: Epsilon):
-    """On the line of constant vectors the Jacobian is GΠ/√ε.
+    """With ε > 0, on the line of constant vectors, the Jacobian is GΠ/√ε.
 
     Jv = GΠv/√ε for Πx = 0 and ε > 0
 
@@ -133,9 +133,9 @@ def test_lipschitz_attained(x: Vector, v: Vector, g: Vector, eps: Epsilon):
 
 @theorem(DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)")
 def test_norm(x: Vector, v: Vector):
-    """At ε = 0 the norm of the Jacobian without gain is at most √d/‖Πx‖.
+    """At ε = 0, without gain, the norm of the Jacobian at a nonconstant x is at most √d/‖Πx‖.
 
-    ‖Πx‖²‖J₀v‖² ≤ d‖v‖² for ε = 0
+    ‖Πx‖²‖J₀v‖² ≤ d‖v‖² for ε = 0 and x not constant
 
     Remark: Equality for v ⟂ 1 and v ⟂ x, which exist for d ≥ 3; for d = 2 the Jacobian is 0.
     """
@@ -156,7 +156,7 @@ def test_norm(x: Vector, v: Vector):
 
 @theorem(XIONG, "Lemma 3", "states ‖J‖₂ = O(√d/‖x‖); the proof replaces ‖Πx‖ by ‖x‖")
 def test_no_uniform_bound(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """Shifts change ‖x‖ and leave the Jacobian, so no bound that falls to 0 with growing ‖x‖ holds where it is not 0.
+    """A shift along 1 does not change the Jacobian: unless it is 0, no bound that falls to 0 with growing ‖x‖ holds.
 
     J(x + c1) = J(x)
 
@@ -174,7 +174,7 @@ def test_no_uniform_bound(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsil
 
 @theorem(DIGEST, "Jacobian", "LN amplifies gradients for small inputs and attenuates for large")
 def test_small_inputs(x: Vector, v: Vector, g: Vector, a: Scalar):
-    """At ε = 0 the Jacobian is homogeneous of degree −1: small σ amplifies gradients.
+    """At ε = 0 multiplying a nonconstant x by a > 0 divides the Jacobian by a.
 
     a J(ax) = J(x) for a > 0 and ε = 0
     """
@@ -186,7 +186,7 @@ def test_small_inputs(x: Vector, v: Vector, g: Vector, a: Scalar):
 
 @theorem(OWN, "Jacobian", "sharper than √ε, which the Lipschitz constant of a gradient gives")
 def test_cocoercive(x: Vector, z: Vector, eps: Epsilon):
-    """Two outputs never move against their inputs: LayerNorm is cocoercive, with the mean scale.
+    """With ε > 0, without gain, LayerNorm is cocoercive, with the mean of the two denominators.
 
     (y − y′)·(x − x′) ≥ ½(s + s′)‖y − y′‖², s = √(σ² + ε), for ε > 0
     """
@@ -233,7 +233,7 @@ def inside(facts: list[sy.Proved], a: Vector, b: Vector) -> sy.Proved:
 
 @theorem(OWN, "Jacobian", "the Lipschitz constant, attained by jacobian.lipschitz_attained")
 def test_lipschitz(x: Vector, z: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """The distance of two outputs is at most c/√ε times that of the inputs, c the norm of the gain on what differs.
+    """With ε > 0 outputs differ by at most c/√ε times the inputs, c the norm of the gain on what differs.
 
     ε‖LN_ε(x; g) − LN_ε(z; g)‖² ≤ c²‖x − z‖² for ε > 0 and ‖g∘v‖ ≤ c‖v‖ at v = LN_ε(x) − LN_ε(z)
 
@@ -283,7 +283,7 @@ def rms_denominator(x: Vector, eps: Scalar) -> Scalar:
 
 @theorem(OWN, "Jacobian", "of RMSNorm, as jacobian.closed_form of LayerNorm")
 def test_rms_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """The directional derivative of RMSNorm is the product that the library computes.
+    """Where ‖x‖²/d + ε > 0 the directional derivative of RMSNorm is the product that the library computes.
 
     D RMS_ε(x)·v = g∘(v − y(y·v)/d)/s, y = x/s, s = √(‖x‖²/d + ε)
 
@@ -306,7 +306,7 @@ def orthogonal(draw: st.DrawFn, d: int) -> dict[str, Any]:
 
 @theorem(OWN, "Jacobian", "of RMSNorm, as jacobian.tangential of LayerNorm", models=orthogonal)
 def test_rms_tangential(x: Vector, v: Vector, g: Vector, eps: Epsilon):
-    """RMSNorm divides directions orthogonal to x by the denominator, and multiplies them by its gain.
+    """RMSNorm's Jacobian divides directions orthogonal to x by the denominator and multiplies by the gain.
 
     Jv = g∘v/√(‖x‖²/d + ε) for v ⟂ x
 
@@ -320,9 +320,9 @@ def test_rms_tangential(x: Vector, v: Vector, g: Vector, eps: Epsilon):
 
 @theorem(OWN, "Jacobian", "of RMSNorm, as jacobian.radial of LayerNorm")
 def test_rms_radial(x: Vector, g: Vector, eps: Epsilon):
-    """RMSNorm shrinks the radial direction by ε/(‖x‖²/d + ε) more.
+    """Along x RMSNorm's Jacobian has the factor ε/(‖x‖²/d + ε)^{3/2}, besides the gain.
 
-    Jx = ε g∘x/(‖x‖²/d + ε)^{3/2}
+    Jx = ε g∘x/(‖x‖²/d + ε)^{3/2} for ‖x‖²/d + ε > 0
     """
     assume(mean_square(x) + eps > 0, "s > 0", redundant="elsewhere the total inverse makes both sides 0")
     moved, s = jacobian_product(x, x, g, eps=eps, centered=False), rms_denominator(x, eps)
@@ -333,7 +333,7 @@ def test_rms_radial(x: Vector, g: Vector, eps: Epsilon):
 
 @theorem(OWN, "Jacobian", "of RMSNorm: singular values 1/s (d − 1 times), ε/s³")
 def test_rms_trace(x: Vector, eps: Epsilon):
-    """The trace of RMSNorm's Jacobian without gain is that of d − 1 directions and the radial one.
+    """Where s > 0 the trace of RMSNorm's Jacobian without gain is (d − 1)/s + ε/s³, s the denominator.
 
     tr J₀ = (d − 1)/s + ε/s³, s = √(‖x‖²/d + ε)
 
@@ -350,7 +350,7 @@ def test_rms_trace(x: Vector, eps: Epsilon):
     XIONG, "Lemma 3", "states O(√d/‖x‖), of LayerNorm; of RMSNorm it is so, and the digest's O(d/‖x‖) is not sharp"
 )
 def test_rms_norm(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """The norm of RMSNorm's Jacobian is at most its largest gain over √(‖x‖²/d + ε).
+    """Where ‖x‖²/d + ε > 0 the norm of RMSNorm's Jacobian is at most its largest |g_i| over √(‖x‖²/d + ε).
 
     (‖x‖²/d + ε)‖Jv‖² ≤ c²‖v‖² for |g_i| ≤ c and ‖x‖²/d + ε > 0
 

@@ -140,7 +140,7 @@ def test_variance_zero(x: Vector):
 
 @theorem(GUPTA, "eqs. 1 to 3", "mean and population variance, divisor d", kind="lemma")
 def test_pythagoras_moments(x: Vector):
-    """Mean and deviation are the legs of a right triangle.
+    """The squared norm is d times the sum of the squared mean and the variance.
 
     ‖x‖² = d(μ² + σ²)
     """
@@ -207,7 +207,7 @@ def shrinking(d: int, w: list[int]) -> dict[str, object]:
     },
 )
 def test_only_invariant_projector(x: Vector, w: Vector, a: Scalar, c: Scalar):
-    """No other projector of rank d − 1 treats all coordinates alike.
+    """For d ≥ 3 no projector of rank d − 1 but Π treats all coordinates alike.
 
     for d ≥ 3: if P = aI + c11ᵀ, P² = P and tr P = d − 1, then P = Π
 

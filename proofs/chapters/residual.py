@@ -27,7 +27,7 @@ def test_sum(h0: Vector, h1: Vector, h2: Vector, a1: Vector, m1: Vector, a2: Vec
 
 @theorem(DIGEST, "pre-norm", "the stream accumulates freely and grows as O(√(Ld))", kind="lemma")
 def test_orthogonal_growth(h: Vector, a: Vector):
-    """Squared norms add up to twice the inner product: exactly for orthogonal increments.
+    """The squared norm of a sum is the sum of the squared norms and twice the inner product.
 
     ‖h + a‖² = ‖h‖² + ‖a‖² + 2h·a
 
@@ -114,7 +114,7 @@ def _(goal, given, y, y2, g, c, eps):
     models=lambda d: irreversibility.twice(d).map(lambda values: values | {"c": 0}),
 )
 def test_shift_seen(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
-    """No RMSNorm with ε > 0 forgets a shift along 1.
+    """No RMSNorm with ε > 0 and nonzero gains forgets a shift along 1.
 
     RMS_ε(x + c1; g, b) = RMS_ε(x; g, b) implies c = 0, for ε > 0 and nonzero gains
 

@@ -17,7 +17,7 @@ from .ellipsoid import zero_gains
 
 @theorem(ZHANG, "eq. 4", "defines RMSNorm, without ε", kind="definition")
 def test_definition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """RMSNorm divides by the root of the mean square and needs nothing else of the vector.
+    """RMSNorm divides by the root of the mean square plus ε, then applies gain and bias.
 
     RMS_ε(x) = g∘x/√(‖x‖²/d + ε) + b
     """
@@ -51,7 +51,7 @@ def test_decomposition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant", kind="lemma")
 def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """On vectors orthogonal to 1 RMSNorm and LayerNorm agree.
+    """On vectors orthogonal to 1 RMSNorm and LayerNorm with the same ε, gain and bias agree.
 
     1·x = 0 implies RMS_ε(x) = LN_ε(x)
     """
@@ -62,7 +62,7 @@ def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(OWN, "RMSNorm", "every RMSNorm layer is a LayerNorm layer of twice the width")
 def test_doubled(x: Vector, eps: Epsilon):
-    """LayerNorm of a vector and its negative, side by side, is RMSNorm of both.
+    """Without gain and bias LayerNorm of a vector and its negative, side by side, is RMSNorm of both.
 
     LN_ε(x, −x) = (RMS_ε(x), −RMS_ε(x)): with m, v the mean and variance of the 2d components, (±x − m)/√(v + ε) =
     ±RMS_ε(x)
@@ -82,7 +82,7 @@ def lifts(d: int) -> st.SearchStrategy[dict[str, object]]:
 
 @theorem(OWN, "RMSNorm", "every RMSNorm network is a LayerNorm network of one dimension more", models=lifts)
 def test_lifted(u: Vector, c: Scalar, eps: Epsilon, eta: Epsilon):
-    """LayerNorm of a vector of sum 0 is RMSNorm in one dimension less, with another ε and a factor.
+    """Without gain and bias LayerNorm of a vector of sum 0 is RMSNorm in one dimension less, up to ε and a factor.
 
     1·u = 0 and ηd = c²ε(d − 1) imply LN_η(cu) = √(d/(d − 1)) u/√(‖u‖²/(d − 1) + ε)
 
@@ -109,7 +109,7 @@ def test_lifted(u: Vector, c: Scalar, eps: Epsilon, eta: Epsilon):
 
 @theorem(GUPTA, "section 3.2", "infers from θ ≈ 90° that there is nothing to remove")
 def test_angle(x: Vector):
-    """At ε = 0 the cosine of the angle between the two outputs is the sine of the angle θ of x to 1.
+    """At ε = 0, without gain and bias, the cosine of the two outputs of a nonconstant x is sin θ.
 
     LN(x)·RMS(x) = ‖LN(x)‖‖RMS(x)‖ sin θ, sin θ = σ/√(‖x‖²/d)
 
@@ -128,9 +128,9 @@ def square_distance(x: Vector, eps: Scalar) -> Scalar:
 
 @theorem(OWN, "RMSNorm", "the effect of dropping the projection from a single layer")
 def test_distance(x: Vector):
-    """The squared distance of the two outputs at ε = 0 is 2d(1 − sin θ).
+    """At ε = 0, without gain, the squared distance of the two outputs of a nonconstant x is 2d(1 − sin θ).
 
-    ‖LN(x) − RMS(x)‖² = 2d(1 − sin θ)
+    ‖LN(x) − RMS(x)‖² = 2d(1 − sin θ) at ε = 0 for x not constant
 
     Remark: With 1 − sin θ = 2 sin²(|90° − θ|/2) the distance is 2√d sin(|90° − θ|/2).
     """
@@ -142,7 +142,7 @@ def test_distance(x: Vector):
 
 @theorem(OWN, "RMSNorm", "what a sweep reports of each layer, computed from the two moments alone")
 def test_distance_with_eps(x: Vector, eps: Epsilon):
-    """The distance of the two outputs for every ε > 0, without a subtraction.
+    """With ε > 0, without gain, the distance of the two outputs has a form without a subtraction.
 
     ‖LN_ε(x) − RMS_ε(x)‖² = d (μ²/r²)(1 + (μσ/(s(r + s)))²), with s = √(σ² + ε) and r = √(μ² + σ² + ε)
     """
@@ -169,9 +169,9 @@ def exact_distance(x: Vector, eps: Scalar, given: list[sy.Proved]) -> sy.Proved:
 
 @theorem(BLOG, "RMSNorm", "gives the semi-axes as √n a_i, which is negative for negative gains")
 def test_surface(x: Vector, g: Vector, b: Vector):
-    """RMSNorm's outputs at ε = 0 lie on the ellipsoid with semi-axes √d|g_i| along the coordinates.
+    """At ε = 0, with nonzero gains, RMSNorm's outputs lie on the ellipsoid with semi-axes √d|g_i|.
 
-    Σ (z_i − b_i)²/g_i² = d
+    Σ (z_i − b_i)²/g_i² = d at ε = 0 for x ≠ 0 and g_i ≠ 0
     """
     assume(nonzero(g))
     assume(square_norm(x) > 0, "x ≠ 0")
@@ -183,9 +183,9 @@ def test_surface(x: Vector, g: Vector, b: Vector):
 
 @theorem(GUPTA, "section 3", "says that RMSNorm only normalizes, which at ε = 0 gives √d")
 def test_length(x: Vector, eps: Epsilon):
-    """The length of RMSNorm's output is √d times its relative radius.
+    """With ε > 0, without gain and bias, RMSNorm's output has length √d times its relative radius.
 
-    ‖RMS_ε(x)‖ = √d r, with r = √(m/(m + ε)) and m = ‖x‖²/d
+    ‖RMS_ε(x)‖ = √d r for ε > 0, with r = √(m/(m + ε)) and m = ‖x‖²/d
     """
     assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for the zero vector, where the prover reads 0/0 as 0")
     length, radius = norm(lg.rms_norm(x, eps=eps)), root(dim(x))
@@ -198,9 +198,9 @@ def test_length(x: Vector, eps: Epsilon):
 
 @theorem(RIECHERS, "eq. 6", "says of LayerNorm that outputs lie within a hyperellipsoid")
 def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """With ε > 0 all outputs of RMSNorm lie strictly inside the ellipsoid.
+    """With ε > 0 and nonzero gains all outputs of RMSNorm lie strictly inside the ellipsoid.
 
-    Σ (z_i − b_i)²/g_i² < d for ε > 0
+    Σ (z_i − b_i)²/g_i² < d for ε > 0 and g_i ≠ 0
     """
     assume(nonzero(g), redundant="the total inverse leaves the components of zero gain out, which lowers the sum")
     assume(eps > 0)
@@ -213,7 +213,7 @@ def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(OWN, "zero gains", "what a zero gain hides can only lower the sum", models=zero_gains)
 def test_zero_gain_interior(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
-    """With zero gains the seen components of RMSNorm's outputs lie inside the ellipsoid as well.
+    """With ε > 0 and zero gains the other components of RMSNorm's outputs lie inside the ellipsoid.
 
     ‖h∘(z − b)‖² < d for ε > 0, h = 1/g on the support of g and 0 elsewhere
     """
@@ -237,7 +237,7 @@ def _(goal, given, x, g, h, eps):
 
 @theorem(OWN, "epsilon", "RMSNorm with ε is not free of scale")
 def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
-    """Scaling the input of RMSNorm is scaling its ε.
+    """Multiplying the input of RMSNorm by a > 0 is dividing its ε by a².
 
     RMS_ε(ax; g, b) = RMS_{ε/a²}(x; g, b) for a > 0
     """
@@ -252,7 +252,7 @@ def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
 
 @theorem(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")
 def test_fold_write(h: Vector, w: Vector, v: Vector, b: Vector, s: Scalar, t: Scalar):
-    """Centring every writer centres the stream.
+    """Centring the embedding and every writer centres the stream.
 
     Π(h + W u + c) = Πh + (ΠW)u + Πc, shown for a writer of two columns w, v
 
@@ -282,7 +282,7 @@ def test_fold_gain(x: Vector, w: Vector, g: Vector, b: Vector, c: Scalar, eps: E
 
 @theorem(ASHKBOOS, "section 3.2", "the embeddings are centred, the head is another matrix", kind="lemma")
 def test_fold_tied(e: Vector, f: Vector, z: Vector):
-    """Centring a tied embedding moves logits by its means times the sum of what the head reads.
+    """Centring a tied embedding lowers the difference of two logits by that of their means times 1·z.
 
     Πe·z − Πf·z = (e·z − f·z) − (μ(e) − μ(f)) 1·z, for the rows e and f of two tokens
     """
@@ -293,7 +293,7 @@ def test_fold_tied(e: Vector, f: Vector, z: Vector):
 
 @theorem(GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias", kind="lemma")
 def test_deferred(x: Vector, w: Vector, c: Scalar, eps: Epsilon):
-    """A linear map may read before the division, with or without a bias.
+    """A linear map, with or without a bias, may read before the division of an RMSNorm without gain and bias.
 
     w·RMS_ε(x) + c = (w·x)/√(‖x‖²/d + ε) + c, row by row
     """
@@ -304,7 +304,7 @@ def test_deferred(x: Vector, w: Vector, c: Scalar, eps: Epsilon):
 
 @theorem(SHIRODKAR, "abstract", "the dead direction of LayerNorm is absent in RMSNorm models")
 def test_no_dead_direction(w: Vector, g: Vector, eps: Epsilon):
-    """No direction is dead behind an RMSNorm without zero gains and bias.
+    """No direction is dead behind an RMSNorm with ε > 0, nonzero gains and no bias.
 
     w·RMS_ε(g∘w; g) = 0, g_i ≠ 0 and ε > 0 imply w = 0
     """
@@ -319,7 +319,7 @@ def test_no_dead_direction(w: Vector, g: Vector, eps: Epsilon):
 
 @theorem(OWN, "RMSNorm", "a bound by the scales of the two vectors, where 1/√ε bounds all")
 def test_contraction(x: Vector, z: Vector, eps: Epsilon):
-    """The distance of two outputs is at most that of the inputs over the geometric mean of their scales.
+    """With ε > 0, without gain, RMSNorm's outputs differ by at most ‖x − x′‖/√(rr′), r and r′ the denominators.
 
     r r′‖RMS_ε(x) − RMS_ε(x′)‖² ≤ ‖x − x′‖² for ε > 0, r = √(‖x‖²/d + ε)
 
@@ -346,7 +346,7 @@ def _(goal, given, x, z, eps):
 
 @theorem(GUPTA, "section 3.2", "replaces LayerNorm by RMSNorm where states are nearly orthogonal to 1")
 def test_swap(x: Vector, c: Scalar, eps: Epsilon):
-    """The two norms of a vector differ by at most √d|cos θ|√(1 + cos²θ).
+    """With ε > 0, without gain, LayerNorm and RMSNorm of x differ by at most √d|cos θ|√(1 + cos²θ).
 
     ‖LN_ε(x) − RMS_ε(x)‖² ≤ d δ²(1 + δ²) for cos²θ ≤ δ² and ε > 0, here c for δ²
 

@@ -33,7 +33,7 @@ def reflected(u: Vector, x: Vector) -> Vector:
 
 @theorem(GUPTA, "section 3", "1 is an arbitrarily chosen direction")
 def test_u_norm(u: Vector, x: Vector, eps: Epsilon):
-    """A norm that projects off another direction is LayerNorm in a reflected basis.
+    """Without gain and bias, RMSNorm of what is projected off another direction is LayerNorm in a reflected basis.
 
     RMS_ε(x − u(u·x)/d) = H LN_ε(Hx) for ‖u‖² = d, H the reflection that exchanges 1 and u
     """
@@ -78,7 +78,7 @@ def images(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(*FOLDED_GAIN, models=images)
 def test_rms_commutes(p: Vector, x: Vector, eps: Epsilon):
-    """RMSNorm without gain divides vectors of one length by one number.
+    """RMSNorm without gain and bias divides vectors of one length by one number.
 
     RMS_ε(p) = p/√(‖x‖²/d + ε) for ‖p‖² = ‖x‖²
     """
@@ -108,7 +108,7 @@ NO_NEGATIVE = "the library takes no ε < 0, where the prover reads a root of a n
 
 @theorem(*FOLDED_GAIN, models=images)
 def test_rms_only_isometries(p: Vector, x: Vector, eps: Epsilon):
-    """What RMSNorm divides by the number by which it divides x is 0 or as long as x.
+    """If RMSNorm without gain and bias divides p and x by one number, p is 0 or as long as x.
 
     RMS_ε(p) = p/√(‖x‖²/d + ε), p ≠ 0 and ε ≥ 0 imply ‖p‖² = ‖x‖²
 
@@ -138,7 +138,7 @@ def centred_images(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(*BEFORE_ROTATION, models=centred_images)
 def test_layer_mean_kept(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
-    """What LayerNorm returns divided by a number, up to a shift, is orthogonal to 1.
+    """With ε > 0, without gain and bias, if LayerNorm returns q/√(σ² + ε) at q + c1, then 1·q = 0.
 
     LN_ε(q + c1) = q/√(σ² + ε) and ε > 0 imply 1·q = 0
 
@@ -161,7 +161,7 @@ def _(goal, given, x, q, c, eps):
 
 @theorem(*BEFORE_ROTATION, models=centred_images)
 def test_layer_only_isometries(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
-    """A centred vector that LayerNorm divides by the number by which it divides Πx is 0 or as long as Πx.
+    """If LayerNorm without gain and bias divides a centred q and Πx by one number, q is 0 or as long as Πx.
 
     LN_ε(q + c1) = q/√(σ² + ε), 1·q = 0, q ≠ 0 and ε ≥ 0 imply ‖q‖² = ‖Πx‖²
 
@@ -235,7 +235,7 @@ def exchanged(x: Vector, g: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar) ->
 
 @theorem(*ROTARY, models=angles)
 def test_rotary(x: Vector, g: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Epsilon):
-    """RMSNorm commutes with the rotation of two coordinates whose gains agree.
+    """RMSNorm without bias commutes with the rotation of two coordinates whose gains agree.
 
     RMS_ε(Rx; g) = R RMS_ε(x; g) for g_i = g_j, R the rotation of the coordinates i ≠ j with c² + s² = 1
 
@@ -282,7 +282,8 @@ def moving(draw: st.DrawFn, d: int) -> dict[str, object]:
 
 @theorem(*ROTARY, models=moving, without={"c² + s² = 1": stretched})
 def test_rotary_gains(x: Vector, g: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Epsilon):
-    """Where RMSNorm commutes with a rotation of two coordinates at one vector that it moves, their gains agree.
+    """If RMSNorm without bias commutes with a rotation of two coordinates, no half turn, at a vector that it moves,
+    their gains agree.
 
     RMS_ε(Rx; g) = R RMS_ε(x; g), s ≠ 0 and x_i² + x_j² > 0 imply g_i = g_j
     """
@@ -316,7 +317,8 @@ def _(goal, given, x, g, e, f, c, s, eps):
 
 @theorem(*ROTARY, models=lambda d: angles(d).map(lambda values: values | {"c": 1, "s": 0}))
 def test_rotary_layer(x: Vector, e: Basis, f: Basis, c: Scalar, s: Scalar, eps: Epsilon):
-    """LayerNorm commutes with no rotation of two coordinates among three or more.
+    """With ε > 0, without gain and bias, LayerNorm commutes with no rotation of two of d ≥ 3 coordinates but the
+    identity.
 
     LN_ε(R1) = R LN_ε(1), ε > 0 and d ≥ 3 imply Rx = x
     """

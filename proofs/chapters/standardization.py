@@ -17,7 +17,7 @@ def moved(x: Vector) -> Vector:
 
 @theorem(GUPTA, "eqs. 1 to 4", "y = (x − μ)/σ")
 def test_definition(x: Vector):
-    """Each component is its distance from the mean in units of the deviation.
+    """At ε = 0 each standardized component is its distance from the mean in units of the deviation.
 
     σ y_i = x_i − μ, with μ = (1·x)/d and σ = ‖x − μ1‖/√d
     """
@@ -31,9 +31,9 @@ def test_definition(x: Vector):
 
 @theorem(GUPTA, "eq. 9 and algorithm 1", "y = √d x_⊥/‖x_⊥‖")
 def test_geometric(x: Vector):
-    """LayerNorm removes the component along 1, normalizes, and scales by √d.
+    """At ε = 0, without gain and bias, LayerNorm removes the component along 1, normalizes, and scales by √d.
 
-    ‖Πx‖ y = √d Πx
+    ‖Πx‖ y = √d Πx at ε = 0 for x not constant
     """
     assume(varies(x), "x is not constant", redundant=AT_CONSTANT)
     y = lg.standardize(x, eps=0)
@@ -45,9 +45,9 @@ def test_geometric(x: Vector):
 
 @theorem(GUPTA, "after eq. 9", "the norm of y is √d")
 def test_norm(x: Vector, g: Vector):
-    """The standardized vector has norm √d.
+    """At ε = 0 the standardized vector of a nonconstant x has norm √d.
 
-    ‖y‖ = √d at ε = 0
+    ‖y‖ = √d at ε = 0 for x not constant
     """
     assume(varies(x), "x is not constant")
     y = lg.standardize(x, eps=0)
@@ -78,9 +78,9 @@ def test_mean_zero(x: Vector, g: Vector, eps: Epsilon):
 
 @theorem(OWN, "standardization", "the image is a set of fixed points")
 def test_idempotent(x: Vector, eps: Epsilon):
-    """Standardizing twice is standardizing once.
+    """At ε = 0 standardizing twice is standardizing once.
 
-    LN(LN(x)) = LN(x) at ε = 0
+    LN(LN(x)) = LN(x) at ε = 0 for x not constant
     """
     assume(varies(x), "x is not constant", redundant=AT_CONSTANT)
     y, inside = lg.standardize(x, eps=0), lg.standardize(x, eps=eps)
@@ -106,7 +106,7 @@ def test_affine(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(BA, "eqs. 3 and 4", "defines LayerNorm, without ε", kind="definition")
 def test_layer(x: Vector, g: Vector, b: Vector, eps: Epsilon):
-    """The whole layer: subtract the mean, divide by the root of variance and ε, stretch and move.
+    """The whole layer: subtract the mean, divide by √(σ² + ε), multiply by the gain, add the bias.
 
     LN_ε(x; g, b) = g∘(x − μ1)/√(‖x − μ1‖²/d + ε) + b, with μ = (1·x)/d
     """

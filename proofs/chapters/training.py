@@ -14,7 +14,7 @@ from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG
 
 @theorem(VANLAARHOVEN, "section 2.1", "the effective learning rate is η/‖w‖²")
 def test_effective_rate(x: Vector, p: Vector, q: Vector, a: Scalar, eta: Scalar):
-    """Behind a LayerNorm without ε a step of a²η from ax is one of η from x, where gradients are a times smaller.
+    """Behind a LayerNorm without ε a step of a²η from ax is one of η from x, if gradients are a times smaller.
 
     LN₀(ax − a²ηq) = LN₀(x − ηp) for a > 0 and aq = p
 
@@ -37,7 +37,7 @@ def sgd_step(w: Vector, m: Vector, p: Vector, eta: Scalar, beta: Scalar, lam: Sc
 
 @theorem(OWN, "training", "behind LayerNorm every gradient p of a writer has 1·p = 0", kind="lemma")
 def test_sgd_keeps_mean(w: Vector, m: Vector, p: Vector, g: Vector, eta: Scalar, beta: Scalar, lam: Scalar):
-    """A step of SGD multiplies the part of a writer along 1 by 1 − ηλ, with λ the weight decay.
+    """If gradient and momentum have no part along 1, a step of SGD multiplies that of a writer by 1 − ηλ.
 
     1·w′ = (1 − ηλ) 1·w for w′ = w − η(βm + p + λw), 1·p = 0 and 1·m = 0
     """
@@ -73,7 +73,7 @@ def test_writer_gradient(
 
 @theorem(OWN, "training", "a frozen component in a stream that grows")
 def test_dilution(h: Vector, a: Vector):
-    """An update orthogonal to 1 that lengthens the stream dilutes its energy along 1.
+    """An update orthogonal to 1 that does not shorten the stream does not raise its share of energy along 1.
 
     (1·(h + a))²‖h‖² ≤ (1·h)²‖h + a‖² for 1·a = 0 and ‖h + a‖² ≥ ‖h‖²
     """
@@ -85,7 +85,7 @@ def test_dilution(h: Vector, a: Vector):
 
 @theorem(GUPTA, "section 3", "compares the angle with 1 with that of random vectors")
 def test_share(g: Vector, a: Vector):
-    """The expected energy along 1 is a trace with the second moments, the same for diagonal and for isotropic ones.
+    """The expected energy along 1 is 1ᵀΣ1/d, Σ the second moments, and tr Σ/d for a diagonal Σ.
 
     d·E[μ²] = 1ᵀΣ1/d, here for Σ = diag(g²) + aaᵀ; for a diagonal Σ it is tr Σ/d, energy 1
 
@@ -104,7 +104,7 @@ def test_share(g: Vector, a: Vector):
 
 @theorem(OWN, "training", "the step of AdamW is D∘p, p its momentum and D one over the roots of the second moments")
 def test_adam_bound(p: Vector, v: Vector):
-    """A step of AdamW leaves the hyperplane of 1 by no more than the spread of its scales.
+    """For a momentum p with 1·p = 0 the step D∘p of AdamW has a component along 1 of at most sd(D)‖p‖.
 
     (1·(D∘p))² ≤ d sd(D)² ‖p‖² for 1·p = 0, here v for D
     """
@@ -121,7 +121,7 @@ def test_adam_bound(p: Vector, v: Vector):
 
 @theorem(OWN, "training", "a momentum that knows nothing of the scales")
 def test_adam_energy(v: Vector):
-    """For a momentum of second moments Π the step of AdamW has along 1 the energy that the spread of its scales has.
+    """For a momentum of second moments Π AdamW's step has the mean squared component sd(D)² along 1.
 
     1·DΠD1 = d sd(D)² and tr(DΠD) = (d − 1)(D̄² + sd(D)²), D = diag(v)
 
@@ -142,7 +142,7 @@ def test_adam_energy(v: Vector):
 
 @theorem(XIONG, "Theorem 1", "Pre-LN gradients are smaller, by estimates at initialization")
 def test_pre_norm_factor(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """A LayerNorm magnifies by at most its largest gain over √(σ² + ε).
+    """With ε > 0 LayerNorm's Jacobian magnifies by at most its largest |g_i| over √(σ² + ε).
 
     (σ² + ε)‖Jv‖² ≤ c²‖v‖² for |g_i| ≤ c, ε > 0
 
@@ -175,7 +175,7 @@ def _(goal, given, x, v, g, c, eps):
 
 @theorem(KIM, "section 3", "Peri-LN keeps the variance of the stream from growing exponentially")
 def test_peri_norm_bound(z: Vector, g: Vector, c: Scalar, eps: Epsilon):
-    """A norm behind the branch bounds what it can add to the stream, whatever its weights.
+    """A LayerNorm with ε > 0 and without bias has outputs of length at most √d times its largest |g_i|.
 
     ‖LN_ε(z; g)‖² ≤ dc² for |g_i| ≤ c and ε > 0
     """
@@ -211,7 +211,7 @@ def _(goal, given, s, v, c):
 
 @theorem(STOLLENWERK, "section 4", "DyISRU, √d x/√(x² + C), is an exact elementwise counterpart")
 def test_elementwise_norm(x: Vector, eps: Epsilon):
-    """RMSNorm squashes each component like a function of it alone, with a width that the others set.
+    """With ε > 0, without gain and bias, RMSNorm squashes each component with a width that the others set.
 
     RMS_ε(x)_i = √d x_i/√(x_i² + C_i) with C_i = Σ_{j≠i} x_j² + dε: one DyISRU for each component
     """
