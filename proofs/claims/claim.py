@@ -83,12 +83,12 @@ class Claim:
 
         >>> from lngeom.proofs.claims import find
         >>> print(find("rotating.1").words)
-        The text was not at hand: the claim is in our words, after summaries of SliceGPT.
+        We could not obtain the text: the claim is in our words, after summaries of SliceGPT.
         """
         if self.quote:
             return f"“{self.quote}”"
         if self.told_by:
-            return f"The text was not at hand: the claim is in our words, after {self.told_by}."
+            return f"We could not obtain the text: the claim is in our words, after {self.told_by}."
         return "The claim is in our words: no sentence of the text is quoted."
 
     @property

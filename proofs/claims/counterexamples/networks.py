@@ -51,12 +51,6 @@ def tied_embeddings(case: WorkedExample) -> None:
 
 
 @counterexample
-def more_vectors_than_components(case: WorkedExample) -> None:
-    """A million vectors against the largest dimension of the seven models."""
-    case.true("vectors of a layer against d", case.scalar("vectors", 10**6), ">", case.scalar("d", 4096))
-
-
-@counterexample
 def dead_coordinate(case: WorkedExample) -> None:
     """A zero gain kills its coordinate behind RMSNorm too."""
     z = case.find("RMS(x)", lg.rms_norm(case.vector("x", 7, 1), case.vector("g", 0, 1), eps=0))
