@@ -33,7 +33,7 @@ def test_between(x: Vector, z: Vector):
     wrong("with c in the place of c²", lambda: square_norm(rest) == square_norm(z) * (1 - c))
 
 
-@theorem(OWN, "angles", "the arc tangent keeps its accuracy at every angle", kind="lemma")
+@theorem(OWN, "angles", "the sine and the cosine of which the arc tangent is taken", kind="lemma")
 def test_sine(x: Vector):
     """The angle between a nonzero x and 1 has sine σ/√(μ² + σ²).
 

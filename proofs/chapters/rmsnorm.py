@@ -60,7 +60,7 @@ def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("orthogonal to the gain in place of 1", instead={"1·x = 0": lambda: dot(g, x) == 0})
 
 
-@theorem(OWN, "RMSNorm", "every RMSNorm layer is a LayerNorm layer of twice the width")
+@theorem(OWN, "RMSNorm", "RMSNorm without gain and bias, as a LayerNorm of twice the width")
 def test_doubled(x: Vector, eps: Epsilon):
     """Without gain and bias LayerNorm of a vector and its negative, side by side, is RMSNorm of both.
 
@@ -80,15 +80,14 @@ def lifts(d: int) -> st.SearchStrategy[dict[str, object]]:
     return st.builds(lambda c, eps: {"c": c, "eps": eps, "eta": c**2 * eps * (d - 1) / d}, positive, positive)
 
 
-@theorem(OWN, "RMSNorm", "every RMSNorm network is a LayerNorm network of one dimension more", models=lifts)
+@theorem(OWN, "RMSNorm", "RMSNorm without gain and bias, as a LayerNorm of one dimension more", models=lifts)
 def test_lifted(u: Vector, c: Scalar, eps: Epsilon, eta: Epsilon):
     """Without gain and bias LayerNorm of a vector of sum 0 is RMSNorm in one dimension less, up to ε and a factor.
 
     1·u = 0 and ηd = c²ε(d − 1) imply LN_η(cu) = √(d/(d − 1)) u/√(‖u‖²/(d − 1) + ε)
 
     Remark: Let u = Ux with U an isometry of R^(d−1) onto the vectors of sum 0 in R^d. Then ‖u‖ = ‖x‖, and the right
-    side is √(d/(d − 1)) U RMS_ε(x): an RMSNorm network becomes a LayerNorm network without gains if its writers W
-    become cUW, and its readers W, with the gain g, become √((d − 1)/d) W diag(g) Uᵀ.
+    side is √(d/(d − 1)) U RMS_ε(x).
     """
     d = dim(u)
     assume(d > 1, redundant="for d = 1 it is u = 0, and both sides are 0 by the total inverse")
