@@ -44,9 +44,9 @@ GROUPS: dict[str, dict[str, Command]] = {
         "norms": Command("empirical", "find the norm layers of a model by what they compute"),
     },
     "the same network, other weights": {
-        "fold": Command("empirical", "remove mean subtraction from a model, exactly"),
+        "fold": Command("empirical", "remove mean subtraction from a model"),
         "gauge": Command("empirical", "the same network with other angles to 1, certified"),
-        "ablate": Command("empirical", "what mean subtraction is worth to a model, in nats"),
+        "ablate": Command("empirical", "the rise of the loss without mean subtraction"),
     },
     "what is proved": {
         "prove": Command("proofs", "prove the theorems and check everything about them"),

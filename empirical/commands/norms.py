@@ -1,6 +1,8 @@
-"""Find the norm layers of a model by what they compute: kind, ε, gain or 1 + gain, bias, and what was refused and why.
+"""Find the norm layers of a model by what they compute. List the layers that were rejected, with the reason.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
+placement: where ε is added, inside or outside the root. gain: the name of the parameter; the gain is it or 1 plus it.
+ratio: the largest error of the layer's outputs, divided by the error that rounding allows. calls: calls in one pass.
 
 Examples:
     lngeom norms gpt2
@@ -32,10 +34,7 @@ def run(options: Options) -> int:
     if not json_alone(rows, options.json):
         shown = [{**row, "gain": f"1 + {row['gain']}" if row["gain_offset"] else row["gain"]} for row in rows]
         columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in shown)]
-        if rows:
-            print_rows([{name: row[name] for name in columns} for row in shown])
-        else:
-            print("no norm was found")
+        print_rows([{name: row[name] for name in columns} for row in shown]) if rows else print("no norm was found")
     return 0
 
 

@@ -2,9 +2,9 @@
 
 KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
 ``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
-class, or a factory ``f(d)``. The first verdict is about exact arithmetic, for every dimension: proved, refuted,
-or not proved, with the reason. The second is about floating point. The exit code is 0 for ``rounding`` and allowed
-variants, and 1 for everything else.
+class, or a factory ``f(d)``. The report gives two verdicts. The first is about exact arithmetic: proved, refuted or
+not proved. The second is about floating point. The exit code is 0 if every kernel passes, 1 if one fails, and 2 if the
+check could not run. A kernel passes if the second verdict is ``rounding``, or a variant that you allow.
 
 Examples:
     lngeom check mykernels:RMSNorm --backward --json verdict.json
@@ -33,7 +33,7 @@ class Options:
     targets: tuple[str, ...] = argument(
         "KERNEL", "module:name, an ONNX file, or a Hugging Face model directory", default=(), nargs="*"
     )
-    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "norm (default: by what it computes, or its name)")
+    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "the norm (default: inferred from outputs or name)")
     eps: float | None = option(None, "ε (default: the kernel's own, or else the measured value)")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
     d: int | None = option(None, "dimension (default: the kernel's own, or many)", type=int)
@@ -49,7 +49,7 @@ class Options:
     )
     refuse: tuple[str, ...] = option(
         (),
-        "fail if a note contains this text, for example 'refuses no rows'; may be repeated",
+        "fail if the report has a note with this text, for example 'kept in bfloat16'; may be repeated",
         action="append",
         metavar="NOTE",
     )
@@ -59,19 +59,19 @@ class Options:
         action="append",
         metavar="WHAT",
     )
-    proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
+    proved: bool = option(False, "fail unless the kernel is proved to be the norm, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE", type=written)
-    reproducer: Path | None = option(None, "a script that shows the bug without lngeom", metavar="FILE", type=written)
+    reproducer: Path | None = option(None, "write a script that shows the bug", metavar="FILE", type=written)
     spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME, or a kernel")
     write_inputs: Path | None = option(
-        None, 'write inputs for a program in any language; KERNEL is its call, as "f(x, gain, eps)"', metavar="DIR"
+        None, 'write test inputs for your program; KERNEL lists its arguments: "f(x, gain, eps)"', metavar="DIR"
     )
     expected: Path | None = option(
-        None, "known failures, a line KERNEL TEXT each: KERNEL passes while its cause contains TEXT", metavar="FILE"
+        None, "FILE has lines KERNEL TEXT; such a KERNEL must fail, and its cause must contain TEXT", metavar="FILE"
     )
     junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
     github: bool = option(False, "print annotations for GitHub Actions")
-    outputs: Path | None = option(None, "judge what a program wrote into a folder of --write-inputs", metavar="DIR")
+    outputs: Path | None = option(None, "judge what your program wrote into DIR of --write-inputs", metavar="DIR")
     verbose: bool = option(False, "print how it was proved and everything that was not tested")
     json: str | None = json_option("verdict and evidence", any_name=True)
 

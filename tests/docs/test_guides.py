@@ -40,8 +40,8 @@ def test_the_first_screen_is_what_the_command_prints(tmp_path, monkeypatch, caps
     beside = (
         (DOCS / "api/check.md").read_text(encoding="utf-8").partition("(two-kernels)=")[2].partition("\n## Other")[0]
     )
-    blocks = [part.partition("```")[0] for part in (screens[0] + beside).split("```python\n")[1:]]
-    (tmp_path / "mykernels.py").write_text("".join(block for block in blocks if ">>>" not in block))
+    blocks = [part.partition("END\n")[0] for part in (screens[0] + beside).split("<<'END'\n")[1:]]
+    (tmp_path / "mykernels.py").write_text("".join(blocks))
     monkeypatch.chdir(tmp_path)
     two = "mykernels:fast_norm --spec mykernels:rms_norm"
     for asked, pages in (("mykernels:rms_norm", screens), (two, [beside])):
