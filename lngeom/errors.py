@@ -6,7 +6,7 @@ __all__ = ["InputError", "LngeomError", "RunError"]
 class LngeomError(Exception):
     """Root of all errors raised by lngeom.
 
-    Every message states the value seen, the rule it breaks and what to do next.
+    A message states the value seen, the rule it breaks and what to do next.
 
     >>> import numpy as np, lngeom as lg
     >>> try:

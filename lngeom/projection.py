@@ -42,7 +42,7 @@ def uniform(d: int, *, xp: ModuleType = numpy, dtype: object = None) -> Array:
 def moments(x: Array) -> tuple[Array, Array]:
     """Mean μ = 1ᵀx/d and population variance σ² = ‖x − μ1‖²/d of the components of each vector.
 
-    Every formula of LayerNorm is made of these two numbers; the divisor is d, not d − 1. The variance is computed from
+    LayerNorm is computed from these two numbers; the divisor is d, not d − 1. The variance is computed from
     the centred vector, because mean x² − μ² loses all digits where x is nearly parallel to 1. Returns two arrays
     of shape (..., 1). Source: Gupta et al., arXiv:2409.12951, eqs. 1 and 3.
 

@@ -1,4 +1,4 @@
-"""The pytest plugin of the project: it collects theorems, and offers a fixture that checks a norm."""
+"""The pytest plugin of the project: it collects theorems, and has a fixture that checks a norm."""
 
 from __future__ import annotations
 

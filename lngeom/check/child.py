@@ -26,7 +26,7 @@ T = TypeVar("T")
 def in_child(name: str, run: Callable[[], T], died: Callable[[str, str], T], ended: str = "") -> T:
     """What `run` returns or raises in a child process, or `died` of its end and of a script, if a call ends it.
 
-    A trace that ends it, whose values are no arrays, is no fault: outputs decide in another child, told how it `ended`.
+    If tracing ends it, that is no fault: the outputs decide, in another child that is told how the first one `ended`.
 
     Raises:
         InputError: The code of `name` ends it, or raises what is no Exception, outside of a call.

@@ -53,8 +53,8 @@ class Proof:
         sizes: Dimensions near the numbers that the code has, at which it should be tried.
         undecided: Whether one of its branches was neither proved nor refuted.
         uncovered: Whether there are sizes that it takes and for which nothing is proved.
-        conditions: What has to hold beside the assumptions, for nothing in the program sees to it.
-        orders: What decides the bits of its results, where they are by kernels.
+        conditions: Further conditions of the proof, which the program does not ensure.
+        orders: What decides the bits of its results, if kernels compute them.
         variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
     """
 

@@ -61,9 +61,9 @@ class Finding:
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         backward: Whether the derivatives were to be checked.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
-        left: What the trials in floats did not examine.
+        left: What the floating-point check did not test.
         proof: What it computes in exact arithmetic, for every dimension.
-        beside: How its outputs stand to those of the kernel that specifies it, None if none does.
+        beside: Its outputs compared with those of the kernel that `spec` names, None without one.
 
     >>> from lngeom.check import check
     >>> import numpy as np
