@@ -106,7 +106,7 @@ def json_option(content: str, *, any_name: bool = False) -> Any:
     Behind a blank FILE ends in .json unless it may have `any_name`, for the next word may be an argument of the
     command; ``--json=FILE`` may be any file.
     """
-    help = f"{content} as JSON, to FILE, or alone to standard output"
+    help = f"write {content} as JSON to FILE; without FILE, print the JSON and no other output"
     read, metavar = (lambda text: str(written(text))), "FILE" if any_name else _JSON_FILE
     return option(None, help, nargs="?", const=STDOUT, metavar=metavar, type=read)
 

@@ -1,9 +1,9 @@
-"""Remove mean subtraction from a model without changing what it computes: centre every writer of the residual stream,
-turn every LayerNorm into an RMSNorm with the same ε, and write a certificate.
+"""Move mean subtraction into the weights: centre the writers of the residual stream, turn each LayerNorm that can be
+folded into an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
-certificate.json. It proves each changed map equal up to one rounding per entry, and has the largest difference of the
-outputs, as stored and in float64. MODEL may be any network of transformers; one that cannot be folded is refused, with
+certificate.json. It states that each changed map is equal up to one rounding per entry, and has the largest difference of
+the outputs, as stored and in float64. MODEL may be a network of transformers; if it cannot be folded it is refused, with
 the reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
 
 Examples:

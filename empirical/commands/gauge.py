@@ -1,11 +1,11 @@
 """Write a checkpoint with different hidden states and the same outputs, with a certificate.
 
-The angle between hidden states and the all-ones vector 1 depends on how the weights are stored. A LayerNorm network
-computes the same function if a constant is added to everything that is written to its stream (--shift), or if its gains
-are folded into the readers and its stream is rotated with 1 kept fixed (--rotate). An RMSNorm network allows every
-rotation. In both, everything written can be multiplied by a number, and ε by its square (--scale). The options can be
-combined. A network without such a gauge is refused, with the reason. So is a change that moves more than twice as many
-top-1 tokens as rounding every weight once does.
+The angle between hidden states and the all-ones vector 1 can depend on how the weights are stored. If all that reads
+the stream of a network does so through a LayerNorm, a constant can be added to what is written to it (--shift). With
+gains folded into the readers, the stream can be rotated with 1 kept fixed (--rotate); with RMSNorms it can be rotated
+freely. What is written can be multiplied by a number, and ε by its square (--scale). The options can be combined. A
+network without such a gauge is refused, with the reason. A change is refused too if it moves more than twice as many
+top-1 tokens as rounding each weight once does.
 
 DIR gets a checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before
 every norm in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are

@@ -1,7 +1,7 @@
 """Find the norm layers of a model by what they compute. List the layers that were rejected, with the reason.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
-placement: where ε is added, inside or outside the root. gain: the name of the parameter; the gain is it or 1 plus it.
+placement: where ε is added, inside or outside the root. gain: the parameter that is the gain, or 1 + this parameter.
 ratio: the largest error of the layer's outputs, divided by the error that rounding allows. calls: calls in one pass.
 
 Examples:

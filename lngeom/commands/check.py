@@ -71,7 +71,7 @@ class Options:
     )
     junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
     github: bool = option(False, "print annotations for GitHub Actions")
-    outputs: Path | None = option(None, "judge what your program wrote into DIR of --write-inputs", metavar="DIR")
+    outputs: Path | None = option(None, "judge the outputs that your program wrote into DIR", metavar="DIR")
     verbose: bool = option(False, "print how it was proved and everything that was not tested")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
