@@ -2,9 +2,9 @@
 folded into an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
-certificate.json. It states that each changed map is equal up to one rounding per entry, and has the largest difference of
-the outputs, as stored and in float64. MODEL may be a network of transformers; if it cannot be folded it is refused, with
-the reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
+certificate.json. It states that each changed map is equal up to one rounding per entry, and has the largest difference
+of the outputs, as stored and in float64. MODEL may be a network of transformers. A network that cannot be folded is
+refused, with the reason. With --verify, a written fold is checked again; the exit code is 1 if something is wrong.
 
 Examples:
     lngeom fold gpt2 --gains --out runs/gpt2-folded
