@@ -65,8 +65,9 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
             raise ModelError(f"{options.verify}: {msg}")
         left = [name for name in NOT_CHECKED if kind == "gauge" or "angles" not in name]
         note = f"measured at the inputs of the largest difference; not checked again as recorded: {', '.join(left)}"
-        lines = [f"FAILED  {line}".replace("\n", "?") for line in wrong]
-        lines = lines or [*summary(certificate), describe_comparison(certificate["compared"]), note]
+        told = [*summary(certificate), describe_comparison(certificate["compared"]), note]
+        lines = [f"FAIL {options.verify}: not what its certificate says", *(f"  {line}" for line in wrong)]
+        lines = [line.replace("\n", "?") for line in lines] if wrong else [f"PASS {options.verify}", *told]
         if not json_alone({"faults": wrong, "not_checked": left, "certificate": certificate}, options.json):
             print(printable("\n".join(lines)))
         return 1 if wrong else 0

@@ -34,7 +34,12 @@ def run(options: Options) -> int:
     if not json_alone(rows, options.json):
         shown = [{**row, "gain": f"1 + {row['gain']}" if row["gain_offset"] else row["gain"]} for row in rows]
         columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in shown)]
-        print_rows([{name: row[name] for name in columns} for row in shown]) if rows else print("no norm was found")
+        if rows:
+            print_rows([{name: row[name] for name in columns} for row in shown])
+            print("placement: eps inside or outside the root")
+            print("ratio: largest error of the outputs over the bound of rounding; a norm has at most 1")
+        else:
+            print("no norm was found")
     return 0
 
 

@@ -78,9 +78,9 @@ class Observer:
     ) -> None:
         modules = dict(model.named_modules())
         for site in sites:
-            if site.path not in modules:
+            if not isinstance(site, NormSite) or site.path not in modules:
                 raise InputError(
-                    f"site {site.path} is not a module of {type(model).__name__}; "
+                    f"{site} is not a NormSite of a module of {type(model).__name__}; "
                     "take the sites from this model: lngeom.empirical.models.sites_of(model)"
                 )
         self._model = model

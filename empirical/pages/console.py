@@ -67,7 +67,7 @@ def carriers(row: Row, most: int = 3) -> str:
 
 
 def _carrying(before: Sequence[Row]) -> Iterable[str]:
-    """The components that are the largest before most norms, the largest share of each, and how many have 99 %."""
+    """The components that are the largest before most norms, the largest share of each, and how many hold 99 %."""
     known = [row for row in before if carriers(row, 1)]
     if not known:
         return
@@ -76,11 +76,12 @@ def _carrying(before: Sequence[Row]) -> Iterable[str]:
     for index, count in often:
         most = max((row for row in known if row["top_1"] == index), key=lambda row: row["top_1_share"])
         told.append(
-            f"no. {index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} % of ‖x‖²)"
+            f"no. {index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} %)"
         )
     fewest, largest = (pick(known, key=lambda row: row["components_99"] / row["d"]) for pick in (min, max))
     ends = " to ".join(dict.fromkeys(f"{row['components_99']} of {row['d']}" for row in (fewest, largest)))
-    yield f"component with the largest share: {', '.join(told)}; 99 % of ‖x‖² takes {ends} components"
+    yield f"largest component: {', '.join(told)} of ‖x‖²"
+    yield f"components that hold 99 % of ‖x‖²: {ends}"
 
 
 def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
@@ -173,16 +174,12 @@ def by_chance(rows: Sequence[Row]) -> float:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """A run in a few lines over the norm layers: what no affine gauge changes, then how the checkpoint is stored."""
+    """A run in a few lines over the norm layers: how the checkpoint is stored, then what no affine gauge changes."""
     norms = [row for row in rows if row["bucket"] == "all" and row["tokens"] > 0 and row.get("role") != "stream"]
     before = [row for row in norms if row["side"] == "input"]
-    ranges = []
-    for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
-        if values := [row[name] for row in before if row.get(name) is not None]:
-            ranges.append(f"{words} from {min(values):.4g} to {max(values):.4g}")
-    lines = [f"not changed by affine gauges: {', '.join(ranges)}"] if ranges else []
-    lines += [
-        f"changed by affine gauges (lngeom gauge), which rewrite the weights: {', '.join(STORED.values())}, as follows"
+    lines = [
+        "angles are those of the hidden states to the all-ones vector 1, before (in) and after (out) each norm",
+        "ranks say how many sign vectors, and how many isotropic directions, have less energy d·E[cos²θ] than 1",
     ]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in norms if row["side"] == side]
@@ -190,20 +187,23 @@ def summary(rows: Sequence[Row]) -> list[str]:
             continue
         angles, energies = ([row[name] for row in measured] for name in ("angle_mean_deg", "d_cos2"))
         lines.append(
-            f"{words} the norm: mean angle to the uniform direction from {min(angles):.2f}° to {max(angles):.2f}°, "
-            f"d·E[cos²θ] from {min(energies):.3g} to {max(energies):.3g} "
-            f"over {len(measured)} layer{'s' * (len(measured) != 1)}"
+            f"{words} the norm: mean angle from {min(angles):.2f}° to {max(angles):.2f}°, "
+            f"energy from {min(energies):.3g} to {max(energies):.3g}"
         )
         for null, others in NULLS.items():
             low, high = map(len, quarters(measured, null))
             lines.append(
-                f"{words} the norm: among {others} the uniform direction is in the lowest quarter at {low} of "
-                f"{len(measured)} layers, in the highest at {high} (expected by chance: {by_chance(measured):.3g} each)"
+                f"{words} the norm: 1 is in the lowest quarter of the {others} at {low} of {len(measured)} "
+                f"norm{'s' * (len(measured) != 1)}, in the highest at {high} (by chance {by_chance(measured):.3g} each)"
             )
     lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
-    lines.append(f"for comparison, isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
+    lines.append(f"isotropic vectors, for comparison: angles of {isotropic}, energy 1")
+    lines.append(f"other weights with the same outputs (lngeom gauge) can have other {', '.join(STORED.values())}")
+    for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
+        if values := [row[name] for row in before if row.get(name) is not None]:
+            lines.append(f"they have the same {words}: from {min(values):.4g} to {max(values):.4g}")
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
         if left:
@@ -212,5 +212,5 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-STORED = {"angle_mean_deg": "angles", "d_cos2": "d·E[cos²θ]", "rank_among_random": "ranks", "norm_mean": "norms"}
+STORED = {"angle_mean_deg": "angles", "d_cos2": "energies", "rank_among_random": "ranks", "norm_mean": "norms"}
 """The columns of the table that affine gauges change, before and after every norm."""

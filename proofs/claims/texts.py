@@ -126,7 +126,7 @@ def find(id: str) -> Claim:
         if claim.id == renamed(id):
             return claim
     known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
-    raise InputError(f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all")
+    raise InputError(f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them, `lngeom prove` the theorems")
 
 
 def select(*, document: str | None = None, verdict: Verdict | None = None) -> list[Claim]:

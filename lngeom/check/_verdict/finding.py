@@ -193,13 +193,16 @@ class Finding:
         lines += [f"  same bits   {told(self._bits)}"] * ((known or verbose) and self.verdict != "bug")
         lines += self.beside.told(name) if self.beside else []
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
+        worst = worst or "; outputs within rounding" * (self.verdict == "rounding")
         lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
         notes = [*(proof.notes if proof else ()), *self.notes]
         shown = notes if verbose or len(notes) <= _NOTES else notes[: _NOTES - 1]
         lines += [f"  note        {note}" for note in shown]
         lines += [f"  note        {len(notes) - len(shown)} more: --verbose"] * (len(notes) > len(shown))
         if self.point.reproducer:
-            lines.append("  --reproducer FILE writes a script that shows it without lngeom")
+            lines.append("  to see it   --reproducer FILE writes a script that shows it without lngeom")
+        if not passed and self.passes(kinds := tuple(self.named.kinds if self.named else ()), proved=proved):
+            lines.append("  to allow it" + "".join(f" --allow '{kind}'" for kind in sorted(kinds)))
         if verbose:
             return "\n".join([*lines, f"  not tested in floats: {self.left}"])
         more = "what every check leaves out (--verbose lists it)"

@@ -302,7 +302,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
         write_sealed(path, tampered)
         capsys.readouterr()
         assert main(["fold", "--verify", str(folded)]) == 1
-        assert f"FAILED  {line}" in capsys.readouterr().out
+        assert f"\n  {line}" in capsys.readouterr().out
     for forged, line in (({**whole, "format": 5}, "its certificate has format 5, read is 6; fold the model again"),):
         write_sealed(path, forged)
         assert main(["fold", "--verify", str(folded)]) == 2
@@ -316,7 +316,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
     write_sealed(path, whole | {"files": whole["files"] | {"modeling_ours.py": sha256_of(folded / "modeling_ours.py")}})
     capsys.readouterr()
     assert main(["fold", "--verify", str(folded)]) == 1
-    assert "FAILED  modeling_ours.py may run code" in capsys.readouterr().out
+    assert "\n  modeling_ours.py may run code" in capsys.readouterr().out
     (folded / "modeling_ours.py").unlink()
     write_sealed(path, whole)
     (folded / "onnx").mkdir()
@@ -328,7 +328,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
             change()
             capsys.readouterr()
             assert main(["fold", "--verify", str(folded)]) == 1
-            assert re.search(rf"FAILED  {file.name} (was|is) {how} ", capsys.readouterr().out)
+            assert re.search(rf"\n  {file.name} (was|is) {how} ", capsys.readouterr().out)
         file.write_bytes(whole_file)
     assert main(["fold", "--verify", str(folded)]) == 0
     for name in ("chat_template.jinja", "README/model.py"):
@@ -336,7 +336,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
         added.write_text("")
         capsys.readouterr()
         assert main(["fold", "--verify", str(folded)]) == 1
-        assert f"FAILED  {name} was added" in capsys.readouterr().out
+        assert f"\n  {name} was added" in capsys.readouterr().out
         added.unlink()
 
 

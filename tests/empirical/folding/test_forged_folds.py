@@ -118,8 +118,8 @@ def test_a_forged_fold_fails(kind: str, sound: Callable[[str, str], Path], tmp_p
     capsys.readouterr()
     assert main([words.split()[0], "--verify", str(written)]) == 1
     told = capsys.readouterr().out
-    assert "FAILED" in told
-    assert "FAILED  the weights of the" not in told
+    assert "FAIL" in told
+    assert "\n  the weights of the" not in told
 
 
 def test_a_verification_tells_what_it_measures_and_what_it_cannot(

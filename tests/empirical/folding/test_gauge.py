@@ -157,7 +157,7 @@ def test_the_command_writes_what_the_stock_class_loads(network: str, how: list[s
         own(stock, certificate["maps"][-1]["parameter"]).add_(1e-3)
     stock.save_pretrained(written)
     assert main(["gauge", "--verify", str(written)]) == 1
-    assert "FAILED  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
+    assert "\n  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
     assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
     assert "one of --shift C and --angle" in capsys.readouterr().err
 

@@ -268,10 +268,10 @@ def test_hooks_are_gone_after_an_exception() -> None:
     assert hooks(model) == 0
 
 
-def test_misuse_is_told() -> None:
-    model = norm_model()
-    with pytest.raises(InputError, match="site 7 is not a module of Sequential"):
-        Observer(model, [replace(SITE, path="7")])
+@pytest.mark.parametrize("site", [replace(SITE, path="7"), "0"])
+def test_misuse_is_told(site: NormSite) -> None:
+    with pytest.raises(InputError, match="is not a NormSite of a module of Sequential; take the sites from this model"):
+        Observer(norm_model(), [site])
 
 
 def test_constant_vectors_count_where_rms_norm_has_no_eps() -> None:
