@@ -65,11 +65,12 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
             raise ModelError(f"{options.verify}: {msg}")
         left = [name for name in NOT_CHECKED if kind == "gauge" or "angles" not in name]
         note = f"measured at the inputs of the largest difference; not checked again as recorded: {', '.join(left)}"
-        told = [*summary(certificate), describe_comparison(certificate["compared"]), note]
-        lines = [f"FAIL {options.verify}: not what its certificate says", *(f"  {line}" for line in wrong)]
-        lines = [line.replace("\n", "?") for line in lines] if wrong else [f"PASS {options.verify}", *told]
+        if wrong:
+            told = [f"FAIL {options.verify}: not what its certificate says", *(f"  {line}" for line in wrong)]
+        else:
+            told = [f"PASS {options.verify}", *summary(certificate), describe_comparison(certificate["compared"]), note]
         if not json_alone({"faults": wrong, "not_checked": left, "certificate": certificate}, options.json):
-            print(printable("\n".join(lines)))
+            print("\n".join(printable(line.replace("\n", "?")) for line in told))
         return 1 if wrong else 0
     if source is None:
         raise ModelError("no model given: name one, or give --verify DIR")

@@ -75,9 +75,7 @@ def _carrying(before: Sequence[Row]) -> Iterable[str]:
     told = []
     for index, count in often:
         most = max((row for row in known if row["top_1"] == index), key=lambda row: row["top_1_share"])
-        told.append(
-            f"no. {index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} %)"
-        )
+        told.append(f"no. {index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} %)")
     fewest, largest = (pick(known, key=lambda row: row["components_99"] / row["d"]) for pick in (min, max))
     ends = " to ".join(dict.fromkeys(f"{row['components_99']} of {row['d']}" for row in (fewest, largest)))
     yield f"largest component: {', '.join(told)} of ‖x‖²"
