@@ -1,6 +1,6 @@
 """Which norms of every model type of transformers can be folded, on small networks with random weights.
 
-    python experiments/folds.py docs/results/layernorm/folds_by_type.csv [TYPE ...]
+    python experiments/folds.py docs/results/gauge/folds_by_type.csv [TYPE ...]
 
 Takes about fifteen CPU minutes; a run that was stopped is continued. A type is asked with the first class that can be
 built of its configuration, all sizes of which are made small, and listed if one pass calls a LayerNorm.
@@ -74,7 +74,7 @@ def classes(kind: str) -> list[Any]:
     except ImportError:
         return []
     foreign = not config.__module__.startswith("transformers.")  # a type that this library registers
-    if foreign or not re.search(r"nn\.LayerNorm|layer_norm\(", inspect.getsource(module)):
+    if foreign or not re.search(r"LayerNorm\b|layer_norm\(", inspect.getsource(module)):
         return []
     names = [getattr(modeling_auto, f"MODEL_{head}MAPPING_NAMES").get(kind) for head in heads]
     found = [getattr(transformers, name[0] if isinstance(name, tuple) else name, None) for name in names if name]
