@@ -1,8 +1,7 @@
 """Find the norm layers of a model by what they compute. List the layers that were rejected, with the reason.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
-placement: where ε is added, inside or outside the root. gain: the parameter that is the gain, or 1 + this parameter.
-ratio: the largest error of the layer's outputs, divided by the error that rounding allows. calls: calls in one pass.
+gain: the parameter that is the gain, or 1 + this parameter. calls: calls in one pass.
 
 Examples:
     lngeom norms gpt2
@@ -36,8 +35,8 @@ def run(options: Options) -> int:
         columns = [name for name in _FOUND if any(row[name] not in (None, "") for row in shown)]
         if rows:
             print_rows([{name: row[name] for name in columns} for row in shown])
-            print("placement: eps inside or outside the root")
-            print("ratio: largest error of the outputs over the bound of rounding; a norm has at most 1")
+            print("placement: where eps is added, inside or outside the root")
+            print("ratio: largest error of the outputs, divided by what rounding allows; a norm has at most 1")
         else:
             print("no norm was found")
     return 0
