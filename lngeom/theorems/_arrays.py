@@ -92,14 +92,7 @@ def _makers() -> dict[str, Callable[[numpy.ndarray], Array]]:
     makers: dict[str, Callable[[numpy.ndarray], Array]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
     if importlib.util.find_spec("torch"):
         torch = importlib.import_module("torch")
-
-        def function(cls: type, function: Any, types: Any, inputs: Any = (), options: Any = None) -> Any:
-            if isinstance((options or {}).get("eps"), torch.Tensor):  # PyTorch's own norms take it as a number
-                options["eps"] = options["eps"].item()
-            return torch.Tensor.__torch_function__.__func__(cls, function, types, inputs, options or {})
-
-        methods = _comparing(torch.Tensor) | {"__torch_function__": classmethod(function)}
-        tensor = type("Tensor", (torch.Tensor,), methods)
+        tensor = type("Tensor", (torch.Tensor,), _comparing(torch.Tensor))
         makers["PyTorch"] = lambda array: torch.tensor(numpy.asarray(array)).as_subclass(tensor)
     return makers
 
@@ -240,7 +233,7 @@ def _runs_with_a_batch_of(name: str, theorem: Theorem, values: Values) -> bool:
     arrays[name] = numpy.stack([arrays[name]] * 2)
     try:
         with numpy.errstate(all="ignore"):
-            _Compared([]).execute(theorem.body, arrays, _makers()[next(iter(theorem.listing.libraries or _makers()))])
+            _Compared([]).execute(theorem.body, arrays, _makers()["NumPy"])
     except (InputError, ValueError, RuntimeError):  # PyTorch, where a function takes no batch
         return False
     return True
@@ -254,8 +247,7 @@ def _compared(theorem: Theorem, d: int, rows: list[Values], dtype: str) -> int:
         expected.append(Floats())
         expected[-1].execute(theorem.body, row)
     count = 0
-    for library in theorem.listing.libraries or _makers():
-        made = _makers()[library]
+    for library, made in _makers().items():
         for batch in [exact[:1]] if theorem.listing.flat else [exact[:1], exact]:
             run = _Compared(expected[: len(batch)])
             try:

@@ -1,6 +1,5 @@
 """Who answers the statements of a body: the one that lists them, exact numbers, or floats that know their error."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +24,6 @@ class Run(Asker):
         Raises:
             BodyError: If it asserts nothing, compares what nobody asks for, or goes on where a statement failed.
         """
-        self.again = lambda run: run.execute(body, atoms, made)
         try:
             with self.running():
                 returned = body(**{name: made(atom) for name, atom in atoms.items()})
@@ -40,31 +38,10 @@ class Run(Asker):
         if self.pending:
             left = ", ".join(map(str, self.pending.values()))
             raise BodyError(f"nothing asserts that {left}: assert each statement separately")
-        if self.open:
-            raise BodyError(
-                "var and std divide by d in NumPy and by d − 1 in PyTorch: say correction=, or call one of the two"
-            )
         if not self.asked:
             raise BodyError("the body asserts nothing")
         if line := unasked(body.__code__, self.lines):
             raise BodyError("this assert is never reached, or compares no values", line)
-
-    def called_later(self) -> set[str]:
-        """The libraries that the whole body calls."""
-        scout = _Scout()
-        with contextlib.suppress(Exception):  # the run itself reports its errors
-            self.again(scout)
-        return scout.libraries
-
-
-class _Scout(Run):
-    """A run that only looks which library is called."""
-
-    def decide(self, statement: Statement) -> bool:
-        return True
-
-    def divisor(self) -> int:
-        return 0
 
 
 @dataclass(frozen=True)

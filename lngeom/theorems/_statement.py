@@ -106,8 +106,6 @@ class Asker(ABC):
         flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
         traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
         lines: Of the asserts that asked for a statement.
-        libraries: The one whose functions or methods were called; without any the body runs on arrays of all.
-        open: Whether a variance was taken before any library was called.
     """
 
     def __init__(self) -> None:
@@ -116,27 +114,6 @@ class Asker(ABC):
         self.lines: set[int | None] = set()
         self.failed: BaseException | None = None
         self.flat = self.traced = False
-        self.libraries: set[str] = set()
-        self.open = False
-
-    def calls(self, library: str) -> None:
-        """The body calls a library: its vectors are that library's arrays."""
-        self.libraries.add(library)
-        if len(self.libraries) > 1:
-            raise BodyError(
-                "the body calls NumPy and PyTorch: its vectors are arrays of one library at a time; "
-                "torch.var(x) is np.var(x, ddof=1)"
-            )
-
-    def divisor(self) -> int:
-        """What a variance without further words subtracts from d, which depends on the library."""
-        self.libraries = self.libraries or self.called_later()
-        self.open = not self.libraries
-        return int("PyTorch" in self.libraries)
-
-    def called_later(self) -> set[str]:
-        """The libraries that the rest of the body calls."""
-        return set()
 
     @contextmanager
     def running(self) -> Iterator[None]:

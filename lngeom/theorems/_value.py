@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from types import FrameType
 from typing import Any, NoReturn
@@ -12,13 +12,11 @@ from typing import Any, NoReturn
 import numpy
 
 from .. import prover
-from ..carriers import Array, Enclosure, Rounded, namespace
+from ..carriers import Array, Rounded, namespace
 from ._errors import BodyError
 from ._statement import Statement, current, is_scalar, shown
 
-Axis = int | Sequence[int] | None
 Function = Callable[..., Any]
-Options = dict
 
 
 def _plain(value: Array) -> Array:
@@ -27,6 +25,8 @@ def _plain(value: Array) -> Array:
         return value.inner
     if hasattr(value, "ndim") and not value.ndim and hasattr(value, "item"):
         value = value.item()  # a number that an array library made
+    if isinstance(value, numpy.ndarray):
+        raise BodyError("an array of numbers has a dimension of its own: write a vector as a parameter")
     if isinstance(value, int | float | Fraction) and type(value) not in (bool, int, float, Fraction):
         raise BodyError(f"{value!r} is a {type(value).__name__}, which may compute as it likes: write a plain number")
     if isinstance(value, float) and not value.is_integer():
@@ -93,6 +93,7 @@ class Value:
 
     __slots__ = ("inner",)
     __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
 
     def __init__(self, inner: Array) -> None:
         self.inner = inner
@@ -105,40 +106,17 @@ class Value:
     def __array_namespace__(self, *, api_version: str | None = None) -> _Namespace:
         return NAMESPACE
 
-    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: object, **options: object) -> Value:
-        if method != "__call__" or options:
-            raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
-        plain = [_plain(each) if isinstance(each, numpy.ndarray | numpy.generic) else each for each in inputs]
-        if any(each is NotImplemented for each in plain):
-            raise BodyError("an array of numbers has a dimension of its own: write a vector as a parameter")
-        if all(each is known for each, known in zip(plain, inputs, strict=True)):  # not a number of NumPy alone
-            current(ufunc.__name__).calls("NumPy")
-        return _called(ufunc.__name__, *plain)
-
-    def __array_function__(
-        self, function: Function, types: object, inputs: Sequence[object], options: Options
-    ) -> Value:
-        current(function.__name__).calls("NumPy")
-        return _called(function.__name__, *inputs, **options)
-
-    @classmethod
-    def __torch_function__(
-        cls, function: Function, types: object, inputs: Sequence[object] = (), options: Options | None = None
-    ) -> Value:
-        current(function.__name__).calls("PyTorch")
-        return _called(function.__name__, *inputs, **(options or {}))
+    def __array_function__(self, function: Function, *_: object) -> NoReturn:
+        raise BodyError(
+            f"{function.__name__} is a function of arrays; what runs on vectors of every dimension: {_WORDS}"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name == "dtype" and isinstance(self.inner, Rounded):
             return self.inner.dtype  # rows of floats are scaled where their squares leave the range
-        if name in ("shape", "size") and not compares_plainly(sys._getframe(1)):
-            size = _Size(_dim(self).inner)
-            return (size,) if name == "shape" else size
         if name in _METHODS:
-            if name in _TENSORS:
-                current(name).calls("PyTorch")
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
-        other = _GUESSED.get(name, "what it has: " + _offered(_METHODS))
+        other = _GUESSED.get(name, f"what runs on it: {_WORDS}")
         raise AttributeError(f"a vector of every dimension has no {name}; {other}")
 
     def __getitem__(self, index: object) -> Value:
@@ -179,35 +157,12 @@ class Value:
     __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
 
 
-class _Size(Value):
-    """The dimension as the array has it: a number in NumPy, a method in PyTorch."""
-
-    __slots__ = ()
-
-    def __call__(self, axis: int = -1) -> _Size:
-        if axis != -1:
-            raise BodyError(f"size({axis}): vectors lie along the last axis, -1")
-        current("size").calls("PyTorch")
-        return self
-
-
-# ----------------------------------------------------------------------------------------------- functions of real code
+# ----------------------------------------------------------------------------------------------- functions of arrays
 
 
 def _reduced(name: str) -> Callable[..., Value]:
-    def apply(
-        x: Value,
-        axis: Axis = None,
-        keeps: bool | None = None,
-        *,
-        dim: Axis = None,
-        keepdims: bool = False,
-        keepdim: bool | None = None,
-    ) -> Value:
-        if dim is not None or keepdim is not None or isinstance(keeps, bool):  # words of PyTorch alone
-            current(name).calls("PyTorch")
-        axis = dim if axis is None else axis
-        if axis not in (None, -1, (-1,), [-1]):
+    def apply(x: Value, axis: int | None = None, *, keepdims: bool = False) -> Value:
+        if axis not in (None, -1):
             raise BodyError(f"{name} along axis {axis}: vectors lie along the last axis, -1")
         if axis is None:
             current(name).flat = True
@@ -216,67 +171,15 @@ def _reduced(name: str) -> Callable[..., Value]:
     return apply
 
 
-_sum, _mean = _reduced("sum"), _reduced("mean")
+_sum = _reduced("sum")
 
 
 def _of(name: str) -> Callable[[Value], Value]:
     return lambda x: Value(getattr(namespace(x.inner), name)(x.inner))
 
 
-_sqrt, _ones_like = _of("sqrt"), _of("ones_like")
-
-
-def _dim(x: Value) -> Value:
-    current("dim").flat = True  # a batch has a shape and a size of its own
-    return x if x.is_scalar and not isinstance(x.inner, Rounded | Enclosure) else _sum(_ones_like(x))
-
-
-def _functional(norm: str) -> Callable[..., Value]:
-    """A norm of PyTorch's own."""
-
-    def apply(x: Value, shape: Sequence[Value], weight: Any = None, bias: Any = None, eps: Any = None) -> Value:
-        from .. import layer_norm, rms_norm
-
-        if [type(size) for size in shape] != [_Size]:
-            raise BodyError(f"{norm} over {shape!r}: write x.shape[-1:]")
-        if eps is None:
-            raise BodyError(f"{norm} without eps takes what the dtype has: say eps")
-        current(norm).flat = True
-        return (layer_norm if norm == "layer_norm" else rms_norm)(x, weight, bias, eps=eps)
-
-    return apply
-
-
-def _var(
-    x: Value,
-    axis: Axis = None,
-    *,
-    correction: float | None = None,
-    ddof: float | None = None,
-    unbiased: bool | None = None,
-    **options: Any,
-) -> Value:
-    run = current("var")
-    if ddof is not None or unbiased is not None:
-        run.calls("NumPy" if unbiased is None else "PyTorch")
-    said = [c for c in (correction, ddof, unbiased) if c is not None]
-    less = int(said[0]) if said and said[0] is unbiased else said[0] if said else run.divisor()
-    deviation = x - _mean(x, axis, **options)
-    if not less:
-        return _mean(deviation * deviation, axis, **options)
-    return _sum(deviation * deviation, axis, **options) / (_sum(_ones_like(x), axis, **options) - less)
-
-
-def _norm(x: Value, ord: object = None, axis: Axis = None, **options: bool) -> Value:
-    if ord not in (None, 2):
-        raise BodyError(f"a norm of order {ord!r}: theorems know the Euclidean norm")
-    return _sqrt(_sum(x * x, axis, **options))
-
-
 def _where(condition: object, x: Value, y: object) -> Value:
-    """One of two values, where the library chooses a unit; on terms there is nothing to choose by."""
-    if isinstance(condition, Statement):
-        raise BodyError("where chooses by numbers, and a theorem is about all of them: assume one case")
+    """One of two values, where the library chooses a unit of floats."""
     return Value(namespace(x.inner).where(condition, _plain(x), _plain(y)))
 
 
@@ -292,70 +195,25 @@ def _trace(function: Callable[[Value], Value], like: Value) -> Value:
     return Value(prover.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 
-_METHODS: dict[str, Function] = {
-    "sum": _sum,
-    "max": _max,
-    "mean": _mean,
-    "var": _var,
-    "std": lambda x, *axis, **options: _sqrt(_var(x, *axis, **options)),
-    "sqrt": _sqrt,
-    "rsqrt": lambda x: 1 / _sqrt(x),
-    "abs": abs,
-    "square": lambda x: x * x,
-    "pow": operator.pow,
-    "norm": _norm,
-    "dot": lambda x, y: _sum(x * y),
-}
-"""Functions that arrays have as methods, too."""
+_METHODS = {"sum": _sum, "max": _max, "mean": _reduced("mean")}
+"""Functions that arrays have as methods, too; of the library alone ``max``."""
 
-_FUNCTIONS: dict[str, Function] = _METHODS | {
-    "layer_norm": _functional("layer_norm"),
-    "rms_norm": _functional("rms_norm"),
-    "absolute": abs,
-    "add": operator.add,
-    "divide": operator.truediv,
-    "equal": operator.eq,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
+_FUNCTIONS: dict[str, Function] = {
+    **_METHODS,
+    **{name: _of(name) for name in ("sqrt", "ones_like")},
+    "abs": abs,
     "finfo": numpy.finfo,
-    "inner": lambda x, y: _sum(x * y),
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "matmul": lambda x, y: _sum(x * y),
-    "multiply": operator.mul,
-    "negative": operator.neg,
-    "not_equal": operator.ne,
-    "ones_like": _ones_like,
     "operator_trace": _trace,
-    "power": operator.pow,
-    "reciprocal": lambda x: 1 / x,
-    "subtract": operator.sub,
-    "true_divide": operator.truediv,
-    "vecdot": lambda x, y, axis=-1: _sum(x * y, axis),
-    "linalg_norm": _norm,
-    "linalg_vector_norm": lambda x, ord=2, axis=None, **options: _norm(x, ord, axis, **options),
-    "vdot": lambda x, y: _sum(x * y),
-    "vector_norm": lambda x, axis=None, **options: _norm(x, None, axis, **options),
     "where": _where,
     "zeros_like": lambda x: 0 * x,
 }
 
-
-_TENSORS = ("abs", "norm", "pow", "rsqrt", "sqrt", "square")
-"""Methods that arrays of PyTorch have alone."""
-
-_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim"), "the dimension is dim(x), of lngeom.prover")
-_GUESSED["norm_squared"] = "the squared norm is square_norm(x), of lngeom.prover"
-
-
-def _offered(functions: Mapping[str, Function]) -> str:
-    """The names of the functions, but for those that the library alone calls."""
-    return ", ".join(name for name in functions if name not in ("finfo", "max", "operator_trace", "where"))
+_WORDS = "+, -, *, /, @, powers, x.sum(), x.mean(), abs, the functions of lngeom, and root, norm, dot of lngeom.prover"
+_GUESSED = dict.fromkeys(("d", "ndim", "shape", "size"), "the dimension is dim(x), of lngeom.prover")
+_GUESSED |= dict.fromkeys(("var", "std"), "the variance is lngeom.moments(x)[1]")
 
 
 def _called(name: str, *inputs: object, **options: object) -> Value:
-    if name not in _FUNCTIONS:
-        raise BodyError(f"{name} does not run on vectors of every dimension; what does: {_offered(_FUNCTIONS)}")
     try:
         return _FUNCTIONS[name](*inputs, **options)
     except TypeError as error:

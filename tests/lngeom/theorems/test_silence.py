@@ -108,7 +108,6 @@ REFUSED = {
     f"{TRUE}def never():\n assert c < 0": "never reached",
     f"{TRUE}return\nassert c < 0": "never reached",
     "y, m = x, x.mean()\ny -= m  # here\nassert y + m == x": "under all of its names",
-    "assert numpy.where(c > 0, c, 0) >= 0": "assume one case",
     "assert numpy.array([1.0, 2.0]) * x == x": "write a vector as a parameter",
     "assert root(2) * c == c": "root(2 + 0 * c)",
 }
@@ -147,7 +146,7 @@ def test_python_without_asserts_is_refused() -> None:
 
 
 CANNOT = {
-    "assert numpy.max(x) >= 0": "bound every component",
+    "assert x.max() >= 0": "bound every component",
     "assert lg.jacobian(x, eps=1) @ x == 0": "eye .* take the products of a matrix",
     f"{TRUE}wrong('the same again')": "changes neither",
     f"{TRUE}wrong('of nothing', instead={{'x ≠ 0': lambda: x == 0}})": "is not assumed",
