@@ -1,4 +1,4 @@
-"""Everything that the checks of a theorem find, together: its proof, examples, arrays, Coq."""
+"""Everything that the checks of a theorem find, together: its proof, examples, Coq."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from lngeom import prover
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems.checks import (
     Refutation,
-    check_arrays,
     check_examples,
     check_proof,
     check_without,
@@ -28,8 +27,8 @@ from .certificates import last_step_proved, reading, replayed
 P = ParamSpec("P")
 T = TypeVar("T")
 
-EXAMPLES, BATCHES = 8, 2
-"""Examples of a theorem, and batches of arrays: the fewest that are a check; `pytest` runs more of both."""
+EXAMPLES = 8
+"""Examples of a theorem: the fewest that are a check; `pytest` runs more."""
 
 
 @dataclass
@@ -45,7 +44,6 @@ class Evidence:
         dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
             was evaluated.
         measured: How often the claim was measured in floats.
-        arrays: How many numbers of arrays were compared.
         mutants: A counterexample for the label of each wrong variant.
         hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
         replayed: The version of Coq in which this very proof was replayed, or empty.
@@ -70,7 +68,6 @@ class Evidence:
     dimensions: int = 0
     models: int = 0
     measured: int = 0
-    arrays: int = 0
     mutants: dict[str, Refutation] = field(default_factory=dict)
     hypotheses: dict[str, Refutation | str] = field(default_factory=dict)
     replayed: str = ""
@@ -164,7 +161,6 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
-    evidence.arrays = (not evidence.faults and evidence.attempt(check_arrays, theorem, BATCHES)) or 0
     for label in theorem.wrongs:
         refuted = evidence.attempt(check_wrong, theorem, label)
         if refuted is not None:

@@ -109,10 +109,9 @@ def check_kind(name: str, x: Array) -> None:
     kind = x.dtype.kind if isinstance(x, _NUMPY) else "f" if torch else str(getattr(x, "dtype", "float"))
     if isinstance(x, _NUMPY) and x.dtype.isbuiltin == 2:  # of ml_dtypes, which NumPy knows as bytes, or as floats
         kind = "f" if dtype_name(x) in _HALF_PRECISION else "V"
-    if kind not in "iuf" and "int" not in kind and "float" not in kind and not hasattr(x, "computes_as_its_base"):
+    if kind not in "iuf" and "int" not in kind and "float" not in kind:
         raise InputError(f"{name} has dtype {x.dtype}: the formulas need real numbers; convert it first")
-    plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
-    if isinstance(x, numpy.ndarray) and not plain:
+    if isinstance(x, numpy.ndarray) and type(x) not in (numpy.ndarray, numpy.memmap):
         kind, masked = type(x).__name__, isinstance(x, numpy.ma.MaskedArray)
         array = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
         msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {array}"

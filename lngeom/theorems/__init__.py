@@ -1,4 +1,4 @@
-"""A theorem is a test: one function whose asserts are proved for every dimension, and run at examples and on arrays.
+"""A theorem is a test: one function whose asserts are proved for every dimension, and run at examples.
 
 ::
 
@@ -14,11 +14,11 @@
 
 A parameter is a :data:`Vector`, a :data:`Scalar`, an :data:`Epsilon`, whose examples are never below 0, a
 :data:`Basis` vector or a :data:`Mask`; what these words mean need not be assumed. The body runs on terms of the
-prover, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch, and on a carrier that records
-what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for its truth asks the run: on
-terms the answer is True only with a proof from what was assumed before, and there is no other answer. What could be
-true in silence is an error: a comparison that nobody asks, an assert that is not reached, a failure that is swallowed,
-a loop over components; and so is what reads otherwise than it runs: a branch, ``or``, a chain in a hypothesis.
+prover, on exact numbers, on floats that know their error, and on a carrier that records what certificates state. A
+comparison in it is a :class:`Statement`, and whoever asks for its truth asks the run: on terms the answer is True only
+with a proof from what was assumed before, and there is no other answer. What could be true in silence is an error: a
+comparison that nobody asks, an assert that is not reached, a failure that is swallowed, a loop over components; and so
+is what reads otherwise than it runs: a branch, ``or``, a chain in a hypothesis.
 
 ``assume(condition, label, redundant=reason)`` declares a hypothesis. A condition
 ``name == term`` defines the parameter: examples compute it. ``wrong(label, lambda: statement, instead={label:

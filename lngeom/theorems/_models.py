@@ -246,11 +246,7 @@ def plan_of(theorem: Theorem) -> Plan:
     return Plan(theorem.kinds, theorem.conditions.values())
 
 
-ANY_DIMENSION, _KINDS, CHANCE = (
-    strategies.dimensions(1, DIMENSIONS),
-    st.sampled_from(("exact", "floats", "far")),
-    st.integers(0, 9),
-)
+ANY_DIMENSION, CHANCE = strategies.dimensions(1, DIMENSIONS), st.integers(0, 9)
 
 
 @st.composite
@@ -263,14 +259,6 @@ def examples(
     if theorem.models is not None or not plan.free:
         return d, exact, exact
     return d, exact, plan.draw(draw, d, kind=draw(st.sampled_from(("floats", "far"))))
-
-
-@st.composite
-def several(draw: st.DrawFn, theorem: Theorem, count: int) -> tuple[int, list[Values]]:
-    """A dimension, and models of it, exact or in floats."""
-    plan, d = plan_of(theorem), draw(ANY_DIMENSION)
-    kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"
-    return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)]
 
 
 def searching(count: int) -> settings:

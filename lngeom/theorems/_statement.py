@@ -103,8 +103,6 @@ class Asker(ABC):
     """Who answers the statements of a body while it runs.
 
     Attributes:
-        flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
-        traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
         lines: Of the asserts that asked for a statement.
     """
 
@@ -113,7 +111,6 @@ class Asker(ABC):
         self.asked = 0
         self.lines: set[int | None] = set()
         self.failed: BaseException | None = None
-        self.flat = self.traced = False
 
     @contextmanager
     def running(self) -> Iterator[None]:

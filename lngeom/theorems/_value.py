@@ -69,7 +69,7 @@ def compares_plainly(frame: FrameType) -> bool:
     return name.partition(".")[0] in _LIBRARIES and not f"{name}.".startswith(("lngeom.theorems.", "lngeom.proofs."))
 
 
-_LIBRARIES = ("array_api_compat", "lngeom", "numpy", "torch")
+_LIBRARIES = ("array_api_compat", "lngeom", "numpy")
 
 
 def _refused(why: str) -> Callable[..., NoReturn]:
@@ -164,8 +164,6 @@ def _reduced(name: str) -> Callable[..., Value]:
     def apply(x: Value, axis: int | None = None, *, keepdims: bool = False) -> Value:
         if axis not in (None, -1):
             raise BodyError(f"{name} along axis {axis}: vectors lie along the last axis, -1")
-        if axis is None:
-            current(name).flat = True
         return Value(getattr(namespace(x.inner), name)(x.inner, axis=-1, keepdims=True))
 
     return apply
@@ -190,8 +188,6 @@ def _max(x: Value, **options: object) -> Value:
 
 
 def _trace(function: Callable[[Value], Value], like: Value) -> Value:
-    run = current("trace")
-    run.flat = run.traced = True
     return Value(prover.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 

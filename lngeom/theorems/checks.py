@@ -1,4 +1,4 @@
-"""The checks of a theorem: its proof, its examples, its wrong variants, its hypotheses, and arrays."""
+"""The checks of a theorem: its proof, its examples, its wrong variants, its and its hypotheses."""
 
 import contextlib
 import math
@@ -26,7 +26,6 @@ from ..prover import (
     search,
     term,
 )
-from ._arrays import check_arrays as check_arrays
 from ._errors import BodyError, CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of as numbers_of, stated_term
@@ -296,7 +295,7 @@ def check_wrong(theorem: Theorem, label: str) -> Refutation:
 def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], object]]]:
     """The checks of a theorem by name, as ``pytest`` runs them.
 
-    What the first one refuted stays so: to shrink it again takes minutes, and arrays are too few to meet it surely.
+    What the first one refuted stays so: to shrink it again takes minutes.
     """
     refuted: list[BaseException] = []
 
@@ -314,7 +313,7 @@ def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], object]]]:
     except Exception as error:
         yield "body", partial(_raised, error)
         return
-    for check in (check_proof, check_examples, check_arrays):
+    for check in (check_proof, check_examples):
         yield check.__name__.removeprefix("check_"), partial(run, check)
     for label in theorem.wrongs:
         yield f"wrong: {label}", partial(check_wrong, theorem, label)

@@ -210,8 +210,7 @@ def _page(evidence: Evidence) -> str:
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
         + f", {evidence.steps} step{'s' * (evidence.steps != 1)} confirmed by the checker, true at {evidence.models} "
-        f"exact sample points, {evidence.measured} times within the error bound in floats; {evidence.arrays} numbers "
-        "of arrays are those of floats" * ok,
+        f"exact sample points, {evidence.measured} times within the error bound in floats" * ok,
         *(
             [f"             with 1/0 = 0: the library divides by 0 at {evidence.undefined}"]
             if evidence.undefined

@@ -1,31 +1,14 @@
 import re
-from fractions import Fraction
 from typing import Any
 
 import numpy
 import pytest
-from hypothesis import Phase, given, settings
 
 import lngeom as lg
-from lngeom import carriers
 from lngeom.proofs import find
-from lngeom.prover import ProofError, dim, norm, root, square_norm
-from lngeom.theorems import (
-    BodyError,
-    CheckError,
-    Epsilon,
-    Scalar,
-    Vector,
-    _arrays,
-    _search,
-    assume,
-    checks as theorem_checks,
-    nonzero,
-    theorem,
-    wrong,
-)
-from lngeom.theorems._models import examples, satisfied, searching
-from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
+from lngeom.prover import ProofError, root, square_norm
+from lngeom.theorems import BodyError, CheckError, Epsilon, Scalar, Vector, _search, assume, theorem, wrong
+from lngeom.theorems.checks import check_examples, check_proof, check_without, check_wrong, checks
 
 
 @theorem("This project", "example", "a square times a positive number is positive")
@@ -62,7 +45,7 @@ def test_what_is_written_is_what_is_said() -> None:
 
 def test_a_sound_theorem_passes() -> None:
     names = [name for name, check in checks(sound) if check() is not None]
-    assert names == ["proof", "examples", "arrays", "wrong: strictly above a", "without: a > 0"]
+    assert names == ["proof", "examples", "wrong: strictly above a", "without: a > 0"]
     counts = check_examples(sound)
     assert counts.models >= 8
     assert len(counts.dimensions) >= 3
@@ -127,25 +110,6 @@ def test_a_failed_proof_says_what_examples_show() -> None:
     assert "no proof found; it holds at" in str(failed.value)
 
 
-def test_what_is_refuted_stays_so_on_arrays_and_for_this_run_alone(monkeypatch) -> None:
-    @theorem
-    def even(x: Vector, a: Scalar):
-        assume(a != 0)
-        assert lg.rms_norm(a * x, eps=0) == lg.rms_norm(x, eps=0)
-
-    monkeypatch.setattr(theorem_checks, "MORE", 16)
-    once, again = dict(checks(even)), dict(checks(even))
-    with pytest.raises(ProofError) as failed:
-        once["proof"]()
-    for name in ("examples", "arrays"):
-        with pytest.raises(AssertionError) as refuted:
-            once[name]()
-        assert refuted.value is failed.value.__cause__
-    with pytest.raises(AssertionError) as other:
-        again["arrays"]()
-    assert other.value is not failed.value.__cause__
-
-
 def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
     @theorem
     def vacuous(a: Scalar):
@@ -201,96 +165,19 @@ def test_no_floats_that_break_a_hypothesis_are_measured() -> None:
     assert counts.measured == counts.models
 
 
-def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
-    def body(x: Vector, z: Vector, a: Scalar, b: Scalar):
-        assume(norm(x) <= a)
-        assume(b > a)
-        assume(b >= dim(x) - norm(z))
-        assert b > norm(x)
+def test_floats_beside_the_usual_range_show_a_fault(monkeypatch) -> None:
+    spread = lg.projection.spread
 
-    stated, accepted = theorem(body), []
+    def divided_once(x: Any, unit: Any) -> Any:  # σ²/u in place of σ²/u²
+        parts, variance = spread(x, unit)
+        return parts, variance if unit is None else variance * unit
 
-    def count(model: tuple[int, Any, Any]) -> None:
-        accepted.append(satisfied(stated.hypotheses.values(), model[1], model[0]))
-
-    searching(25)(given(examples(stated))(count))()
-    assert all(accepted)
-
-
-@pytest.fixture
-def unshrunk(monkeypatch) -> None:
-    """Checks that stop at the first failure: it is enough that a fault is seen, at whatever example."""
-
-    def first(count: int) -> settings:
-        return settings(searching(count), phases=[Phase.generate])
-
-    for module in (_arrays, theorem_checks):
-        monkeypatch.setattr(module, "searching", first)
-    monkeypatch.setattr(theorem_checks, "_smallest", lambda theorem, error: error)
-
-
-@pytest.mark.usefixtures("unshrunk")
-@pytest.mark.parametrize(
-    "liar",
-    [
-        lambda x: lg.project(x) * (1 + hasattr(x, "dtype")),
-        lambda x: x - (x.mean() if getattr(x, "ndim", 1) > 1 else lg.moments(x)[0]),
-        lambda x: lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] > 512)),
-        lambda x: lg.project(x) * (1 + str(getattr(x, "dtype", "")).endswith("float32")),
-        lambda x: lg.project(x) * (1 + (getattr(x, "ndim", 0) and x.shape[-1] < 512 and "float32" in str(x.dtype))),
-    ],
-    ids=["doubled", "of the batch", "wide", "single", "short and single"],
-)
-def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
-    @theorem
-    def body(x: Vector):
-        assert liar(liar(x)) == liar(x)
-
-    check_proof(body)
+    monkeypatch.setattr(lg.projection, "spread", divided_once)
     with pytest.raises((AssertionError, CheckError)):
-        check_arrays(body)
+        _ = [check_examples(find(id)) for id in ("projection.pythagoras_moments", "rmsnorm.angle")]
 
 
-def _divided_once(x: Any, unit: Any) -> Any:
-    """σ²/u in place of σ²/u²."""
-    parts, variance = GENUINE_SPREAD(x, unit)
-    return parts, variance if unit is None else variance * unit
-
-
-def _batch_mean(x: Any, unit: Any, axis: int = -1) -> Any:
-    mean = GENUINE_MEAN(x, unit, axis)
-    return mean if getattr(x, "ndim", 1) < 2 else mean * 0 + mean.mean()
-
-
-GENUINE_SPREAD, GENUINE_MEAN = lg.projection.spread, carriers.carrier.mean_in_range
-
-
-@pytest.mark.usefixtures("unshrunk")
-@pytest.mark.parametrize(
-    ("name", "wrong_one", "check"),
-    [("mean_in_range", _batch_mean, check_arrays), ("spread", _divided_once, check_examples)],
-)
-def test_faults_of_the_library_on_arrays_are_seen(name: str, wrong_one: Any, check: Any, monkeypatch) -> None:
-    monkeypatch.setattr(lg.projection, name, wrong_one)
-    ids = "standardization.layer", "projection.pythagoras_moments", "rmsnorm.angle"
-    with pytest.raises((AssertionError, CheckError)):
-        _ = [check(find(id)) for id in ids]
-
-
-def test_gains_are_shared_by_the_rows_of_a_batch() -> None:
-    @theorem
-    def body(x: Vector, g: Vector, h: Vector, eps: Epsilon):
-        assume(nonzero(g), "g_i ≠ 0")
-        assert lg.layer_norm(x, g, eps=eps) / g + h == lg.standardize(x, eps=eps) + h
-
-    from lngeom.theorems._arrays import _shared
-
-    values = {"x": (Fraction(1), Fraction(2)), "g": (Fraction(1),) * 2, "h": (Fraction(1),) * 2, "eps": Fraction(1)}
-    assert _shared(body, values) == ["g"]
-    assert check_arrays(body) > 100
-
-
-def test_floats_and_arrays_without_a_bound_are_no_check() -> None:
+def test_floats_without_a_bound_are_no_check() -> None:
     @theorem
     def body(x: Vector):
         assume(square_norm(x) == 0, "x = 0")
@@ -298,8 +185,6 @@ def test_floats_and_arrays_without_a_bound_are_no_check() -> None:
 
     with pytest.raises(CheckError, match="divides by 0 at every example"):
         check_examples(body)
-    with pytest.raises(CheckError, match="no arrays satisfy"):
-        check_arrays(body)
 
 
 @pytest.mark.parametrize(
