@@ -66,17 +66,13 @@ class Options:
     write_inputs: Path | None = option(
         None, 'write test inputs for your program; KERNEL lists its arguments: "f(x, gain, eps)"', metavar="DIR"
     )
-    expected: Path | None = option(
-        None, "FILE has lines KERNEL TEXT; such a KERNEL must fail, and its cause must contain TEXT", metavar="FILE"
-    )
-    junit: Path | None = option(None, "write the verdicts as JUnit XML", metavar="FILE", type=written)
     github: bool = option(False, "print annotations for GitHub Actions")
     outputs: Path | None = option(None, "judge the outputs that your program wrote into DIR", metavar="DIR")
     verbose: bool = option(False, "print how it was proved and everything that was not tested")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
-_WRITTEN = ("certificate", "reproducer", "junit", "json")
+_WRITTEN = ("certificate", "reproducer", "json")
 _ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds")
 
 
@@ -100,15 +96,11 @@ def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[s
 
 def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"], dict[str, str], list[LngeomError]]:
     """What came of each kernel, the versions behind it, and the errors of what could not be checked."""
-    from .reports import Outcome, expectations
+    from .reports import Outcome
 
-    expected = expectations(options.expected)
     targets = [str(options.outputs)] if options.outputs is not None else list(dict.fromkeys(options.targets))
-    if unknown := expected.keys() - set(targets):
-        raise InputError(f"{options.expected} names {min(unknown)}, which is not checked: check it, or remove the line")
     outcomes, loaded, errors = [], dict[str, str](), list[LngeomError]()
     for target in targets:
-        text = expected.get(target, "")
         try:
             findings, more = _found(target, options, given)
         except Exception as error:  # the others are judged
@@ -116,25 +108,21 @@ def _outcomes(options: Options, given: dict[str, Any]) -> tuple[list["Outcome"],
                 raise
             told = f"{target} cannot be judged: {type(error).__name__}: {error}; report it"
             errors.append(error if isinstance(error, LngeomError) else InputError(told))
-            outcomes.append(Outcome(target, None, str(errors[-1]), False, text))
+            outcomes.append(Outcome(target, None, str(errors[-1]), False))
             continue
         loaded |= more
         for name, finding in findings.items():
             passed = finding.passes(options.allow, proved=options.proved)
-            known = not passed and finding.tells(text)
-            outcomes.append(Outcome(name, finding, "", known if text else passed, text))
+            outcomes.append(Outcome(name, finding, "", passed))
     return outcomes, loaded, errors
 
 
 def _written(outcomes: list["Outcome"], options: Options) -> list[InputError]:
-    """Write scripts, proofs and reports, where they are asked for; returns why some could not be written."""
+    """Write scripts and proofs, where they are asked for; returns why some could not be written."""
     from ..check import write_certificates
-    from .reports import write_junit
 
     missing = list[InputError]()
     findings = [one.finding for one in outcomes if one.finding]
-    if options.junit:
-        write_junit(outcomes, options.junit)
     if options.certificate:
         certificates = [data for each in findings if each.proof for data in each.proof.certificates]
         try:
@@ -189,7 +177,7 @@ def run(options: Options) -> int:
                 name = one.name if len(outcomes) > 1 else one.name.rpartition(":")[2]
                 asked = {"proved": options.proved, "verbose": options.verbose}
                 print(printable(one.finding.told(name, options.allow, **asked)))
-        if len(outcomes) > 1 or options.expected:
+        if len(outcomes) > 1:
             print(printable(table(outcomes)))
     if options.github and (lines := annotations(outcomes)):
         print(lines)

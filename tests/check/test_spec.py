@@ -104,7 +104,7 @@ def test_the_script_shows_the_fault_without_the_library(capsys: pytest.CaptureFi
     assert "not written" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--json", "--junit", "--reproducer", "--certificate"])
+@pytest.mark.parametrize("option", ["--json", "--reproducer", "--certificate"])
 def test_what_cannot_be_written_changes_no_verdict(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A right kernel exits with 0, a wrong one with 1, whether a file is written or a line says why not."""
     dtype = ["--dtype", "bfloat16"]
