@@ -1,9 +1,6 @@
 """LayerNorm and RMSNorm: the one definition that theorems, users and the measurement of models share."""
 
-from contextlib import nullcontext
 from typing import Literal, NamedTuple
-
-import numpy
 
 from .carriers import (
     Array,
@@ -21,18 +18,9 @@ from .carriers import (
     narrow,
     widen,
 )
-from .errors import InputError
 from .projection import center, mean_square, spread
 
-__all__ = [
-    "batch_norm",
-    "layer_norm",
-    "layer_rms_distance",
-    "layer_rms_distance_from_moments",
-    "rms_norm",
-    "scale",
-    "standardize",
-]
+__all__ = ["layer_norm", "layer_rms_distance", "layer_rms_distance_from_moments", "rms_norm", "scale", "standardize"]
 
 Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
@@ -101,17 +89,17 @@ class Normalized(NamedTuple):
         return self.v / self.divisor
 
 
-def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
+def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Normalized:
     """The part of a norm layer before gain and bias, for vectors of every size."""
-    check_eps(eps, x if axis == -1 else x[..., 0, :])
+    check_eps(eps, x)
 
     def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:
-        v = center(x, unit, axis)[1] if centered else x if unit is None else x * unit
-        return v, mean_square(v, axis)
+        v = center(x, unit)[1] if centered else x if unit is None else x * unit
+        return v, mean_square(v)
 
     power = 2 if placement == "inside" else 1
-    wide = anchored(widen(x), axis)[0] if centered else widen(x)
-    return Normalized(*in_range(compute, wide, beside(eps, wide), power=power, axis=axis), placement)
+    wide = anchored(widen(x))[0] if centered else widen(x)
+    return Normalized(*in_range(compute, wide, beside(eps, wide), power=power), placement)
 
 
 @door
@@ -171,74 +159,21 @@ def rms_norm(
     return narrow(_affine(y, gain, bias), x)
 
 
-@door
 def batch_norm(
-    x: Array,
-    gain: Array | None = None,
-    bias: Array | None = None,
+    x: Carrier,
+    gain: Carrier | None = None,
+    bias: Carrier | None = None,
     *,
     eps: Carrier,
-    mean: Array | None = None,
-    variance: Array | None = None,
-    placement: Placement = "inside",
-) -> Array:
-    """Batch normalization z = g ∘ (x − m)/√(v + ε) + b, with one mean m_i and variance v_i per component.
+    mean: Carrier,
+    variance: Carrier,
+) -> Carrier:
+    """Batch normalization with fixed statistics, z = g ∘ (x − m)/√(v + ε) + b, a formula for terms and intervals.
 
-    Given `mean` and `variance`, both (d,) (running statistics, as at inference), this is an affine map of each vector,
-    invertible where no gain is zero. Without them m and v are the statistics of the batch, `x` of shape (..., n, d)
-    (divisor n, as in training): each column is normalized as LayerNorm normalizes a vector, and loses shift and scale
-    just the same. A term of the prover stands for a vector in the first case, for a column in the second. Returns
-    the shape and dtype of `x`. Source: Ioffe and Szegedy, arXiv:1502.03167, algorithms 1 and 2; Gupta et al.,
-    arXiv:2409.12951, section 2.3. It is ``torch.nn.functional.batch_norm(x, mean, variance, gain, bias, eps=eps)``.
-
-    >>> import numpy as np, lngeom as lg
-    >>> batch = np.array([[1.0, 10.0], [3.0, 30.0]])
-    >>> lg.norms.batch_norm(batch, eps=0.0)
-    array([[-1., -1.],
-           [ 1.,  1.]])
-    >>> lg.norms.batch_norm(batch[0], eps=0.0, mean=np.array([0.0, 4.0]), variance=np.array([1.0, 9.0]))
-    array([1., 2.])
+    Source: Ioffe and Szegedy, arXiv:1502.03167, algorithm 2; Gupta et al., arXiv:2409.12951, section 2.3.
     """
-    check_vectors("x", x)
-    check_eps(eps)
-    if set(shape := tuple(getattr(eps, "shape", ()))) - {1}:
-        raise InputError(f"eps has shape {shape}: a batch normalization has one number")
-    for name, parameter in (("gain", gain), ("bias", bias), ("mean", mean), ("variance", variance)):
-        check_parameter(name, parameter, x)
-    if (mean is None) != (variance is None):
-        given, missing = ("variance", "mean") if mean is None else ("mean", "variance")
-        msg = f"{given} is given and {missing} is not: pass both fixed statistics, or none to use those of the batch"
-        raise InputError(msg)
-    if mean is None:
-        y = normalized(x, eps=eps, placement=placement, centered=True, axis=_batch_axis(x)).y
-        return narrow(_affine(y, gain, bias), x)
-    wide, middle, divisor = (
-        widen(x),
-        beside(mean, widen(x)),
-        scale(beside(variance, widen(x)), eps=eps, placement=placement),
-    )
-    with numpy.errstate(all="ignore") if isinstance(wide, numpy.ndarray) else nullcontext():
-        z = _affine((wide - middle) / divisor, gain, None)
-        xp = namespace(z)
-        if hasattr(xp, "isfinite"):  # terms have no range, and numbers that know their error tell by it what leaves it
-            # Halves where the difference leaves the range, and the gain before the divisor where the quotient does.
-            half = wide / 2 - middle / 2
-            part = half / divisor
-            other = xp.where(xp.isfinite(part), _affine(part, gain, None), _affine(half, gain, None) / divisor)
-            z = xp.where(xp.isfinite(z), z, 2 * other)
-        return narrow(_affine(z, None, bias), x)
-
-
-def _batch_axis(x: Array) -> int:
-    """Axis of the n vectors of a batch (..., n, d); a carrier without a shape is one column of the batch."""
-    if not hasattr(x, "shape"):
-        return -1
-    if len(x.shape) < 2 or x.shape[-2] == 0:
-        raise InputError(
-            f"x has shape {tuple(x.shape)}: batch statistics need a batch of n >= 1 vectors, shape (..., n, d); "
-            "or pass mean and variance"
-        )
-    return -2
+    divisor = scale(variance, eps=eps)
+    return _affine((x - mean) / divisor, gain, bias)
 
 
 @door

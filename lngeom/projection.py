@@ -1,9 +1,5 @@
 """The uniform vector 1, the moments of a vector, and the projection Π = I − 11ᵀ/d off the uniform vector."""
 
-from types import ModuleType
-
-import numpy
-
 from .carriers import (
     Array,
     Carrier,
@@ -18,24 +14,8 @@ from .carriers import (
     narrow,
     widen,
 )
-from .errors import InputError
 
-__all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments", "project", "uniform"]
-
-
-@door
-def uniform(d: int, *, xp: ModuleType = numpy, dtype: object = None) -> Array:
-    """Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
-
-    In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default its own. Returns shape (d,),
-    `d` ≥ 1. Source: Gupta et al., arXiv:2409.12951, section 2.1.
-    """
-    try:
-        ones = xp.ones(d) if dtype is None else xp.ones(d, dtype=dtype)
-    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"xp and dtype are {xp!r:.40} and {dtype!r:.40}: they make no vector of ones") from error
-    check_vectors("the vector of this dtype", ones)
-    return ones
+__all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments", "project"]
 
 
 @door
@@ -70,15 +50,15 @@ def spread(x: Array, unit: Array | None) -> tuple[tuple[Array, Array], Array]:
     return (mean, deviation), mean_square(deviation)
 
 
-def center(x: Array, unit: Array | None = None, axis: int = -1) -> tuple[Array, Array]:
-    """Mean of u·x along `axis`, which is kept, and deviation of u·x from it; u, the unit of a row, is 1 for None."""
-    mean = mean_in_range(x, unit, axis)
+def center(x: Array, unit: Array | None = None) -> tuple[Array, Array]:
+    """Mean of u·x, and deviation of u·x from it; u, the unit of a row, is 1 for None."""
+    mean = mean_in_range(x, unit)
     return mean, (x if unit is None else x * unit) - mean
 
 
-def mean_square(v: Array, axis: int = -1) -> Array:
-    """Mean of the squares along `axis`, which is kept: the variance of x if v is its deviation from the mean."""
-    return namespace(v).mean(v * v, axis=axis, keepdims=True)
+def mean_square(v: Array) -> Array:
+    """Mean of the squares: the variance of x if v is its deviation from the mean."""
+    return namespace(v).mean(v * v, axis=-1, keepdims=True)
 
 
 @door

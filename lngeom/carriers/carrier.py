@@ -258,13 +258,12 @@ def in_range(
     eps: Array = 0.0,
     *,
     power: int = 2,
-    axis: int = -1,
     also: Callable[[R], Array] | None = None,
 ) -> tuple[R, Array, Array, Array | None]:
     """The result and the mean square of ``compute(x, None)``, then ε and the unit used.
 
     Where squares leave the range of the dtype it is ``compute(x, u)``, which is to compute with u·x, and u**power·ε.
-    The unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
+    The unit u, one per row, is a power of two, so that no digit changes: a result of degree k in
     (x, ε**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row. A number of the result that
     is not to leave the range either is given by `also`.
     """
@@ -287,7 +286,7 @@ def in_range(
                 pass
     # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
     # A large eps is no reason to make x smaller.
-    largest = xp.max(xp.abs(x), axis=axis, keepdims=True)
+    largest = xp.max(xp.abs(x), axis=-1, keepdims=True)
     size = largest + eps ** (1 / power)
     one = xp.ones_like(size)
     u = xp.where(size < low, up * one, xp.where(largest > high, down * one, one))
@@ -309,7 +308,7 @@ def _is_at_hand(x: Array) -> bool:
     return array_api_compat.is_numpy_array(x) or (on_cpu and not namespace(x).compiler.is_compiling())
 
 
-def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
+def anchored(x: Array) -> tuple[Array, Array | None]:
     """`x` with the first component subtracted from each nearly constant row, and the numbers that were subtracted.
 
     A mean of d components of size c may be off by d·c times the epsilon of the dtype. Where no two components differ by
@@ -318,29 +317,29 @@ def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
     """
     if not hasattr(x, "shape") or dtype_name(x) not in _RANGES or 0 in x.shape:
         return x, None
-    xp, one = namespace(x), (slice(None),) * (-1 - axis)
-    first, at_hand = x[(..., slice(0, 1), *one)], _is_at_hand(x)
+    xp = namespace(x)
+    first, at_hand = x[..., :1], _is_at_hand(x)
     with numpy.errstate(all="ignore") if at_hand else nullcontext():
-        limit = abs(first) * (x.shape[axis] * float(xp.finfo(x.dtype).eps))
+        limit = abs(first) * (x.shape[-1] * float(xp.finfo(x.dtype).eps))
         try:  # the last component tells of most rows that they are not of this kind
-            if at_hand and not bool((abs(x[(..., slice(-1, None), *one)] - first) < limit).any()):
+            if at_hand and not bool((abs(x[..., -1:] - first) < limit).any()):
                 return x, None
         except RuntimeError:  # mapped by torch.vmap, where only the general way below is open
             pass
-        lost = xp.max(abs(x - first), axis=axis, keepdims=True) < limit
+        lost = xp.max(abs(x - first), axis=-1, keepdims=True) < limit
     anchor = xp.where(lost, first, xp.zeros_like(first))
     return x - anchor, anchor
 
 
-def mean_in_range(x: Array, unit: Array | None, axis: int = -1) -> Array:
-    """Mean of u·x along `axis`, which is kept."""
+def mean_in_range(x: Array, unit: Array | None) -> Array:
+    """Mean of u·x."""
     xp = namespace(x)
     if unit is None or array_api_compat.is_numpy_array(x):
-        return xp.mean(x if unit is None else x * unit, axis=axis, keepdims=True)
+        return xp.mean(x if unit is None else x * unit, axis=-1, keepdims=True)
     # What is summed does not wait for the unit: a compiler sums in the pass that looks for the largest component.
-    down = xp.mean(x * _RANGES[dtype_name(x)][3], axis=axis, keepdims=True)
-    up = xp.mean(x * _RANGES[dtype_name(x)][1], axis=axis, keepdims=True)
-    return xp.where(unit < 1, down, xp.where(unit > 1, up, xp.mean(x, axis=axis, keepdims=True)))
+    down = xp.mean(x * _RANGES[dtype_name(x)][3], axis=-1, keepdims=True)
+    up = xp.mean(x * _RANGES[dtype_name(x)][1], axis=-1, keepdims=True)
+    return xp.where(unit < 1, down, xp.where(unit > 1, up, xp.mean(x, axis=-1, keepdims=True)))
 
 
 def detached(x: Array) -> Array:

@@ -8,11 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..colors import INK, QUIET
 from ..ellipsoid import to_numpy
 from ..errors import InputError
-from ..projection import uniform
 
 Floats = NDArray[np.float64]
 
-ONE: Floats = uniform(3)
+ONE: Floats = np.ones(3)
 ZERO: Floats = np.zeros(3)
 FREE: dict[str, Any] = {"clip_on": False, "in_layout": False}
 """Artists that reach over the edge of their panel do not change the layout."""

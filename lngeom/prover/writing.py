@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from .export import Step, steps
+from .export import Step
 from .printer import ATOM, FACTOR, PRODUCT, SUM, Printer
 from .recorded import Node, Table, operands
 from .rules import Formula, Proved
 from .terms import Term, _is_vector
 
-__all__ = ["formula", "proof_text", "sequent", "text"]
+__all__ = ["formula", "sequent", "text"]
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -105,25 +105,8 @@ def sequent(theorem: Proved) -> str:
     return f"{hypotheses}{' ' if hypotheses else ''}⊢ {formula(theorem.conclusion)}"
 
 
-def proof_text(theorem: Proved) -> list[str]:
-    """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
-
-    Every premise comes before its use, and each step appears once.
-
-    >>> from lngeom.prover import S, assume, combine, equal, proof_text, vector
-    >>> x, y = vector("x"), vector("y")
-    >>> balanced = assume(equal(S(x), 0))
-    >>> for line in proof_text(combine(S(x) * S(y), [(S(y), None, balanced)])):
-    ...     print(line.strip())
-    1. S(x) = 0    [assume]
-    2. S(x)·S(y) = 0    [S(y)·(1)]
-    """
-    table = Table()
-    return steps_text(steps(theorem, table), table.nodes)
-
-
 def steps_text(steps: Sequence[Step], nodes: Sequence[Node]) -> list[str]:
-    """The steps of a certificate as :func:`proof_text` writes them."""
+    """The steps of a certificate: names for roots and inverses, then a numbered line for each, after its premises."""
     names: dict[int, str] = {}
     printer = Text(nodes, names)
     lines: list[str] = []

@@ -41,12 +41,6 @@ FUNCTIONS = {
     "standardize": Function(lambda a, eps, **place: lg.standardize(a["x"], eps=eps, **place)),
     "layer_norm": Function(lambda a, eps, **place: lg.layer_norm(a["x"], a["gain"], a["bias"], eps=eps, **place)),
     "rms_norm": Function(lambda a, eps, **place: lg.rms_norm(a["x"], a["gain"], a["bias"], eps=eps, **place)),
-    "batch_norm": Function(lambda a, eps, **place: norms.batch_norm(a["x"], a["gain"], a["bias"], eps=eps, **place)),
-    "batch_norm_fixed": Function(
-        lambda a, eps, **place: norms.batch_norm(
-            a["x"], a["gain"], eps=eps, mean=a["bias"], variance=a["variance"], **place
-        )
-    ),
     "scale": Function(lambda a, eps, **place: norms.scale(a["variance"], eps=eps, **place), wide=True),
     "layer_rms_distance": Function(lambda a, eps: norms.layer_rms_distance(a["x"], eps=eps), wide=True),
     "layer_rms_distance_from_moments": Function(
@@ -56,7 +50,6 @@ FUNCTIONS = {
     "relative_radius_from_mean_square": Function(
         lambda a, eps, **place: epsilon.relative_radius_from_mean_square(a["variance"], eps=eps, **place), wide=True
     ),
-    "matching_eps": Function(lambda a, eps, **place: epsilon.matching_eps(a["x"], eps=eps, **place), wide=True),
     "jacobian": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, **place)),
     "jacobian_rms": Function(lambda a, eps, **place: lg.jacobian(a["x"], a["gain"], eps=eps, centered=False, **place)),
     "jacobian_product": Function(

@@ -1,5 +1,4 @@
 import math
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -123,19 +122,6 @@ def test_a_direction_is_a_column_of_the_matrix(name: str, centered: bool) -> Non
     directions = axes.directions
     for i in (0, len(axes) // 2, len(axes) - 1, -1):
         assert np.array_equal(axes.direction(i), directions[:, i])
-
-
-def test_lengths_take_linear_memory() -> None:
-    d = 3000
-    gain = generator().standard_normal(d)
-    tracemalloc.start()
-    axes = lg.principal_axes(gain)
-    assert axes.semi_axes.all()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    # Some fifty vectors of length d, where one matrix would take 72 MB.
-    assert peak < 50 * 8 * d
-    assert len(axes) == d - 1
 
 
 def test_coordinate_axes_of_rms_norm() -> None:

@@ -69,13 +69,6 @@ def test_a_word_that_is_nearly_known_is_suggested(typed: str, meant: str, capsys
     assert f"; did you mean {meant}? see lngeom" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["sweep", "fold", "ablate"])
-def test_output_has_three_spellings(command: str) -> None:
-    words = ENOUGH.get(command, [])
-    for flag in ("-o", "--out", "--output"):
-        assert str(read(command, *words, flag, "somewhere").output) == "somewhere"
-
-
 @pytest.mark.parametrize("command", JSON)
 def test_json_goes_to_a_file_or_to_standard_output_and_leaves_the_arguments(command: str) -> None:
     words = ENOUGH.get(command, [])

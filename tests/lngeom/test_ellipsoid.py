@@ -135,12 +135,6 @@ def test_relative_radius_is_that_of_the_input(name: str, library: str, centered:
     assert np.all(np.asarray(ellipsoid.offset(z)) <= tolerance)
 
 
-def test_relative_radius_is_differentiable() -> None:
-    gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
-    z = torch.tensor([0.3, 0.2, -0.5], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).relative_radius(v), (gain, z))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("others", [(1.0, 1.0, 1.0), (1.0, 2.0, 3.0)])
 def test_a_gain_that_is_small_beside_its_bias_hides_no_point(others: tuple[float, ...], dtype: type) -> None:

@@ -12,10 +12,9 @@ import torch
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.derivatives import jacobian_product, jacobian_transpose_product
+from lngeom.derivatives import jacobian_product
 from lngeom.fibers import invert
-from lngeom.folding import center_writer, certify_centering, certify_fold, certify_rounding, fold_affine
-from lngeom.norms import batch_norm
+from lngeom.folding import center_writer, certify_centering, certify_rounding, fold_affine
 from lngeom.rounding import Arithmetic, Definition, certainly_outside, diagnose, error_bound
 
 from .functions import FUNCTIONS, data
@@ -30,11 +29,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     # norms, projections, ε
     (lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1), "x has dtype int64: .* real floating dtype"),
     (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
-    (lambda: lg.rms_norm(np.ones((2, 0)), eps=0.1), r"x has shape \(2, 0\): the last axis"),
     (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
     (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
     (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
-    (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
     (lambda: lg.jacobian(X.astype("f4"), eps=1e300), "eps is 1e\\+300: the largest number of float32 rows"),
     (lambda: lg.layer_norm(X, eps=Fraction(1, 3)), "eps is Fraction.* float"),
     (lambda: lg.layer_norm(X, eps=np.ones((4, 1))), r"eps has shape \(4, 1\), x \(2, 3\): it is one number"),
@@ -42,16 +39,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: typeless.layer_norm(X, eps=None),
         r"eps is None: give the number the layer uses \(for example module.eps\)",
     ),
-    (lambda: typeless.epsilon.relative_radius(X, eps="1e-5"), "eps is '1e-5': give the number"),
     (lambda: typeless.standardize(X, eps=0.1, placement="within"), "placement is 'within': eps stands \"inside\""),
     (lambda: lg.project(X, np.ones(2)), r"direction has shape \(2,\)"),
-    (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),
-    (lambda: batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
-    (lambda: batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
-    (lambda: batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
-    (lambda: batch_norm(X, eps=np.ones((2, 1))), r"eps has shape \(2, 1\): a batch"),
-    (lambda: batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
-    (lambda: batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
+    (lambda: lg.projection.centered_inner_product(V, V, V, 0), "d is 0: the dimension .* integer >= 1"),
     (lambda: lg.rms_norm(X, np.ma.masked_less(V, 2), eps=0.1), r"gain is a MaskedArray: .* x.filled\(\)"),
     (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
     # words, flags and numbers
@@ -72,8 +62,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         for odd in ("a", None, 0.5, V)
     ),
     *((lambda odd=odd: typeless.principal_axes(V).direction(odd), "i is") for odd in ("a", None, 0.5, V)),
-    *((lambda odd=odd: lg.projection.uniform(2, dtype=odd), "dtype") for odd in ("float33", int, torch.int32)),
-    (lambda: typeless.projection.uniform(2, xp="numpy"), "xp and dtype"),
     (lambda: jacobian_product(X, np.ones((3, 3)), eps=0.1), "tangent has shape .* the others broadcast"),
     (lambda: typeless.layer_norm(X, 2.0, eps=0.1), r"gain has shape \(\), but x .* must have shape \(3,\)"),
     (lambda: typeless.rms_norm(X, V, 2, eps=0.1), r"bias has shape \(\), but x"),
@@ -81,36 +69,24 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: certify_centering(X, V[:2], X, V), "stored, exact and error have shapes"),
     # fibers
     (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* take eps > 0"),
-    (lambda: invert(Y, eps=-1.0), "eps is -1.0: "),
     (lambda: invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
     (lambda: invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
     (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
     # folding
     (lambda: fold_affine(X, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
     (lambda: fold_affine(X, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
-    (lambda: fold_affine(X, norm_bias=np.ones(2)), r"norm_bias has shape \(2,\)"),
     (lambda: fold_affine(X, gain=np.ones(3), layout="conv1d"), "but the map has 2 inputs"),
     (lambda: typeless.folding.center_writer(X, layout="sideways"), "layout is 'sideways': a weight is \"linear\""),
     (lambda: center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
     (lambda: center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
-    (lambda: center_writer(X, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
     (lambda: certify_centering(X, None, X.T, None), r"weight of shape \(3, 2\) and no bias; the exact one"),
-    (lambda: certify_fold(X, np.ones(2), X, None), "and no bias; the exact one has .* one: compare maps"),
     # derivatives
     (lambda: jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
-    (lambda: jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
-    (lambda: jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
-    (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
-    (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
-    (lambda: typeless.jacobian(X, eps=0.1, placement="within"), "placement is 'within'"),
     # rounding
     (lambda: error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"), "not a finite float32 number"),
-    (lambda: error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
     (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
     (lambda: typeless.rounding.error_bound(np.array([1.0, 2.0]), eps=0.0, method="fast"), "two-pass, merged, one-pass"),
     (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, additions=0), "integer length >= 1"),
-    (lambda: error_bound(np.array([1.0, 2.0]), eps=-1.0), "eps is -1.0"),
-    (lambda: error_bound(np.array([1.0, 2.0]), np.ones(3), eps=0.0), "gain has shape"),
     (lambda: lg.explain_difference(np.ones(2), np.ones(2), eps=0.0), "constant and eps = 0"),
     (lambda: lg.explain_difference(np.zeros(2), np.ones(2), eps=0.0, centered=False), "zero and eps = 0"),
     (lambda: lg.explain_difference(np.ones(2), np.ones(3), eps=1.0), "got has shape"),
@@ -119,17 +95,12 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: typeless.tolerance(X, eps=1.0, order="random"), "order is 'random'"),
     (lambda: lg.tolerance(X, eps=1.0, accumulate="int8"), "accumulate is 'int8'"),
     (lambda: lg.tolerance(X, eps=1.0).accepts(np.ones(3)), "y has shape"),
-    # angles
     # gains
-    (lambda: lg.jacobian(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
     (lambda: lg.principal_axes(np.array([1.0, np.nan])), "NaN"),
-    (lambda: lg.principal_axes(np.array([1.0, np.inf])), "infinity"),
     (lambda: lg.principal_axes(X), "one layer has one gain vector"),
     (lambda: lg.principal_axes(np.array([1, 2])), "floating"),
-    (lambda: lg.principal_axes(np.array([])), "d >= 1"),
     (lambda: lg.principal_axes(np.array([1.0, 1e-200])), "overflow nor underflow"),
     (lambda: lg.principal_axes(np.array([1.0, 1e200])), "overflow nor underflow"),
-    (lambda: lg.principal_axes(np.array([5e-324, 0.0])), "overflow nor underflow"),
     (lambda: lg.principal_axes(V).direction(2), "axis 2 does not exist"),
     # ellipsoids
     (lambda: lg.Ellipsoid(V, np.zeros(2)), "bias has shape"),
@@ -223,5 +194,3 @@ def test_the_functions_of_rounding_refuse_what_they_do_not_know(odd: Any) -> Non
     ):
         with pytest.raises(lg.errors.InputError):
             asked()
-    with pytest.raises(lg.errors.InputError):
-        lg.projection.uniform(10**400)

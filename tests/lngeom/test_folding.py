@@ -136,21 +136,6 @@ def test_no_zeros_are_the_fold_of_numbers(dtype: Any) -> None:
     assert not certify_rounding(0 * weight, weight.astype(float), 0 * weight.astype(float)).exact
 
 
-def test_absent_parameters() -> None:
-    p = sample()
-    weight, bias = fold_affine(p["weight"], gain=p["gain"])
-    np.testing.assert_array_equal(weight, p["weight"] * p["gain"])
-    assert bias is None
-    assert certify_fold(p["weight"], None, weight, None, gain=p["gain"]).exact
-    weight, bias = fold_affine(p["weight"], p["bias"])
-    np.testing.assert_array_equal(weight, p["weight"])
-    np.testing.assert_array_equal(bias, p["bias"])
-    assert certify_fold(p["weight"], p["bias"], weight, bias).worst == 0
-    _, created = fold_affine(p["weight"], norm_bias=p["norm_bias"])
-    assert created is not None
-    assert created.shape == (6,)
-
-
 def test_folds_of_parameters_keep_their_gradient() -> None:
     linear, norm = torch.nn.Linear(4, 6), torch.nn.LayerNorm(4)
     weight, bias = fold_affine(linear.weight, linear.bias, gain=norm.weight, norm_bias=norm.bias)

@@ -29,7 +29,6 @@ WITHOUT = {
     "certify_centering certify_fold certify_rounding": "say yes or no",
     "principal_axes": "are roots of a polynomial, exact in test_axes.py",
     "error_bound tolerance explain_difference": "are bounds, each against exact values in its own tests",
-    "uniform": "has no rows",
 }
 """Exported functions without an exact counterpart, and why."""
 
@@ -73,17 +72,6 @@ def test_questions_of_yes_and_no(library: str, dtype: str) -> None:
     weight, gain = array(X), array(T)
     assert lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
     assert lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain).exact
-    uniform = lg.projection.uniform(
-        5, xp={"numpy": np, "strict": array_api_strict}.get(library, torch), dtype=gain.dtype
-    )
-    assert uniform.dtype == gain.dtype
-    assert [float(one) for one in uniform] == [1.0] * 5
-
-
-@pytest.mark.parametrize("size", [1e-200, 1e160, 1e200])
-def test_large_rows_whose_mean_is_small_have_a_finite_distance(size: float) -> None:
-    distance = lg.norms.layer_rms_distance(size * np.array([1.0, -3.0, 2.0]), eps=0.0)
-    assert 0 <= distance < 4 * np.finfo(float).eps  # of a mean of three numbers of which the largest is 3
 
 
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
@@ -99,32 +87,11 @@ def test_numbers_between_out_of_range_sums(array: Any) -> None:
         near(distance, 2 * np.sin((np.pi / 2 - np.arctan2(1, 2)) / 2), "float32")
     radius = lg.epsilon.relative_radius(array(np.asarray([1e-23, 3e-23], np.float32)), eps=1e-5)
     near(radius, 1e-23 / 1e-5**0.5, "float32")
-    row, stored = array(np.asarray([3e38, 2.0], np.float32)), array(np.asarray([-3e38, 0], np.float32))
-    gain, of = array(np.asarray([1e-30, 4.0], np.float32)), array(np.asarray([1e-4, 1e38], np.float32))
-    near(lg.norms.batch_norm(row, gain, eps=0.0, mean=stored, variance=of), [6e10, 8e-19], "float32")
-    near(lg.norms.batch_norm(row, eps=0.0, mean=stored, variance=of), [np.inf, 2e-19], "float32")
-    batch = array(np.asarray([[1e20, -1e20], [3.6e15, -3.6e15]], np.float32))
-    near(lg.epsilon.matching_eps(batch, eps=1.0), [5e-21, 0.5 / 3.6e15], "float32")
-    assert not bool(lg.epsilon.matching_eps(batch, eps=0.0).any())
     large, pair = lg.norms.scale(array(np.array([3e38, 0], np.float32)), eps=2e38), np.array([1, -1], np.float32)
     near(large, [5e38**0.5, 2e38**0.5], "float32")
     for eps, beside in ((1e-45, np.float32(3e-42)), (1e-60, np.float32(0))):  # no numbers of float32
         near(lg.norms.scale(array(np.array([beside])), eps=eps), [(float(beside) + eps) ** 0.5], "float32")
         near(lg.fibers.invert(array(pair * np.float32(0.6)), eps=eps), 0.75 * eps**0.5 * pair, "float32")
-        huge = lg.epsilon.matching_eps(array(pair * np.float32(2.0**127)), eps=eps, placement="outside")
-        near(huge, 2.0**128 * eps, "float32")
-
-
-@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
-@pytest.mark.parametrize("dtype", ["float16", *SCALES])
-def test_projecting_off_a_direction_of_any_size_is_that_of_ordinary_size(dtype: str, array: Any) -> None:
-    half = dtype == "float16"
-    sizes = (2.0**-16, 2.0**11) if half else SCALES[dtype][:3]
-    plain = lg.project(array(X.astype(dtype)), array(T.astype(dtype)))
-    for of_x, of_u in ((a, b) for a in (1.0, *sizes) for b in (1.0, *sizes)):
-        projected = lg.project(array((of_x * X).astype(dtype)), array((of_u * T).astype(dtype)))
-        exact = np.asarray(projected, float) == np.asarray(plain, float) * of_x
-        assert exact.all() or (half and of_x < 1), (of_x, of_u, projected)  # what is subnormal is rounded once more
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
@@ -153,7 +120,7 @@ def test_parameters_and_memory_maps_are_arrays(tmp_path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm", "batch_norm_fixed", "project"])
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "project"])
 def test_a_wider_parameter_leaves_the_dtype_of_x(name: str, library: str, dtype: str) -> None:
     wide, narrow = converted(library, "float64"), converted(library, dtype)
     arrays = {key: wide(value) for key, value in data(4, 3).items()} | {"x": narrow(X)}

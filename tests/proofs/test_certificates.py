@@ -6,21 +6,10 @@ from typing import Any
 import pytest
 
 from lngeom.checker import digest
-from lngeom.cli import main
 from lngeom.proofs import find, theorems
 from lngeom.proofs.certificates import replayed
 from lngeom.proofs.certificates.coq_text import source
 from lngeom.theorems import Theorem
-
-
-def test_the_command_writes_a_file_for_each_theorem(tmp_path, capsys) -> None:
-    ids = ["projection.idempotent", "projection.trace"]
-    assert main(["prove", *ids, "--jobs", "1", "--certificates", str(tmp_path / "new")]) == 0
-    assert f"2 certificates written to {tmp_path / 'new'}" in capsys.readouterr().out
-    for id in ids:
-        written = json.loads((tmp_path / "new" / f"{id}.json").read_text(encoding="utf-8"))
-        assert written == find(id).certificates()[-1]
-        assert written["sha256"] == digest(written)
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.id)

@@ -1,22 +1,18 @@
 import json
-import operator as op
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 from rich.cells import cell_len
 
-import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
-from lngeom.errors import InputError, LngeomError
+from lngeom.errors import InputError
 from lngeom.proofs import _registry
 from lngeom.proofs.claims import DOCUMENTS, Claim, as_text, case, claims, document_of, explanation, find, ledger, select
-from lngeom.proofs.claims.case import Counterexample, agree, decide
+from lngeom.proofs.claims.case import Counterexample, agree
 from lngeom.proofs.claims.texts import _claim, examples
-from lngeom.prover import dim, root
+from lngeom.prover import root
 from lngeom.theorems import CheckError, Scalar, assume, theorem, wrong as wrong_variant
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
@@ -121,52 +117,6 @@ def test_of_several_claims_those_are_shown_that_are_certainly_false(monkeypatch)
 
     monkeypatch.setattr("lngeom.proofs.claims.case.find", {"body": body}.__getitem__)
     assert [line.numbers for line in case.of_wrong("body/of any sign").work().refuted] == ["−2 ≤ −1"]
-
-
-def _sample_deviation(x: Any, *affine: Any, **how: Any) -> Any:
-    return LAYER_NORM(x, *affine, **how) * root(1 - 1 / dim(x))
-
-
-LAYER_NORM = lg.layer_norm
-
-
-@pytest.mark.parametrize("wrong", [lg.rms_norm, _sample_deviation])
-def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch) -> None:
-    monkeypatch.setattr(lg, "layer_norm", wrong)
-    monkeypatch.setattr(lg, "standardize", wrong)
-    seen = set()
-    for example in EXAMPLES:
-        try:
-            example.work()
-        except LngeomError:
-            seen.add(example.name)
-    assert len(seen) >= len(EXAMPLES) / 6
-
-
-fractions = st.fractions(-4, 4, max_denominator=6)
-intervals = st.tuples(fractions, fractions).map(lambda ends: Interval(min(ends), max(ends)))
-ORACLE: dict[case.Relation, Callable[[Fraction, Fraction], bool]] = dict(
-    zip(get_args(case.Relation), (op.eq, op.ne, op.lt, op.le, op.gt, op.ge), strict=True)
-)
-
-
-@pytest.mark.parametrize("relation", ORACLE)
-@given(pairs=st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
-def test_decisions_hold_for_all_numbers_in_the_intervals(
-    relation: case.Relation, pairs: list[tuple[Interval, Interval]]
-) -> None:
-    left, right = Enclosure([a for a, _ in pairs]), Enclosure([b for _, b in pairs])
-    decision = decide(left, relation, right)
-    every = any if relation == "≠" else all
-    corners = [
-        every(ORACLE[relation](a, b) for a, b in zip(x, y, strict=True))
-        for x in ([a.lower for a, _ in pairs], [a.upper for a, _ in pairs])
-        for y in ([b.lower for _, b in pairs], [b.upper for _, b in pairs])
-    ]
-    if decision is not None:
-        assert set(corners) == {decision}
-    if all(a.is_point and b.is_point for a, b in pairs):
-        assert decision is corners[0]
 
 
 def test_what_is_not_certain_is_refused() -> None:

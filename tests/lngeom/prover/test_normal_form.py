@@ -45,12 +45,3 @@ def test_terms_take_exact_numbers_only(value: Any) -> None:
 def test_sums_run_along_the_last_axis_only() -> None:
     with pytest.raises(ProofError, match="axis 0"):
         X.__array_namespace__().sum(X, axis=0)
-
-
-def test_terms_are_read_only() -> None:
-    with pytest.raises(TypeError):
-        X[0] = 1  # type: ignore[index]
-    with pytest.raises(AttributeError):
-        X.value = 1  # type: ignore[attr-defined]
-    with pytest.raises(IndexError):
-        _ = X[0]
