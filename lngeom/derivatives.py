@@ -72,7 +72,7 @@ def jacobian_product(
     inside and ε/D outside; shifts along 1 do nothing. Without the radial term diag(g/D)Π, a frequent mistake, is not
     the derivative. t, shape (..., d), broadcasts against `x`. Returns that shape; at σ = 0 and ε > 0 J = GΠ/√ε (GΠ/ε
     outside, where automatic differentiation gives NaN, because it takes √ at 0). The error is small relative to ‖J‖‖t‖,
-    as of every matrix product: along the radial direction, which J shrinks most, no digit may survive beside others; it
+    as of a matrix product: along the radial direction, which J shrinks most, no digit may survive beside others; it
     is the only one at d = 2, and for RMSNorm at d = 1. Source: Xiong et al., arXiv:2002.04745, proof of Lemma 3, at
     ε = 0; with ε by the quotient rule.
 

@@ -1,6 +1,6 @@
-"""Folding removes mean subtraction from a network, exactly; ablation measures the cost of removing it, in nats.
+"""Folding moves mean subtraction into the weights; ablation measures the cost of removing it, in nats.
 
-A gauge changes the residual stream, and with it the angles to 𝟏, but no output.
+A gauge changes the residual stream, and with it the angles to 𝟏, but in exact arithmetic no output.
 """
 
 from typing import TYPE_CHECKING

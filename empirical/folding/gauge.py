@@ -156,7 +156,7 @@ def find_shifts(model: nn.Module, *, each: bool) -> Shifts:
 def shift(
     model: nn.Module, batches: Batches = (), *, amount: float | None = None, degrees: float | None = None
 ) -> Fold:
-    """Add constants to the entries of the stream of a LayerNorm network; no output changes.
+    """Add constants to the entries of the stream of a LayerNorm network; in exact arithmetic no output changes.
 
     Args:
         model: In evaluation mode; it is not changed.
@@ -265,7 +265,7 @@ def stream_axes(onto: Fold, kind: Kind, d: int, refused: str) -> tuple[dict[str,
 
 
 def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
-    """Let an orthogonal Q act on the stream, after the gains; no output changes.
+    """Let an orthogonal Q act on the stream, after the gains; in exact arithmetic no output changes.
 
     For an RMSNorm network Q is any orthogonal matrix, for a LayerNorm network one with Q𝟏 = 𝟏.
 

@@ -114,7 +114,7 @@ def put(model: nn.Module, name: str, values: Tensor) -> None:
 
 
 def fold(model: nn.Module, *, gains: bool = False) -> Fold:
-    r"""Remove mean subtraction from a network without changing its function.
+    r"""Fold mean subtraction into the weights of a network; in exact arithmetic no output changes.
 
     Every writer of the residual stream is centred, W ↦ ΠW, so that each LayerNorm reads vectors of mean zero, where it
     is the RMSNorm of the same ε. Who writes and who reads is decided from the network itself: a forward pass is

@@ -1,4 +1,4 @@
-"""The ledger: every checkable claim of the documents that this project settles, its verdict, and what settles it.
+"""The ledger: claims of documents, their verdicts, and what settles them.
 
 A record names the theorem, the exact counterexample or the measurement; pytest checks that it is there and says so.
 """
