@@ -7,7 +7,6 @@ MODEL may also be one of seven known models (gpt2-xl, gpt-neo-1.3b, pythia-1.4b,
 llama-3-8b), or all of them, one after another, with a page that compares measured and published angles.
 
 Examples:
-    lngeom sweep
     lngeom sweep gpt2-xl --corpus book.txt --tokens 1e6 --out runs/book
     lngeom sweep mymodels:make --tokens 1e5
 """

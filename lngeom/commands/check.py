@@ -7,7 +7,6 @@ not proved. The second is about floating point. The exit code is 0 if every kern
 check could not run. A kernel passes if the second verdict is ``rounding``, or a variant that you allow.
 
 Examples:
-    lngeom check mykernels:RMSNorm --backward --json verdict.json
     lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight'
     lngeom check model.onnx
 """
