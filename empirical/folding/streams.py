@@ -85,7 +85,8 @@ def _first(result: Tensor | tuple[Tensor, ...], call: Call, slot: int) -> Tensor
 
 def _agree(a: Tensor, b: Tensor) -> bool:
     # Half the digits: the rounding of a probe is far below, and maps that do not commute differ by order one.
-    return a.shape == b.shape and bool((a - b).abs().max() <= math.sqrt(torch.finfo(a.dtype).eps) * b.abs().max())
+    unit = math.sqrt(torch.finfo(a.dtype).eps)
+    return a.shape == b.shape and bool((a - b).abs().max() <= unit * b.abs().max() < math.inf)
 
 
 class Prober:

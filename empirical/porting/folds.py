@@ -62,7 +62,7 @@ def _columns(old: Tensor, new: Tensor, turned: bool, unit: float) -> Tensor | No
 
 def _undone(lost: Tensor, gained: Tensor, unit: float) -> bool:
     """Whether a matrix gained what a norm lost."""
-    return lost.shape == gained.shape and bool(((gained - lost).abs() <= 8 * unit * lost.abs()).all())
+    return lost.shape == gained.shape and bool(((gained - lost).abs() <= 8 * unit * gained.abs()).all())
 
 
 def _under(name: str, block: str) -> bool:

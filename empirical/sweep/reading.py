@@ -136,7 +136,7 @@ def compare_runs(paths: Sequence[str | os.PathLike[str] | FinishedRun]) -> Rows:
                 row[f"{name}_change_{index}"] = None if None in (value, values[0]) else value - values[0]
         for index, (place, other) in enumerate(zip(places[1:], rows[1:], strict=True), 2):
             half = _pair_half((states[0][places[0]], rows[0]), (states[index - 1][place], other)) if states else None
-            row[f"d_cos2_change_{index}_half"] = half or _half(rows[0], other)
+            row[f"d_cos2_change_{index}_half"] = _half(rows[0], other) if half is None else half
             row[f"site_{index}"] = place[0]
         compared.append(row)
     if not compared:

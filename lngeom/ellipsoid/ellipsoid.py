@@ -172,6 +172,8 @@ class Ellipsoid:
         """
         xp = namespace(z, self.gain)
         moved, y, seen = self._preimage(z)
+        finite = xp.isfinite(y)
+        y = xp.where(finite, y, xp.zeros_like(y))
         if rtol is None:
             resolution = float(finfo(z).eps)
             half = "float16" in dtype_name(z)
@@ -183,7 +185,7 @@ class Ellipsoid:
         slack, stretch = _norm(error), math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0
         reach = stretch * _norm(self._from_others(error, 1))
         inside = self._radius(y) <= 1.0 + reach / math.sqrt(self.d)
-        inside &= xp.all(seen | (xp.abs(moved) <= rtol * center), axis=-1)
+        inside &= xp.all(finite & (seen | (xp.abs(moved) <= rtol * center)), axis=-1)
         if self.centered and not self._zeros:
             inside &= xp.abs(xp.sum(y, axis=-1)) <= math.sqrt(self.d) * slack
         return inside

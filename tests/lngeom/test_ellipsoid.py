@@ -96,7 +96,20 @@ def test_contains_rejects_points_outside(name: str) -> None:
     assert not np.any(ellipsoid.contains(bias + (surface - bias) * (1 + 1e-12)))
     assert np.all(ellipsoid.contains(bias + (surface - bias) * (1 - 1e-12)))
     assert not np.any(ellipsoid.contains(bias + 0.5 * (surface - bias) + 1e-10 * lg.ellipsoid.dead_direction(gain)))
-    assert not ellipsoid.contains(np.full(bias.size, np.nan))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_contains_no_row_that_is_not_finite(name: str, *, centered: bool) -> None:
+    ellipsoid, gain, bias = made(name, centered=centered)
+    for one in (ellipsoid, lg.Ellipsoid(gain, centered=centered)):
+        rows = np.where(np.eye(gain.size, dtype=bool), [[[np.inf]], [[-np.inf]], [[np.nan]]], one.center)
+        assert not one.contains(rows).any()
+        assert not one.contains(np.where(np.arange(gain.size) % 2, -np.inf, np.inf))
+    tiny = lg.Ellipsoid(gain * 1e-8, centered=centered)
+    with np.errstate(over="ignore"):
+        assert not tiny.contains(np.where(gain, 1e305, 1.0))
 
 
 def test_contains_allows_what_its_bound_says_where_a_gain_is_zero() -> None:

@@ -250,10 +250,17 @@ def moved_gain(ones: bool, forget: str = "") -> Callable[[Any], None]:
     return change
 
 
+def zeroed_gain(network: Any) -> None:
+    """A gain of the first norm is lost, which no multiple of a column gives back."""
+    network.get_parameter("model.layers.0.input_layernorm.weight").data[0] = 0
+    network.get_parameter("model.layers.0.self_attn.q_proj.weight").data[:, 0] *= 2
+
+
 MOVED: dict[str, tuple[Callable[[Any], None], bool, str]] = {
     "ones": (moved_gain(ones=True), True, "all ones, its gain multiplied into self_attn.q_proj, self_attn.k_proj, "),
     "s": (moved_gain(ones=False), True, "divided by s, and the columns times s of self_attn.q_proj, self_attn.k_proj"),
     "forgotten": (moved_gain(ones=True, forget="0.q"), False, "v_proj, but not into self_attn.q_proj"),
+    "zero": (zeroed_gain, False, "input_layernorm.weight: off in 1 of"),
     "bfloat16": (on(r".*norm.weight", lambda w: w.bfloat16().float()), False, "5 weights rounded to bfloat16"),
     "back": (on(r".*q_proj.weight", lambda w: w * 1.7 / 1.7), False, "q_proj.weight: off by a rounding or two, by"),
     "int8": (on(r".*up_proj.weight", lambda w: (w / (s := w.abs().amax(1, True) / 127)).round() * s), False,

@@ -15,7 +15,7 @@ from lngeom.cli import main
 from lngeom.empirical import judge, observe
 from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.support import read_records
-from lngeom.empirical.sweep import measurement
+from lngeom.empirical.sweep import compare_runs, measurement
 from lngeom.empirical.sweep.tokens import null_positions
 from lngeom.empirical.text import TokenPolicy
 from lngeom.files import read_sealed, write_sealed
@@ -119,6 +119,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(words: Words, tmp_path, mon
     assert len(calls) == 3 + 2
     for name in ("sites.csv", "state.safetensors", "tokens.npy"):
         assert (parts / name).read_bytes() == (whole / name).read_bytes()
+    assert {row["d_cos2_change_2_half"] for row in compare_runs([whole, parts])} == {0}, "of pairs, which are equal"
 
 
 def test_out_of_memory_halves_the_batch(
