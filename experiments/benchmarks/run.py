@@ -1,7 +1,7 @@
 """All benchmarks by one command, into one results file.
 
     python experiments/benchmarks/run.py                       # everything, an hour on two cores
-    python experiments/benchmarks/run.py --only norms axes     # parts
+    python experiments/benchmarks/run.py --only sweep tokens   # parts
 
 Each part is a script that can run alone; what it writes is kept as it is under its name, and the tables of the site
 are made of it. A part that is not run keeps what an earlier run found.
@@ -20,13 +20,11 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "docs" / "results" / "benchmarks.json"
-PAGES = ("cost", "benchmarks")
 
 
 class Part(NamedTuple):
-    """A page of the site, the title there, and a script with its options."""
+    """The title on the site, and a script with its options."""
 
-    page: str
     title: str
     command: str
 
@@ -34,28 +32,26 @@ class Part(NamedTuple):
 _SWEEP = "bench_sweep.py --cpu-time --sequence-length 256 --batch-size"
 PARTS = {
     "sweep": Part(
-        "cost", "SmolLM2, every token projected on the random directions, and one in eight",
+        "SmolLM2, every token projected on the random directions, and one in eight",
         f"{_SWEEP} 4 --null-every 1 8 --seconds 90",
     ),
     "directions": Part(
-        "cost", "SmolLM2 with other numbers of random directions, every token projected",
+        "SmolLM2 with other numbers of random directions, every token projected",
         f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 20",
     ),
-    "tokens": Part("cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 20"),
+    "tokens": Part("SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 20"),
     "shapes": Part(
-        "cost", "Seven models at their true width, a block or two of each, random weights",
+        "Seven models at their true width, a block or two of each, random weights",
         f"{_SWEEP} 2 --all --blocks 2 --seconds 20",
     ),
-    "norms": Part("benchmarks", "Norms against PyTorch's own", "bench_norms.py --compiled --shape 2048 1024"),
-    "axes": Part("benchmarks", "Principal axes against dense LAPACK", "bench_axes.py --cpu --sizes 256 512 1024"),
 }  # fmt: skip
 
 
-def tables(records: dict[str, Any], page: str) -> str:
-    """The results of a page as the site shows them."""
+def tables(records: dict[str, Any]) -> str:
+    """The results as the site shows them."""
     lines: list[str] = []
     for name, part in PARTS.items():
-        if part.page == page and name in records:
+        if name in records:
             record = records[name]
             lines += [f"## {part.title}", "", f"`{record['command']}`", ""]
             lines += ["| work | peer | time / peer | smallest to largest |", "|---|---|---:|---:|"]
@@ -101,8 +97,7 @@ def main() -> int:
             continue
         records[name] = record
         RESULTS.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
-        for page in PAGES:
-            RESULTS.with_name(f"{page}.txt").write_text(tables(records, page), encoding="utf-8")
+        RESULTS.with_name("cost.txt").write_text(tables(records), encoding="utf-8")
     print(f"written to {RESULTS}" + (f"; failed: {', '.join(failed)}" if failed else ""))
     return int(bool(failed))
 
