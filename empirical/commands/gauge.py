@@ -2,10 +2,9 @@
 
 The angle between hidden states and the all-ones vector 1 can depend on how the weights are stored. If all that reads
 the stream of a network does so through a LayerNorm, a constant can be added to what is written to it (--shift). With
-gains folded into the readers, the stream can be rotated with 1 kept fixed (--rotate); with RMSNorms it can be rotated
-freely. What is written can be multiplied by a number, and ε by its square (--scale). The options can be combined. A
-network without such a gauge is refused, with the reason. A change is refused too if it moves more than twice as many
-top-1 tokens as rounding each weight once does.
+RMSNorms whose gains are folded into the readers, the stream can be rotated (--rotate). A network without such a gauge
+is refused, with the reason. A change is refused too if it moves more than twice as many top-1 tokens as rounding each
+weight once does.
 
 DIR gets a checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before
 every norm in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
@@ -19,7 +18,6 @@ Examples:
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,18 +40,18 @@ class Options(Rewrite):
     angle: float | None = option(
         None, "mean angle to 1: at every LayerNorm that has its own writer, or over all RMSNorms", metavar="DEGREES"
     )
-    scale: float | None = option(None, "multiply everything written to the stream by C, and ε by C²", metavar="C")
-    rotate: str | None = option(None, "a seed, or 'dominant' (RMSNorms: the mean direction becomes 1)", metavar="HOW")
+    rotate: str | None = option(
+        None, "RMSNorm networks: a seed, or 'dominant' (the mean direction becomes 1)", metavar="HOW"
+    )
 
 
 def run(options: Options) -> int:
     from ..support import ModelError
 
-    given = [options.shift, options.angle, options.rotate, options.scale].count(None) < 4
-    if options.verify is None and (not given or (options.shift is not None and options.angle is not None)):
-        raise ModelError("give --rotate HOW, --scale C, and one of --shift C and --angle DEGREES; at least one of them")
+    if options.verify is None and [options.shift, options.angle, options.rotate].count(None) != 2:
+        raise ModelError("give one of --rotate HOW, --shift C and --angle DEGREES")
 
-    for name in ("shift", "angle", "scale"):
+    for name in ("shift", "angle"):
         if not math.isfinite(number := getattr(options, name) or 0.0):
             raise ModelError(f"--{name} {number}: give a finite number")
     fits = options.angle is not None or options.rotate == "dominant"
@@ -74,35 +72,21 @@ def run(options: Options) -> int:
 
 def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> "Fold":
     """The changed network."""
-    from ..folding import find_norms, in_turn, sample_inputs, scale, shift
+    from ..folding import direction_at, dominant, find_norms, rotate, sample_inputs, shift
+    from ..observe import random_rotation, reflection
     from ..support import ModelError
 
     norms = find_norms(network, sample_inputs(network))
     layer = next(norm.kind for norm in norms.values() if norm.d == network.config.hidden_size) == "layernorm"
-    if options.angle is not None and options.rotate is not None and not layer:
-        raise ModelError("--angle turns a stream of RMSNorms itself: give it without --rotate")
-    changes: list[Callable[[PreTrainedModel], Fold]] = []
-    if options.rotate is not None or (options.angle is not None and not layer):
-        changes.append(lambda network: _rotated(network, fitted, options, fix_one=layer))
-    if (factor := options.scale) is not None:
-        changes.append(lambda network: scale(network, factor))
-    if options.shift is not None or (options.angle is not None and layer):
-        changes.append(lambda network: shift(network, fitted, amount=options.shift, degrees=options.angle))
-    return in_turn(network, changes)
-
-
-def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options, *, fix_one: bool) -> "Fold":
-    from ..folding import direction_at, dominant, rotate
-    from ..observe import random_rotation, reflection
-    from ..support import ModelError
-
     how = options.rotate
+    if options.shift is not None or (how is None and layer):
+        return shift(network, fitted, amount=options.shift, degrees=options.angle)
     if how is None:
-        rotation = reflection(direction_at(network, batches, options.angle or 0.0))
+        rotation = reflection(direction_at(network, fitted, options.angle or 0.0))
     elif how == "dominant":
-        rotation = reflection(dominant(network, batches))
+        rotation = reflection(dominant(network, fitted))
     elif how.isdecimal() and len(how) < 20:
-        rotation = random_rotation(network.config.hidden_size, int(how), fix_one=fix_one)
+        rotation = random_rotation(network.config.hidden_size, int(how))
     else:
         raise ModelError(f"--rotate {how}: give a seed, a whole number from 0, or 'dominant'")
     return rotate(network, rotation)

@@ -13,7 +13,6 @@ if ROOMS:
     from .gauge import Batches, angles_of, direction_at, dominant, entering, mean_angles
     from .inputs import compared_on, passages_for, sample_inputs, tensors
     from .network import centered, own, put
-    from .rescaling import in_turn, scale
     from .streams import find_streams
     from .tracer import find_norms, trace
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import copy
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from ..support import ModelError
 from .gauge import angles_of, find_shifts, rotate, shift_by
 from .inputs import GIVEN, give_inputs
 from .network import Fold, Map, agreement, fold, matrix, own, rms_form
-from .rescaling import in_turn, scale
 from .twin import layernorm_twin
 
 _CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation of a gauge"
@@ -57,8 +56,8 @@ Inputs = Mapping[str, Tensor]
 
 def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | None) -> lngeom.folding.FoldCertificate:
     wide, unit = matrix(old, entry.axis).double(), torch.finfo(torch.float64).eps / 2
-    if entry.change in ("uniform", "scaled"):
-        exact = wide + entry.amount if entry.change == "uniform" else wide * entry.amount
+    if entry.change == "uniform":
+        exact = wide + entry.amount
         return lngeom.folding.certify_rounding(matrix(new, entry.axis), exact, unit * exact.abs())
     q = torch.from_numpy(rotation) * (entry.amount if entry.change == "lifted" else 1)
     error = (len(q) + 3) * unit * (q.abs() @ wide.abs())
@@ -81,11 +80,7 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
             proof = of_weight[entry.weight]
         elif entry.change == "neutral":
             proof = lngeom.folding.FoldCertificate(0.0 if bool((new == entry.amount).all()) else math.inf)
-        elif entry.change == "divided":
-            exact = old.double() / (own(original, f"{entry.norm}.weight").double() + entry.offset)
-            error = exact.abs() * torch.finfo(torch.float64).eps
-            proof = lngeom.folding.certify_rounding(new.detach()[:, None], exact[:, None], error[:, None])
-        elif entry.change in ("uniform", "scaled", "turned", "lifted"):
+        elif entry.change in ("uniform", "turned", "lifted"):
             proof = _certify_gauge(entry, old, new, folded.rotation)
         elif entry.change == "centered" and entry.weight:
             wide = matrix(old, entry.axis).double() * own(original, entry.weight).detach().double()[:, None]
@@ -215,8 +210,11 @@ def describe_comparison(compared: Json) -> str:
 
 def failures(certificate: Json) -> list[str]:
     """The claims about weights that a certificate fails to show, one line each."""
-    gauge = _amounts(certificate, "uniform") or _amounts(certificate, "scaled")
-    faults = [] if certificate["norms"] or certificate["moved"] or gauge else ["no norm is recorded as folded"]
+    faults = (
+        []
+        if certificate["norms"] or certificate["moved"] or _amounts(certificate)
+        else ["no norm is recorded as folded"]
+    )
     faults += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
@@ -344,20 +342,18 @@ def load_folded(directory: str | Path) -> nn.Module:
 
 def _planned(original: nn.Module, certificate: Json, rotation: np.ndarray | None) -> Fold:
     """The change of that kind, as it follows from the original; of the certificate's maps only constants are read."""
-    amounts, factors = _amounts(certificate, "uniform"), set(_amounts(certificate, "scaled").values())
-    changes: list[Callable[[Any], Fold]] = []
     if any(entry["change"] == "lifted" for entry in certificate["maps"]):
         return layernorm_twin(original)
     if rotation is not None:
-        changes.append(lambda network: rotate(network, rotation))
-    changes += [lambda network, c=c: scale(network, c) for c in factors]
-    if amounts:
-        changes.append(lambda network: shift_by(network, find_shifts(network, each=True), amounts))
-    return in_turn(original, changes or [lambda network: fold(network, gains=bool(certificate["moved"]))])
+        return rotate(original, rotation)
+    if amounts := _amounts(certificate):
+        return shift_by(original, find_shifts(original, each=True), amounts)
+    return fold(original, gains=bool(certificate["moved"]))
 
 
-def _amounts(certificate: Json, change: str) -> dict[str, float]:
-    return {entry["parameter"]: float(entry["amount"]) for entry in certificate["maps"] if entry["change"] == change}
+def _amounts(certificate: Json) -> dict[str, float]:
+    """The constants that a gauge of shifts adds, by parameter."""
+    return {entry["parameter"]: float(entry["amount"]) for entry in certificate["maps"] if entry["change"] == "uniform"}
 
 
 def _differing(stated: Any, derived: Any, at: str = "") -> Iterator[str]:
@@ -449,7 +445,7 @@ def _verified(directory: Path, record: Json, model: str | None) -> tuple[Json, l
         "compared": {**compared, "inputs": "those of the largest difference"},
     }  # fmt: skip
     changes = {entry["change"] for entry in today["maps"]}
-    if "lifted" not in changes and changes & {"uniform", "scaled", "turned"}:
+    if "lifted" not in changes and changes & {"uniform", "turned"}:
         measured = angles_of([original, network], [inputs])
         today |= {name: measured for name in ("fitted_angles", "angles") if name == "angles" or name in record}
     changed = others + stored_otherwise(source, network, planned.checkpoint)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import lngeom
 
-from ..models import Kind, watching
+from ..models import watching
 from ..support import ModelError
 from .inputs import sample_inputs
 from .network import Fold, Map, fold_gains, own, put, refuse_difference, untie
@@ -225,25 +225,17 @@ def turned(values: Tensor, axis: int, rotation: np.ndarray) -> Tensor:
     return product.reshape(len(product), *moved.shape[1:]).movedim(0, axis).contiguous()
 
 
-def wide_norms(model: Any, rotation: np.ndarray | None = None) -> tuple[list[str], Kind]:
-    """The norms of the width of the residual stream, and their kind.
-
-    The kind is RMSNorm, unless the rotation fixes 1 and the network has LayerNorms alone.
-
-    Raises:
-        ModelError: If a norm of that width is of the other kind.
-    """
+def wide_norms(model: Any) -> list[str]:
+    """The norms of the width of the residual stream; ModelError if one of them is no RMSNorm."""
     found = find_norms(model, sample_inputs(model)).values()
-    fixes_one = rotation is not None and np.allclose(rotation.sum(-1), 1, rtol=0, atol=1e-12)
-    kind: Kind = "layernorm" if fixes_one and all(norm.kind == "layernorm" for norm in found) else "rmsnorm"
     wide = [norm for norm in found if norm.d == model.config.hidden_size]
-    if any(norm.kind != kind for norm in wide) or not wide:
-        why = "its norms are no RMSNorms, and a rotation of a stream of LayerNorms has to fix 1; use --shift or --angle"
-        raise ModelError(f"{type(model).__name__} has no gauge of such rotations: {why}")
-    return [norm.path for norm in wide], kind
+    if any(norm.kind != "rmsnorm" for norm in wide) or not wide:
+        why = "its norms are no RMSNorms; use --shift or --angle"
+        raise ModelError(f"{type(model).__name__} has no gauge of rotations: {why}")
+    return [norm.path for norm in wide]
 
 
-def stream_axes(onto: Fold, kind: Kind, d: int, refused: str) -> tuple[dict[str, int], dict[str, int]]:
+def stream_axes(onto: Fold, d: int, refused: str) -> tuple[dict[str, int], dict[str, int]]:
     """The parameters that write the stream of a network without gains, those that read it, and the axis of each.
 
     Raises:
@@ -251,7 +243,7 @@ def stream_axes(onto: Fold, kind: Kind, d: int, refused: str) -> tuple[dict[str,
     """
     recorded = trace(onto.checkpoint, sample_inputs(onto.checkpoint))
     try:
-        streams = free_streams(recorded, kind, d)
+        streams = free_streams(recorded, d)
         writers = {recorded.parameters[slot]: axis for slot, axis in streams.writers.items()}
         readers = dict[str, int]()
         for call in streams.norms:
@@ -265,9 +257,7 @@ def stream_axes(onto: Fold, kind: Kind, d: int, refused: str) -> tuple[dict[str,
 
 
 def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
-    """Let an orthogonal Q act on the stream, after the gains; in exact arithmetic no output changes.
-
-    For an RMSNorm network Q is any orthogonal matrix, for a LayerNorm network one with Q𝟏 = 𝟏.
+    """Let an orthogonal Q act on the stream of an RMSNorm network; in exact arithmetic no output changes.
 
     Args:
         model: In evaluation mode; it is not changed.
@@ -276,7 +266,7 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     Raises:
         ModelError: If anything but linear maps and RMSNorms reads or writes the stream; the message says what.
     """
-    paths, kind = wide_norms(model, rotation)
+    paths = wide_norms(model)
     d = model.get_submodule(paths[0]).weight.numel()  # type: ignore[operator]
     if rotation.shape != (d, d) or not np.allclose(rotation @ rotation.T, np.eye(d), rtol=0, atol=1e-12):
         raise ModelError(f"the rotation is not an orthogonal matrix of shape ({d}, {d}); give one in float64")
@@ -284,11 +274,10 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     refused = f"{type(model).__name__} has no gauge of rotations: "
     if held := [path for path in paths if path in onto.kept]:
         raise ModelError(f"{refused}{held[0]} {onto.kept[held[0]]}")
-    writers, readers = stream_axes(onto, kind, d, refused)
-    axes = writers | readers | {entry.parameter: 0 for entry in onto.maps if entry.change == "divided"}
+    writers, readers = stream_axes(onto, d, refused)
     checkpoint = copy.deepcopy(onto.checkpoint)
     result = Fold(checkpoint, checkpoint, onto=onto, rotation=rotation, moved=onto.moved, kept=onto.kept)
-    for name, axis in axes.items():
+    for name, axis in (writers | readers).items():
         put(checkpoint, name, turned(own(onto.checkpoint, name), axis, rotation))
         result.maps.append(Map(name, "turned", axis))
     refuse_difference(model, lambda _: [checkpoint], "has no such gauge")
@@ -302,7 +291,7 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
 
 def dominant(model: nn.Module, batches: Batches) -> np.ndarray:
     """The mean direction of the norms' inputs, every norm with equal weight: a unit vector."""
-    states = entering(model, batches, wide_norms(model)[0], lambda x: (x / x.norm(dim=-1, keepdim=True)).mean(0)[None])
+    states = entering(model, batches, wide_norms(model), lambda x: (x / x.norm(dim=-1, keepdim=True)).mean(0)[None])
     mean = torch.stack([each.mean(0) for each in states.values()]).mean(0)
     return (mean / mean.norm()).numpy()
 
@@ -318,7 +307,7 @@ def direction_at(model: nn.Module, batches: Batches, degrees: float) -> np.ndarr
     second -= first * (first @ second)
     plane = torch.from_numpy(np.stack([first, second / np.linalg.norm(second)]))
     seen = entering(
-        model, batches, wide_norms(model)[0], lambda x: torch.cat([x @ plane.T, x.norm(dim=-1, keepdim=True)], -1)
+        model, batches, wide_norms(model), lambda x: torch.cat([x @ plane.T, x.norm(dim=-1, keepdim=True)], -1)
     )
 
     one = torch.ones((), dtype=torch.float64)

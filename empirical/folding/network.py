@@ -31,16 +31,15 @@ class Map:
         parameter: Its name in the network.
         change: ``centered``: ΠW, or Π diag(λ)W for the layer scale λ named `weight`; ``folded``: W diag(g) for the gain
             of `norm`; ``shifted``: b + Wβ with the weight `weight`; ``neutral``: a gain, bias or layer scale that
-            moved, `amount` in every entry; ``divided``: β/g of `norm`, whose reader has no bias that could take β; of a
-            gauge ``uniform``: c = `amount` added to every entry, ``scaled``: cW, and ``turned``: QW; of a LayerNorm
-            form ``lifted``: cUW.
+            moved, `amount` in every entry; of a gauge ``uniform``: c = `amount` added to every entry, and ``turned``:
+            QW; of a LayerNorm form ``lifted``: cUW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: 1 if the norm adds 1 to its stored weight (Gemma), else 0.
     """
 
     parameter: str
-    change: Literal["centered", "folded", "shifted", "neutral", "divided", "uniform", "scaled", "turned", "lifted"]
+    change: Literal["centered", "folded", "shifted", "neutral", "uniform", "turned", "lifted"]
     axis: int
     norm: str = ""
     weight: str = ""
@@ -68,8 +67,8 @@ class Fold:
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.
         untied: Parameters that shared their memory with another and no longer do.
-        rotation, onto: Q of a gauge or U of a LayerNorm form, and the fold before it, whose parameters it turns (in
-            float64) or scales.
+        rotation, onto: Q of a gauge or U of a LayerNorm form, and the fold before it, whose parameters it turns
+            (in float64).
     """
 
     model: nn.Module
@@ -157,11 +156,8 @@ def fold(model: nn.Module, *, gains: bool = False) -> Fold:
 
 
 def fold_gains(model: nn.Module) -> Fold:
-    """The fold with gains, not yet compared with the network in float64.
-
-    A bias that no reader can take stays in its norm, divided by the gain.
-    """
-    return _applied(*_planned(model, gains=True), model, gains=True, biases=True)
+    """The fold with gains, not yet compared with the network in float64."""
+    return _applied(*_planned(model, gains=True), model, gains=True)
 
 
 def _planned(model: nn.Module, *, gains: bool) -> tuple[Trace, Streams]:
@@ -179,7 +175,7 @@ def _planned(model: nn.Module, *, gains: bool) -> tuple[Trace, Streams]:
     return recorded, streams
 
 
-def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool, biases: bool = False) -> Fold:
+def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool) -> Fold:
     """The fold that was planned, of a copy of the network."""
     checkpoint = copy.deepcopy(model)
     result = Fold(checkpoint, checkpoint, kept=dict(streams.kept))
@@ -195,7 +191,7 @@ def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool
     if gains:
         for call in recorded.calls:
             if call.norm and call.norm.path not in result.kept:
-                _move(recorded, streams, call, result, biases=biases)
+                _move(recorded, streams, call, result)
     untie(model, result)
     result.entries = [(path, key) for path, key, _ in streams.entries.values()]
     result.model = rms_form(checkpoint, result.norms, result.moved, result.entries)
@@ -254,20 +250,18 @@ def _refuse_shared(recorded: Trace, call: Call, network: nn.Module) -> None:
         raise Refused("it serves several places")
 
 
-def _move(recorded: Trace, streams: Streams, call: Call, result: Fold, *, biases: bool) -> None:
-    """Move gain and bias of one norm into its readers, or note why not; with `biases` a bias may stay, divided."""
+def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
+    """Move gain and bias of one norm into its readers, or note why not."""
     assert call.norm is not None
     norm, network = call.norm, result.checkpoint
     module = network.get_submodule(norm.path)
     gain, shift = getattr(module, "weight", None), getattr(module, "bias", None)
     try:
         _refuse_shared(recorded, call, network)
-        readers, stays = dict.fromkeys(find_readers(recorded, call)), False
+        readers = dict.fromkeys(find_readers(recorded, call))
         for reader in readers:
             name = recorded.parameters[reader.weight]
-            takes = shift is None or not bool(shift.any()) or reader.bias is not None
-            stays = stays or not takes
-            if not takes and not (biases and gain is not None and bool((gain + norm.gain_offset).all())):
+            if shift is not None and bool(shift.any()) and reader.bias is None:
                 raise Refused(f"its reader {name} has no bias that could take the norm's")
             if reader.weight in streams.writers:
                 raise Refused(f"its reader {name} writes to the stream as well")
@@ -276,9 +270,6 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold, *, biases
     except Refused as refusal:
         result.kept[norm.path] = f"keeps its gain: {refusal}"
         return
-    if stays and gain is not None and shift is not None:
-        result.maps.append(Map(f"{norm.path}.bias", "divided", 0, norm.path, "", norm.gain_offset))
-        shift.data, shift = shift.detach() / (gain.detach() + norm.gain_offset), None
     for reader in readers:
         name = recorded.parameters[reader.weight]
         bias = None if reader.bias is None else recorded.parameters[reader.bias]

@@ -339,12 +339,12 @@ def foldable(trace: Trace) -> Streams:
                 streams.keep(path, f"{entered[0]}; centred behind it, {reason}" if entered else reason)
 
 
-def free_streams(trace: Trace, kind: str, width: int) -> Streams:
-    """The streams of norms of one kind and width that every orthogonal map may act on; raises :class:`Refused`."""
-    streams = find_streams(trace, kind, mirror, width)
+def free_streams(trace: Trace, width: int) -> Streams:
+    """The streams of RMSNorms of one width that every orthogonal map may act on; raises :class:`Refused`."""
+    streams = find_streams(trace, "rmsnorm", mirror, width)
     if streams.kept or streams.entries:
         raise Refused(next(iter(streams.kept.values()), "its stream begins with a call that is not linear"))
-    for reason, _ in _faults(streams, kind, mirror):
+    for reason, _ in _faults(streams, "rmsnorm", mirror):
         raise Refused(reason)
     return streams
 

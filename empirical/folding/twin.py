@@ -54,7 +54,7 @@ def layernorm_twin(model: Any) -> Fold:
     onto, d, eps = fold_gains(copy.deepcopy(model).double()), config.hidden_size, config.rms_norm_eps
     if not eps > 0:
         raise ModelError(f"{name} has ε = {eps:g}, and OLMo's LayerNorm has ε = {_EPS:g}: no factor makes them equal")
-    writers, readers = stream_axes(onto, "rmsnorm", d, f"{name} has no LayerNorm form: ")
+    writers, readers = stream_axes(onto, d, f"{name} has no LayerNorm form: ")
     shared = {each: getattr(config, each) for each in _SHARED}
     head_dim = getattr(config, "head_dim", None) or d // config.num_attention_heads
     checkpoint = OlmoForCausalLM(OlmoConfig(hidden_size=d + 1, head_dim=head_dim, tie_word_embeddings=False, **shared))

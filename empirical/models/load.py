@@ -245,7 +245,6 @@ class LoadOptions:
         dtype, device: See :func:`resolve_dtype` and :func:`resolve_device`.
         allow_pickle: Read pickled weights, which can run code, where they alone are stored.
         random_weights, seed: Build the architecture from the configuration alone, PyTorch's global generator seeded.
-        device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
         config: The configuration, if it is loaded already.
     """
 
@@ -254,7 +253,6 @@ class LoadOptions:
     allow_pickle: bool = False
     random_weights: bool = False
     seed: int = 0
-    device_map: str | None = None
     config: PretrainedConfig | None = None
 
 
@@ -282,7 +280,7 @@ def load_model(source: ModelSource, **options) -> LoadedModel:
         with loading(source):
             model, report = _drawn(config, plan.seed, place, dtype) if random else _read(source, plan, place, dtype)
     except torch.cuda.OutOfMemoryError:
-        msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
+        msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device cpu"
         raise ModelError(msg) from None
     unused = unused_weights(source, model, report)
     model.eval()
@@ -306,10 +304,9 @@ def _read(
     source: ModelSource, plan: LoadOptions, place: torch.device, dtype: torch.dtype
 ) -> tuple[PreTrainedModel, Json]:
     """A base model with the weights of its checkpoint, on its device, and the report of loading."""
-    options: Json = {} if plan.device_map is None else {"device_map": plan.device_map}
-    options |= WIDE if dtype is torch.float64 else {}
+    options = WIDE if dtype is torch.float64 else {}
     model, report = _pretrained(source, AutoModel, allow_pickle=plan.allow_pickle, dtype=dtype, **options)
-    return (model.to(place) if plan.device_map is None else model), report
+    return model.to(place), report
 
 
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:

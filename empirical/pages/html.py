@@ -1,6 +1,7 @@
 """Pages: templates with one look, how they write numbers, and figures inside them."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -62,6 +63,6 @@ def _embedded(svg: str, name: str) -> Markup:
     return Markup(re.sub(r'\b(id="|href="#(?!row-)|url\(#)', rf"\g<1>{name}-", text))
 
 
-def read_svgs(folder: Path, names: list[str]) -> dict[str, Markup]:
+def read_svgs(folder: Path, names: Sequence[str]) -> dict[str, Markup]:
     """Figures in a folder, to be put into a page."""
     return {name: _embedded((folder / f"{name}.svg").read_text(encoding="utf-8"), name) for name in names}

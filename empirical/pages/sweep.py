@@ -17,7 +17,7 @@ from .console import NULLS, by_chance, quarters, summary
 from .html import read_svgs, write_page
 from .sweep_figures import ROLES, subject_of
 
-_FIGURES = ("radius", "cosine", "energy", "more", "angle_before", "angle_after", "gains")
+_FIGURES = ("radius", "cosine", "energy", "more", "angle_before", "angle_after")
 _KINDS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "none": "block"}
 
 
@@ -90,7 +90,7 @@ def write_report(directory: Path) -> Path:
         **chances(of_norms),
         # Violated, undecided, then confirmed; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
-        figures=read_svgs(directory, [name for name in _FIGURES if name != "gains" or manifest.get("gains")]),
+        figures=read_svgs(directory, _FIGURES),
         rows=rows,
         roles=ROLES,
         columns=sorted((column for column in observe.TABLE if column.heading), key=lambda column: column.is_stored),

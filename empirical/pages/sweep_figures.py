@@ -108,22 +108,6 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
     return panels(contents, draw, (4.9, 2.9), title)
 
 
-def _gain_figure(gains: Sequence[Json], title: str) -> Figure:
-    """The spectra of gains and semi-axes, norm layer by norm layer: median, 5 to 95 %, and all."""
-
-    def draw(axes: Axes, name: str) -> None:
-        axes.set(yscale="log", xlabel=_ORDER, ylabel="|g|, or semi-axis / √d")
-        # A log axis has no 0.
-        low, lower, median, upper, high = np.array([[value or np.nan for value in each[name]] for each in gains]).T
-        axes.fill_between(range(len(gains)), low, high, color=UNIFORM, alpha=0.12, linewidth=0, label="all")
-        axes.fill_between(range(len(gains)), lower, upper, color=UNIFORM, alpha=0.25, linewidth=0, label="5 % to 95 %")
-        axes.plot(median, color=UNIFORM, marker="o", markersize=3, label="median")
-
-    contents = [("absolute gains", "gain"), ("semi-axes of the outputs", "axes")]
-    both = any(each["axes"] != each["gain"] for each in gains)  # the axes of an RMSNorm are its gains
-    return panels(contents if both else contents[:1], draw, (4.9, 3.2), title, shared=True)
-
-
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     """All figures of a run by name."""
     norms = [row for row in rows if row.get("role") != "stream"]  # of which those that number the norms are
@@ -139,10 +123,7 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
 
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:
     """Draw the figures of a run as SVG files into its directory."""
-    drawn = figures(rows, subject_of(manifest))
-    if manifest.get("gains"):
-        drawn["gains"] = _gain_figure(manifest["gains"], f"Gains and ellipsoids\n{subject_of(manifest)}")
-    for name, figure in drawn.items():
+    for name, figure in figures(rows, subject_of(manifest)).items():
         write_figure(figure, directory / f"{name}.svg")
 
 

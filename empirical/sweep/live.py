@@ -23,7 +23,6 @@ from ..models import NormSite, call, evaluating, fingerprints, sites_of, topolog
 from ..observe import Observer, States
 from ..runs import ENVIRONMENT, RunDirectory, environment
 from ..support import ModelError, say, sha256_of_tensors
-from .gains import gains
 from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards, on_device, states_of
 from .options import MeasureOptions
 from .results import write_results, written_to
@@ -217,7 +216,6 @@ def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], st
     tokens = max(int(states[site.path, "input"].tokens.sum()) for site in sites)
     run.amend(
         sites=[asdict(site) for site in sites],
-        gains=[*gains(model, sites)],
         topology=topology_of(getattr(model, "config", None)),
         input="batches in memory",
         tokens=tokens,

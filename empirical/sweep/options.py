@@ -57,7 +57,6 @@ class Sweep:
     shard_tokens: int | None = option(None, "tokens between two checkpoints (default: by device)")
     dtype: str = option("auto", "(default: float32 on the CPU, else the checkpoint's)", choices=DTYPES)
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
-    device_map: str | None = option(None, "'auto' spreads a model over several devices (accelerate)", metavar="MAP")
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the all-ones vector with")
     null_every: int | None = option(
         None,

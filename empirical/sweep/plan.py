@@ -74,7 +74,8 @@ def settle(sweep: Sweep) -> Plan:
     """Find model and corpus, and settle every default."""
     corpus, source = corpus_of(sweep), source_of(sweep)
     config = load_config(source, random_weights=sweep.random_weights)
-    _refuse_together(sweep)
+    if not 0 <= sweep.seed < 1 << 63:
+        raise RunError(f"--seed {sweep.seed}: must be 0 or more and below 2^63")
     device = resolve_device(sweep.device)
     length = _length(sweep, source, longest_sequence(config))
     kind = "cpu" if device.type == "cpu" else "cuda"
@@ -85,15 +86,6 @@ def settle(sweep: Sweep) -> Plan:
     default = max(1, min(DEFAULT_NULL_EVERY, sweep.tokens // LEAST_NULL))
     every = min(_or(sweep.null_every, default, "--null-every"), length)
     return Plan(sweep, source, config, corpus, device, dtype, length, batch, shard, every)
-
-
-def _refuse_together(sweep: Sweep) -> None:
-    """Refuse options that exclude one another."""
-    if sweep.random_weights and sweep.device_map is not None:
-        msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
-        raise RunError(msg)
-    if not 0 <= sweep.seed < 1 << 63:
-        raise RunError(f"--seed {sweep.seed}: must be 0 or more and below 2^63")
 
 
 def _length(sweep: Sweep, source: ModelSource, longest: int | None) -> int:

@@ -29,7 +29,6 @@ from ..models import (
 from ..observe import Observer, States
 from ..runs import Origin, RunDirectory, environment, read_origins
 from ..support import ModelError, progress, say, write_records
-from .gains import gains
 from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards
 from .options import Sweep, output_of
 from .plan import Plan, settle
@@ -104,7 +103,6 @@ def _load(run: RunDirectory, plan: Plan, console: Console) -> LoadedModel:
         allow_pickle=sweep.allow_pickle,
         random_weights=sweep.random_weights,
         seed=sweep.seed,
-        device_map=sweep.device_map,
         config=plan.config,
     )
     if not loaded.sites:  # a pass over a little of the text finds them
@@ -176,8 +174,7 @@ def _finish(
 ) -> None:  # fmt: skip
     """Write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
-    described = {"sites": [asdict(site) for site in _measured(loaded)], "gains": [*gains(loaded.model, loaded.sites)]}
-    run.amend(**described, topology=loaded.topology, input=both)
+    run.amend(sites=[asdict(site) for site in _measured(loaded)], topology=loaded.topology, input=both)
     rows = write_results(run, states, _measured(loaded), judged)
     if show:
         pages.print_table(rows)

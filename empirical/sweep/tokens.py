@@ -14,7 +14,7 @@ import numpy as np
 from lngeom.files import Json, replacing
 
 from ..runs import Origin
-from ..support import Advance, ArrayWriter, CorpusError
+from ..support import Advance, CorpusError
 from ..text import Corpus, TokenPolicy, encoded, packed, random_pieces
 
 _AHEAD = 16
@@ -126,16 +126,16 @@ def draw_tokens(
     rows = _rows(corpus, tokenizer, wanted)
     places: list[int] = []
     digests: list[str] = []
-    with replacing(target) as draft, draft.open("w+b") as stream:
-        writer = ArrayWriter(stream, wanted.dtype, (wanted.length,))
-        for number, row in rows.chosen:
-            stored = writer.append(corpus.within(row, wanted.vocabulary)[None])
-            places.append(number * rows.content)
-            digests.append(hashlib.sha256(stored).hexdigest()[:32])
-            advance(wanted.length)
-        if not places:
-            raise CorpusError(_too_short(corpus, wanted.length))
-        writer.close()
+    stored: list[np.ndarray] = []
+    for number, row in rows.chosen:
+        stored.append(corpus.within(row, wanted.vocabulary).astype(wanted.dtype))
+        places.append(number * rows.content)
+        digests.append(hashlib.sha256(stored[-1].tobytes()).hexdigest()[:32])
+        advance(wanted.length)
+    if not places:
+        raise CorpusError(_too_short(corpus, wanted.length))
+    with replacing(target) as draft, draft.open("wb") as stream:
+        np.save(stream, np.stack(stored), allow_pickle=False)
     return rows.policy, _origins(corpus, places, digests, rows.ends)
 
 

@@ -5,25 +5,11 @@ the same numbers. The second path shares no formula with the first: angles are K
 gauge is the length of the normalized vector, tilt and distance are the angle and the distance between the two
 normalized vectors, quantiles are order statistics and the interval is that of scipy.
 
-The bounds. Let u be the unit roundoff of the reductions and γ = nu/(1 − nu) with n = d + 8: whatever the order of a sum
-of d products, its error is at most γ times the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
-Algorithms, section 3.1), 8 leaving room for the roundings around it. To γ is added what float64 takes on either path,
-(N + 2d + 8)·2⁻⁵³ for N tokens. With ρ = ‖x‖/√d and κ = ρ/σ, in first order with some room for the second:
-
-- mean: |δμ| ≤ γρ, since the mean of |x_i| is at most ρ; σ̂² is within a factor 1 ± γ of σ² + δμ², so that
-  |δσ| ≤ γσ + (1 + γ)|δμ|, at most 2.1γρ;
-- (μ, σ) moves by at most √(1 + 2.1²)γρ, so that ‖x‖ is right to 3γ‖x‖ and the angle atan2(σ, μ) to 3γ;
-- a projection is right to γ‖x‖ (Cauchy–Schwarz), the cosine with a random direction to 4γ;
-- the product x·z is right to γ‖x‖‖z‖, and so the cosine of the rotation, divided by two lengths, to 8γ;
-- x·z − dμ_xμ_z is right to 3.1γ‖x‖‖z‖; divided by √dσ‖z‖, σ right to 3.1κγσ, the cosine is right to 9κγ ≥ 8γ;
-- from a cosine right to δ, the arc cosine is right to the smaller of δ/√(1 − (|c| + δ)²) and arccos(1 − δ);
-- cos² is right to δ(2|c| + δ), where δ is the error of the cosine, at most that of the angle;
-- in the plane of 1 and x the outputs of RMSNorm and LayerNorm are (μ, σ)/r and (0, σ/s) with r = √(ρ² + ε) ≥ ρ and
-  s = √(σ² + ε) ≥ σ, maps with derivatives of norm at most 1/r and 1/s: their distance is right to 2.4γ + 2.1κγ;
-- the gauge √(m/(m + ε)) is right to half the relative error of m, which is 6γ for ‖x‖²/d and 6.2κγ for σ².
-
-A mean over tokens is then right to the mean of the bounds, a standard deviation to their root mean square (it is a
-seminorm), a maximum or an order statistic to the largest; a quantile of a histogram has half a bin on top.
+Whatever the order of a sum of d products in a format of unit roundoff u, its error is at most (d + 8)u times the sum of
+their magnitudes, 8 leaving room for the roundings around it (Higham, Accuracy and Stability of Numerical Algorithms,
+section 3.1). A number of the table takes a few such sums; `CONDITION` pays for these and for the condition of angles,
+which are not near 0° or 180° here, and of norms whose mean is not large beside their spread. The quantile of a
+histogram has half a bin on top, and a rank counts directions that lie within the error either way.
 """
 
 import math
@@ -39,6 +25,7 @@ import torch
 from lngeom.empirical import observe
 from lngeom.empirical.models import NormSite, sites_of
 from lngeom.empirical.observe import Observer, random_directions, sign_directions
+from tests.support import CONDITION
 
 from .conftest import VOCABULARY
 
@@ -53,36 +40,16 @@ class Value(NamedTuple):
     bound: float
 
 
-Column = Value | int | str | None
-"""A number with its bound, or what has to be exactly so."""
-Row = dict[str, Column]
-
-
-class Values(NamedTuple):
-    """A number per token and its bound, each of shape (sequences, positions)."""
-
-    value: np.ndarray
-    bound: np.ndarray
+Row = dict[str, Any]
+"""Values by column, and what has to be exactly so."""
+Directions = tuple[np.ndarray, np.ndarray]
+"""Random directions and sign vectors."""
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Angle between vectors along the last axis, in radians, by Kahan's formula."""
-    a = a / np.linalg.norm(a, axis=-1, keepdims=True)
-    b = b / np.linalg.norm(b, axis=-1, keepdims=True)
-    return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
-
-
-def by_cosine(radians: np.ndarray, delta: Any) -> Values:
-    """An angle in degrees that was computed from a cosine right to `delta`."""
-    delta = np.minimum(np.broadcast_to(delta, radians.shape), 2.0)
-    reach = np.minimum(np.abs(np.cos(radians)) + delta, 1.0)
-    with np.errstate(divide="ignore"):
-        inside = delta / np.sqrt(1 - reach * reach)
-    return Values(np.degrees(radians), np.degrees(np.minimum(inside, np.arccos(1 - delta))))
-
-
-Directions = tuple[np.ndarray, np.ndarray]
-"""Random directions and sign vectors."""
+    """Angle between vectors along the last axis, in degrees, by Kahan's formula."""
+    a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (a, b))
+    return np.degrees(2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)))
 
 
 class Oracle:
@@ -92,111 +59,79 @@ class Oracle:
         self, module: Any, site: NormSite, x: torch.Tensor, z: torch.Tensor, directions: Directions, first: int = 1
     ) -> None:
         self.first = first  # vectors at the first position of a sequence: as many as there are heads
-        work = torch.finfo(torch.promote_types(x.dtype, torch.float32))
         self.x, self.z = (t.to(torch.float64).numpy() for t in (x, z))
-        self.site, self.d = site, self.x.shape[-1]
-        self.directions, self.signs = directions
+        self.site, self.d, self.directions = site, self.x.shape[-1], directions
+        unit = torch.finfo(torch.promote_types(x.dtype, torch.float32)).eps / 2
+        self.close = CONDITION * (self.d + 8) * unit
         kept = (getattr(module, name, None) for name in ("variance_epsilon", "eps"))
         self.eps = site.eps if site.role == "norm" else float(next(each for each in kept if each is not None))
         self.layernorm = isinstance(module, torch.nn.LayerNorm) or "LayerNorm" in type(module).__name__
         self.layernorm = self.layernorm and not type(module).__name__.startswith("T5")
-        n = self.d + 8
-        unit = work.eps / 2
-        self.gamma = n * unit / (1 - n * unit) + (x[..., 0].numel() + 2 * self.d + 8) * 2.0**-53
-        centred = self.x - np.mean(self.x, axis=-1, keepdims=True) if self.layernorm else self.x
-        mean_square = np.mean(centred**2, axis=-1, keepdims=True)
-        self.normalized = centred / np.sqrt(mean_square + self.eps)
-        self.kappa = (np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)) * np.ones(self.x.shape[:-1])
+        self.centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
+        self.read = self.centred if self.layernorm else self.x
+        self.normalized = self.normal(self.read)
 
-    def distance(self) -> Values:
-        centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
-        layer, rms = (v / np.sqrt(np.mean(v**2, axis=-1, keepdims=True) + self.eps) for v in (centred, self.x))
-        kappa = np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)
-        value = np.linalg.norm(layer - rms, axis=-1) / math.sqrt(self.d)
-        return Values(value, (2.4 + 2.1 * kappa) * self.gamma)
+    def normal(self, v: np.ndarray) -> np.ndarray:
+        return v / np.sqrt(np.mean(v**2, axis=-1, keepdims=True) + self.eps)
 
-    def features(self, side: str) -> dict[str, Values]:
-        v, gamma = (self.x if side == "input" else self.z), self.gamma
-        norm = np.linalg.norm(v, axis=-1)
-        everywhere = np.full(norm.shape, math.degrees(3 * gamma))
+    def near(self, value: Any, more: float = 0.0) -> Value:
+        return Value(float(value), self.close * (1 + abs(float(value))) + more)
+
+    def features(self, side: str) -> dict[str, np.ndarray]:
+        v, root = (self.x if side == "input" else self.z), math.sqrt(self.d)
         found = {
-            "angle": Values(np.degrees(angle(v, np.ones(self.d))), everywhere),
-            "random_a_angle": by_cosine(angle(v, self.directions[0]), 4 * gamma),
-            "random_b_angle": by_cosine(angle(v, self.directions[1]), 4 * gamma),
-            "norm": Values(norm, 3 * gamma * norm),
+            "angle": angle(v, np.ones(self.d)),
+            "random_a_angle": angle(v, self.directions[0][0]),
+            "random_b_angle": angle(v, self.directions[0][1]),
+            "norm": np.linalg.norm(v, axis=-1),
+            "gauge": np.linalg.norm(self.normalized, axis=-1) / root,
         }
         if side == "input":
-            centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
-            found["tilt"] = Values(np.degrees(angle(self.x, centred)), everywhere)
-            found["distance"] = self.distance()
-        else:
-            found["rotation"] = by_cosine(angle(self.x, self.z), 8 * gamma)
-            found["affine_rotation"] = by_cosine(angle(self.normalized, self.z), 9 * self.kappa * gamma)
-        return found
-
-    def gauge(self) -> Values:
-        r = np.linalg.norm(self.normalized, axis=-1) / math.sqrt(self.d)
-        return Values(r, 3.1 * self.kappa * self.gamma * r)
+            apart = self.normal(self.centred) - self.normal(self.x)
+            return found | {"tilt": angle(self.x, self.centred), "distance": np.linalg.norm(apart, axis=-1) / root}
+        return found | {"rotation": angle(self.x, self.z), "affine_rotation": angle(self.normalized, self.z)}
 
     def mean_cosine(self, keep: slice) -> Value:
-        """Over pairs of tokens; û is right to 5κγ, and a sum of N terms of length κ or less to their sum times γ_N."""
-        centred = self.x - np.mean(self.x, axis=-1, keepdims=True) if self.layernorm else self.x
-        units = (centred / np.linalg.norm(centred, axis=-1, keepdims=True))[:, keep].reshape(-1, self.d)
-        n, kappa = len(units), self.kappa[:, keep].sum()
-        off = kappa * self.gamma * (5 + (n + 8) / (self.d + 8))
-        cosines = units @ units.T
-        reach = np.linalg.norm(units.sum(0))
-        return Value(float(cosines.sum() - np.trace(cosines)) / (n * (n - 1)), off * (2 * reach + off) / (n * (n - 1)))
+        """Over pairs of tokens."""
+        units = (self.read / np.linalg.norm(self.read, axis=-1, keepdims=True))[:, keep].reshape(-1, self.d)
+        cosines, n = units @ units.T, len(units)
+        return self.near((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
 
     def components(self, side: str, keep: slice) -> Row:
         """The largest components; one as large as another, up to rounding, may stand in its place."""
         names = [f"top_{place}{end}" for place in (1, 2, 3) for end in ("", "_share")]
         if side == "output":
             return dict.fromkeys([*names, "components_99"])
-        rows = self.x[:, keep].reshape(-1, self.d)
-        squares, off = (rows**2).sum(0), 4 * self.gamma * (1 + len(rows) / (self.d + 8))  # a sum of as many terms
-        shares = np.sort(squares / squares.sum())[::-1]
-        order, found = np.argsort(-squares), dict[str, Any]()
+        squares = (self.x[:, keep].reshape(-1, self.d) ** 2).sum(0)
+        all_shares = squares / squares.sum()
+        order, shares, found = np.argsort(-squares), np.sort(all_shares)[::-1], Row()
         for place, share in enumerate(shares[:3]):
-            alike = np.flatnonzero(np.abs(squares / squares.sum() - share) <= off)
+            alike = np.flatnonzero(np.abs(all_shares - share) <= self.close)
             found[f"top_{place + 1}"] = Value(float(order[place]), float(np.abs(alike - order[place]).max()))
-            found[f"top_{place + 1}_share"] = Value(float(share), off)
-        fewest, most = (int((np.cumsum(shares) + sign * off < 0.99).sum()) + 1 for sign in (1, -1))
+            found[f"top_{place + 1}_share"] = self.near(share)
+        fewest, most = (int((np.cumsum(shares) + sign * self.close < 0.99).sum()) + 1 for sign in (1, -1))
         return {**found, "components_99": Value((fewest + most) / 2, (most - fewest) / 2)}
 
-    def cosines(self, side: str) -> tuple[Values, list[Values], list[Values]]:
-        v = self.x if side == "input" else self.z
-        norm = np.linalg.norm(v, axis=-1)
-
-        def of(direction: np.ndarray, delta: float) -> Values:
-            cosine = (v @ direction) / (norm * np.linalg.norm(direction))
-            return Values(cosine, np.full(cosine.shape, delta))
-
-        random, signs = ([of(u, 4 * self.gamma) for u in each] for each in (self.directions, self.signs))
-        return of(np.ones(self.d), 3 * self.gamma), random, signs
-
     def rows(self) -> Iterator[Row]:
-        gauge = self.gauge()
+        first = self.first
         for side in ("input", "output"):
-            features = {**self.features(side), "gauge": gauge}
-            uniform, random, signs = self.cosines(side)
-            first = self.first
-            parts = {"first": slice(0, first), "rest": slice(first, None), "all": slice(None)}
-            for bucket, keep in parts.items():
-                there = {name: cut(pair, keep) for name, pair in features.items()}
-                isotropic, flat = (
-                    energies(self.d, cut(uniform, keep), [cut(pair, keep) for pair in null]) for null in (random, signs)
-                )
-                alike = self.mean_cosine(keep) if side == "input" else None
+            features, v = self.features(side), self.x if side == "input" else self.z
+            v = v / np.linalg.norm(v, axis=-1, keepdims=True)
+            cosines = v @ np.full(self.d, self.d**-0.5)
+            nulls = [v @ (each / np.linalg.norm(each, axis=-1, keepdims=True)).T for each in self.directions]
+            for bucket, keep in {"first": slice(0, first), "rest": slice(first, None), "all": slice(None)}.items():
+                there = {name: values[:, keep] for name, values in features.items()}
+                isotropic, flat = (self.energies(cosines[:, keep], each[:, keep]) for each in nulls)
+                isotropic.pop("centred_median")
                 yield {
-                    **self.row(side, bucket, there), "mean_cosine": alike, **self.components(side, keep),
-                    **{name: value for name, value in isotropic.items() if name != "centred_median"},
+                    **self.row(side, bucket, there), **self.components(side, keep), **isotropic,
+                    "mean_cosine": self.mean_cosine(keep) if side == "input" else None,
                     **{name: flat[of_random] for name, of_random in OF_SIGNS.items()},
                 }  # fmt: skip
 
-    def row(self, side: str, bucket: str, features: dict[str, Values]) -> Row:
+    def row(self, side: str, bucket: str, features: dict[str, np.ndarray]) -> Row:
         """The columns that do not depend on cos² in one line."""
-        sequences, positions = features["norm"].value.shape
+        sequences, positions = features["norm"].shape
         numbered = re.search(r"(?:^|\.)(\d+)\.", self.site.path)
         found: Row = {
             "site": self.site.path,
@@ -208,37 +143,67 @@ class Oracle:
             "bucket": bucket,
             "tokens": sequences * positions,
             "d": self.d,
-            "eps": Value(self.eps, 0),
+            "eps": self.eps,
             "sequences": sequences,
             "documents": sequences,
-            "underflow": 0,
-            "nonfinite": 0,
-            "zero": 0,
-            "tilt_mean_deg": None,
-            "rotation_mean_deg": None,
-            "rotation_std_deg": None,
-            "affine_rotation_mean_deg": None,
-            "distance_mean": None,
-            "distance_max": None,
+            **dict.fromkeys(("underflow", "nonfinite", "zero"), 0),
+            **dict.fromkeys(("tilt_mean_deg", "rotation_mean_deg", "rotation_std_deg", "affine_rotation_mean_deg")),
+            **dict.fromkeys(("distance_mean", "distance_max")),
         }
-        for name, (value, bound) in features.items():
+        for name, values in features.items():
             unit = "" if name in ("norm", "gauge", "distance") else "_deg"
-            found[f"{name}_mean{unit}"] = Value(float(np.mean(value)), float(np.mean(bound)))
+            found[f"{name}_mean{unit}"] = self.near(np.mean(values))
             if name not in ("tilt", "distance", "affine_rotation", "gauge"):
-                found[f"{name}_std{unit}"] = Value(float(np.std(value)), math.sqrt(np.mean(bound**2)))
-        norms, angles = features["norm"], features["angle"]
+                found[f"{name}_std{unit}"] = self.near(np.std(values))
         for name in features.keys() & {"norm", "distance"}:
-            found[f"{name}_max"] = Value(*(float(np.max(part)) for part in features[name]))
+            found[f"{name}_max"] = self.near(np.max(features[name]))
         for name, q in (("median", 0.5), ("p01", 0.01), ("p99", 0.99)):
-            place = float(np.quantile(angles.value, q, method="inverted_cdf"))
-            found[f"angle_{name}_deg"] = Value(place, 0.01 / 2 + float(np.max(angles.bound)))
-        middle = float(np.quantile(norms.value, 0.5, method="inverted_cdf"))
-        found["norm_median"] = Value(middle, middle * (2 ** (1 / 32) * (1 + 3 * self.gamma) - 1))
+            place = np.quantile(features["angle"], q, method="inverted_cdf")
+            found[f"angle_{name}_deg"] = self.near(place, 0.01 / 2)
+        middle = float(np.quantile(features["norm"], 0.5, method="inverted_cdf"))
+        found["norm_median"] = self.near(middle, middle * (2 ** (1 / 32) - 1))
         return found
 
+    def energies(self, uniform: np.ndarray, random: np.ndarray) -> Row:
+        """d·E[cos²θ] for 1, its interval, and the same for the directions; and without the token mean."""
+        d = self.d
+        around = d * (uniform - uniform.mean()) ** 2
+        averages, spreads = (d * each for each in (np.mean(random**2, (0, 1)), np.var(random, (0, 1))))
+        (low, high), (least, largest) = interval(d * uniform**2), interval(around)
+        mean, own = d * np.mean(uniform**2), np.mean(around)
 
-def cut(pair: Values, keep: slice) -> Values:
-    return Values(pair.value[:, keep], pair.bound[:, keep])
+        def rank(energy: float, among: np.ndarray = averages) -> Value:
+            off = 2 * self.near(energy).bound
+            fewest, largest = (int(np.sum(among < energy + sign * off)) for sign in (-1, 1))
+            return Value((fewest + largest) / 2, (largest - fewest) / 2)
+
+        return {
+            "d_cos2": self.near(mean),
+            "d_cos2_low": self.near(low),
+            "d_cos2_high": self.near(high),
+            "random_d_cos2_median": self.near(np.median(averages)),
+            "random_d_cos2_low": self.near(np.quantile(averages, 0.05)),
+            "random_d_cos2_high": self.near(np.quantile(averages, 0.95)),
+            "rank_among_random": rank(mean),
+            "rank_low": rank(low),
+            "rank_high": rank(high),
+            "null_tokens": uniform.size,
+            "directions": random.shape[-1],
+            "centred_d_cos2": self.near(own),
+            "centred_d_cos2_low": self.near(least),
+            "centred_d_cos2_high": self.near(largest),
+            "centred_median": self.near(np.median(spreads)),
+            "centred_rank_among_random": rank(own, spreads),
+            "centred_rank_low": rank(least, spreads),
+            "centred_rank_high": rank(largest, spreads),
+        }
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """The ends of the interval of a mean over sequences of one length."""
+    per_sequence = np.mean(values, axis=1)
+    reach = scipy.stats.t.ppf(0.975, len(values) - 1) * scipy.stats.sem(per_sequence)
+    return max(np.mean(values) - reach, 0.0), np.mean(values) + reach
 
 
 OF_SIGNS = {
@@ -254,71 +219,6 @@ OF_SIGNS = {
     "centred_sign_rank_high": "centred_rank_high",
 }
 """What the columns of the sign vectors are called where they are about the random directions."""
-
-
-def squared(cosine: Values) -> Values:
-    return Values(cosine.value**2, cosine.bound * (2 * np.abs(cosine.value) + cosine.bound))
-
-
-def centred(d: int, cosine: Values) -> Value:
-    """d·E[cos²θ] − d·E[cosθ]², both computed with the cosines' errors."""
-    (square, off), (mean, by) = ([float(np.mean(part)) for part in pair] for pair in (squared(cosine), cosine))
-    return Value(d * (square - mean**2), d * (off + by * (2 * abs(mean) + by)))
-
-
-def energies(d: int, uniform: Values, random: list[Values]) -> Row:
-    """d·E[cos²θ] for 1, its interval, and the same for the random directions; and without the token mean."""
-    own, others = centred(d, uniform), [centred(d, pair) for pair in random]
-    middle, by = (float(np.mean(part)) for part in uniform)
-    around = squared(Values(uniform.value - middle, uniform.bound + by))
-    uniform, random = squared(uniform), [squared(pair) for pair in random]
-    mean, off, low, high, slack = interval(d, uniform)
-    _, _, least, largest, room = interval(d, around)
-    averages = np.array([d * np.mean(pair.value) for pair in random])
-    most = max(float(d * np.mean(pair.bound)) for pair in random)
-
-    def rank(energy: float, error: float, among: np.ndarray = averages, most: float = most) -> Value:
-        # Directions nearer than both errors together may be counted either way.
-        fewest, largest = (int(np.sum(among < energy + sign * (error + most))) for sign in (-1, 1))
-        return Value((fewest + largest) / 2, (largest - fewest) / 2)
-
-    spreads, apart = np.array([each.expected for each in others]), max(each.bound for each in others)
-
-    return {
-        "d_cos2": Value(mean, off),
-        "d_cos2_low": Value(low, slack),
-        "d_cos2_high": Value(high, slack),
-        "random_d_cos2_median": Value(float(np.median(averages)), most),
-        "random_d_cos2_low": Value(float(np.quantile(averages, 0.05)), most),
-        "random_d_cos2_high": Value(float(np.quantile(averages, 0.95)), most),
-        "rank_among_random": rank(mean, off),
-        "rank_low": rank(low, slack),
-        "rank_high": rank(high, slack),
-        "null_tokens": uniform.value.size,
-        "directions": len(random),
-        "centred_d_cos2": own,
-        "centred_d_cos2_low": Value(least, room),
-        "centred_d_cos2_high": Value(largest, room),
-        "centred_median": Value(float(np.median(spreads)), apart),
-        "centred_rank_among_random": rank(*own, spreads, apart),
-        "centred_rank_low": rank(least, room, spreads, apart),
-        "centred_rank_high": rank(largest, room, spreads, apart),
-    }
-
-
-def interval(d: int, uniform: Values) -> tuple[float, float, float, float, float]:
-    """d times a mean over sequences and its error; the ends of its interval, and their error."""
-    value, bound = d * uniform.value, d * uniform.bound
-    mean, off = float(np.mean(value)), float(np.mean(bound))
-    m = len(value)
-    per_sequence, reach = np.mean(value, axis=1), np.mean(bound, axis=1)
-    t = float(scipy.stats.t.ppf(0.975, m - 1))
-    low, high = (mean + sign * t * scipy.stats.sem(per_sequence) for sign in (-1, 1))
-    # The standard error is a seminorm of the means by sequence. The sums of squares it is taken from on the other
-    # path cancel: 8 roundings of float64 relative to Σs², under a root.
-    spread = math.sqrt(np.sum(reach**2) / (m * (m - 1)))
-    cancelled = math.sqrt(8 * 2.0**-53 * np.sum(per_sequence**2) / (m * (m - 1)))
-    return mean, off, max(low, 0.0), high, off + t * (spread + cancelled)
 
 
 Pair = tuple[torch.Tensor, torch.Tensor]

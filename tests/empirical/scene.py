@@ -1,12 +1,8 @@
 """A tiny network, a text, and what commands that write to the disk make of them, to be damaged and gone on with."""
 
 import contextlib
-import errno
-import functools
-import os
 import resource
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,34 +21,6 @@ _OPTIONS = {
 }
 """The commands that read the model and the text, and the options of each."""
 _RESULTS = ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy", "DONE")
-_CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
-_locked: Path | None = None
-
-
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if _locked is None or not arguments or str(_locked) not in str(arguments[0]):
-        return
-    writes = event == "open" and (arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or {*"wax+"} & {*arguments[1]})
-    if writes or event in _CHANGES:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(_locked))
-
-
-@functools.cache
-def _listening() -> None:
-    """Have the hook called from now on: it cannot be taken away again, and every test would pay for it."""
-    sys.addaudithook(_hook)
-
-
-@contextlib.contextmanager
-def read_only(folder: Path) -> Iterator[None]:
-    """A folder of a disk that nobody writes to."""
-    global _locked
-    _listening()
-    _locked = folder
-    try:
-        yield
-    finally:
-        _locked = None
 
 
 @contextlib.contextmanager

@@ -22,9 +22,10 @@ from lngeom.cli import main
 from lngeom.empirical.folding import fold
 from lngeom.empirical.pages import panels, print_rows
 from lngeom.empirical.pages.style import figure_bytes
+from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.support import ModelError, hub, read_table, say, write_table
 from lngeom.files import lock_beside
-from tests.empirical.scene import Scene, read_only, short_files
+from tests.empirical.scene import Scene, short_files
 from tests.support import refused, said
 
 from ..conftest import rewritten, tiny_model
@@ -173,10 +174,11 @@ def test_a_full_disk_is_told_and_the_same_command_goes_on(size: int, file: str, 
     assert scene.judged(scene.run("sweep", tmp_path / "run"), tmp_path / "run") == ""
 
 
-def test_a_finished_run_is_shown_from_a_disk_that_nobody_can_write_to(scene: Scene) -> None:
-    with scene.copy("finished") as (run,), read_only(run):
-        done, told = scene.said("sweep", run)
-        assert (done, "this run is done" in told) == ("done", True)
+def test_a_finished_run_is_shown_from_a_disk_that_nobody_can_write_to(scene: Scene, monkeypatch) -> None:
+    for name in ("claim", "amend", "finish"):
+        monkeypatch.setattr(RunDirectory, name, lambda *_: pytest.fail("it is written to"))
+    done, told = scene.said("sweep", scene.base / "finished")
+    assert (done, "this run is done" in told) == ("done", True)
 
 
 @pytest.mark.usefixtures("one_figure")

@@ -7,7 +7,7 @@ import torch
 
 from lngeom import project
 from lngeom.empirical import observe
-from lngeom.empirical.folding import entering, rotate, sample_inputs, scale, shift
+from lngeom.empirical.folding import entering, rotate, sample_inputs, shift
 from lngeom.empirical.models import Kind, NormSite, sites_of
 from lngeom.empirical.observe import SIDES, TABLE, Observer, rows
 from lngeom.empirical.pages.console import STORED
@@ -50,18 +50,13 @@ def _shifted(network: Any) -> Any:
     return shift(network, amount=0.7).checkpoint
 
 
-def _scaled(network: Any) -> Any:
-    return scale(network, 3.0).checkpoint
-
-
 def _rotated(network: Any) -> Any:
     return rotate(network, observe.random_rotation(WIDTH, 5)).checkpoint
 
 
 def test_gauges_of_networks_move_the_columns_that_are_said_to_be_stored() -> None:
     moved = set[str]()
-    gauges = (FAMILIES["gpt2"], _shifted), (FAMILIES["gpt_neox"], _scaled), (RMS["llama"], _rotated)
-    for make, gauge in gauges:
+    for make, gauge in ((FAMILIES["gpt2"], _shifted), (RMS["llama"], _rotated)):
         network = in_float64(trained(make))
         changed, inputs = gauge(network), sample_inputs(network, seed=3)
         with torch.inference_mode():
@@ -71,7 +66,10 @@ def test_gauges_of_networks_move_the_columns_that_are_said_to_be_stored() -> Non
         for side in SIDES:
             rows = [[row for row in each if row["side"] == side] for each in tables]
             moved |= {column.name for column in TABLE if not agree(column.name, *rows)}
-    assert moved == {column.name for column in TABLE if column.is_stored} >= STORED.keys()
+    assert moved | {"eps"} == {
+        column.name for column in TABLE if column.is_stored
+    }  # times c² where all writers are by c
+    assert moved >= STORED.keys()
 
 
 def test_an_idle_block_elsewhere_changes_no_logit_and_what_no_gauge_changes() -> None:

@@ -48,11 +48,6 @@ def test_every_panel_says_what_its_axes_are(finished: Path) -> None:
 
 def test_report_is_rebuilt(finished: Path, tmp_path) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
-    assert '<figure id="gains">' in (run / "report.html").read_text()
-    spectrum = RunDirectory(run).manifest()["gains"][0]
-    assert spectrum["site"] == "h.0.ln_1"
-    low, *_, high = spectrum["gain"]
-    assert low <= spectrum["axes"][0] <= spectrum["axes"][-1] <= high  # interlacing
     made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
     assert {"report.html", "energy.svg"} <= made.keys()
     for name in made:

@@ -37,7 +37,7 @@ def test_intervals_take_documents_as_units() -> None:
     x = torch.randn(24, 7, D, generator=generator, dtype=torch.float64) + shifts
     together, alone = (compute(_states(x, d)["0", "input"], "input")["all"] for d in (documents, None))
     cos2 = (x.mean(-1) ** 2 / (x * x).mean(-1)).numpy()
-    # Either path gives a cos² right to 6γ (tests/empirical/oracle.py), with what sums of all tokens
+    # Either path gives a cos² right to 6γ (√dμ over a length), with what sums of all tokens
     # round in γ, and so is a mean; a standard error is a seminorm of the six means, right to 6γ/√5.
     gamma = (x[..., 0].numel() + 3 * D + 16) * 2.0**-53
     slack = float(6 * gamma * (1 + scipy.stats.t.ppf(0.975, 5) / math.sqrt(5)))

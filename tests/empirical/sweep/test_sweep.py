@@ -197,20 +197,6 @@ def test_counts_are_counts(option: str, value: str, capsys) -> None:
     assert f"argument {option}: {value!r} is not a {kind}; write 16384 or 1e6" in capsys.readouterr().err
 
 
-def test_a_device_map_changes_no_number(words: Words, tmp_path) -> None:
-    assert main(words("plain")) == main(words("mapped", device_map="auto")) == 0
-    if not torch.cuda.is_available():  # the map then spreads the model over other devices than --device cpu
-        assert (tmp_path / "mapped" / "sites.csv").read_bytes() == (tmp_path / "plain" / "sites.csv").read_bytes()
-
-
-def test_bad_device_maps_are_refused(words: Words, refused: Refused, model_directory: Path) -> None:
-    line = refused(*words(device_map="sideways"))
-    assert line.startswith(f"lngeom sweep: model {str(model_directory)!r} cannot be loaded: ")
-    assert refused(*words("run", "--random-weights", device_map="auto")) == (
-        "lngeom sweep: --device-map auto: random weights are drawn on one device; leave one of the two out"
-    )
-
-
 def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory: Path, tmp_path) -> None:
     empty, short, wrong, text = (tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt"))
     empty.touch()
