@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .load import (
         DTYPES,
         LoadedModel,
-        LoadOptions,
         empty_network,
         load_config,
         load_model,

@@ -237,48 +237,36 @@ def resolve_dtype(name: str, config: PretrainedConfig, device: torch.device) -> 
     return DTYPES[name]
 
 
-@dataclass(frozen=True)
-class LoadOptions:
-    """How :func:`load_model` makes a model.
+def load_model(
+    source: ModelSource,
+    *,
+    dtype: str = "auto",
+    device: str = "auto",
+    allow_pickle: bool = False,
+    random_weights: bool = False,
+    seed: int = 0,
+    config: PretrainedConfig | None = None,
+) -> LoadedModel:
+    """Load a base model without its head, eager and in evaluation mode, from safetensors or the GGUF file.
 
-    Attributes:
+    Args:
+        source: Where it is.
         dtype, device: See :func:`resolve_dtype` and :func:`resolve_device`.
         allow_pickle: Read pickled weights, which can run code, where they alone are stored.
         random_weights, seed: Build the architecture from the configuration alone, PyTorch's global generator seeded.
         config: The configuration, if it is loaded already.
     """
-
-    dtype: str = "auto"
-    device: str = "auto"
-    allow_pickle: bool = False
-    random_weights: bool = False
-    seed: int = 0
-    config: PretrainedConfig | None = None
-
-
-def load_model(source: ModelSource, **options) -> LoadedModel:
-    """Load a base model without its head, eager and in evaluation mode, by the options of :class:`LoadOptions`.
-
-    Weights are read from safetensors or the GGUF file.
-
-    >>> import tempfile
-    >>> from transformers import GPT2Config, GPT2LMHeadModel
-    >>> from lngeom.empirical.models import find_model, load_model
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     GPT2LMHeadModel(config).save_pretrained(folder)
-    ...     loaded = load_model(find_model(folder), device="cpu", dtype="bfloat16")
-    >>> type(loaded.model).__name__, loaded.dtype, len(loaded.sites)
-    ('GPT2Model', 'bfloat16', 3)
-    """
-    plan = LoadOptions(**options)
-    random = plan.random_weights
-    config = load_config(source, random_weights=random) if plan.config is None else plan.config
-    place = resolve_device(plan.device)
-    dtype = resolve_dtype(plan.dtype, config, place)
+    config = config or load_config(source, random_weights=random_weights)
+    place = resolve_device(device)
+    kind = resolve_dtype(dtype, config, place)
+    wide = WIDE if kind is torch.float64 else {}
     try:
         with loading(source):
-            model, report = _drawn(config, plan.seed, place, dtype) if random else _read(source, plan, place, dtype)
+            if random_weights:
+                model, report = _drawn(config, seed, place, dtype=kind, **wide)
+            else:
+                model, report = _pretrained(source, AutoModel, allow_pickle=allow_pickle, dtype=kind, **wide)
+                model = model.to(place)
     except torch.cuda.OutOfMemoryError:
         msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device cpu"
         raise ModelError(msg) from None
@@ -286,27 +274,16 @@ def load_model(source: ModelSource, **options) -> LoadedModel:
     model.eval()
     topology = topology_of(model.config)
     sites = () if topology is None else sites_of(model)
-    revision = source.resolved_revision(model.config, random_weights=random)
-    return LoadedModel(source, model, sites, topology, revision, random, unused)
+    revision = source.resolved_revision(model.config, random_weights=random_weights)
+    return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
 
 
-def _drawn(
-    config: PretrainedConfig, seed: int, place: torch.device, dtype: torch.dtype
-) -> tuple[PreTrainedModel, Json]:
+def _drawn(config: PretrainedConfig, seed: int, place: torch.device, **options) -> tuple[PreTrainedModel, Json]:
     """A base model with random weights, and that nothing is missing."""
     torch.manual_seed(seed)
     with torch.device(place):
-        model = AutoModel.from_config(config, dtype=dtype, **(WIDE if dtype is torch.float64 else {}))
+        model = AutoModel.from_config(config, **options)
     return model, dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
-
-
-def _read(
-    source: ModelSource, plan: LoadOptions, place: torch.device, dtype: torch.dtype
-) -> tuple[PreTrainedModel, Json]:
-    """A base model with the weights of its checkpoint, on its device, and the report of loading."""
-    options = WIDE if dtype is torch.float64 else {}
-    model, report = _pretrained(source, AutoModel, allow_pickle=plan.allow_pickle, dtype=dtype, **options)
-    return model.to(place), report
 
 
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:

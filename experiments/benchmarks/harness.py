@@ -6,9 +6,7 @@ what else it holds is for readers of the file.
 
 import argparse
 import json
-import resource
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -55,15 +53,6 @@ def ratio(ours: Iterable[float], theirs: Iterable[float]) -> dict[str, float]:
     """Median, lowest and highest ratio of the times of one round."""
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     return {"ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
-
-
-def peak() -> float:
-    """Peak resident memory of this process in MB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # there ru_maxrss starts from that of the parent process
-        lines = status.read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
