@@ -50,7 +50,7 @@ def ledger(chosen: Sequence[Claim]) -> Group:
     present: list[Verdict] = [verdict for verdict in CLAIM_VERDICTS if any(row[verdict] for row in counts.values())]
     meanings = _grid(15)
     for verdict in present:
-        meanings.add_row(_named(verdict), Text(MEANINGS[verdict].says))
+        meanings.add_row(_named(verdict), Text(MEANINGS[verdict]))
     rows = {key: [row[verdict] for verdict in present] for key, row in counts.items()}
     last = Text("`lngeom claims ID` explains one of them, with its counterexample worked through.")
     return Group(*parts, _indented(_counts(present, rows)), "", _indented(meanings), "", _indented(last))
