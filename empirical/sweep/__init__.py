@@ -12,7 +12,7 @@ if ROOMS:
 if TYPE_CHECKING:
     from .live import measure
     from .options import MeasureOptions, Sweep
-    from .published import sweep_all, write_all
+    from .published import sweep_all
     from .reading import FinishedRun, compare_runs, read_finished
     from .stages import run_sweep
 else:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lngeom.errors import LngeomError, RunError
-from lngeom.files import read_json, write_json
+from lngeom.errors import LngeomError
 
 from .. import judge, observe
 from ..models import KNOWN_MODELS
@@ -16,9 +15,7 @@ from ..support import Row, one_line, say, write_table
 from .options import Sweep
 from .reading import read_finished
 
-__all__ = ["sweep_all", "write_all"]
-
-_RECORD = "all.json"
+__all__ = ["sweep_all"]
 
 
 def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = "") -> dict[str, str]:
@@ -60,25 +57,8 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
         "seed": sweep.seed,
     }
     base.mkdir(parents=True, exist_ok=True)
-    measured = [name for name in KNOWN_MODELS if name not in failures]
-    write_json(base / _RECORD, {"measured": measured, "failures": failures, "about": about})
-    write_all(base)
-    files = "comparison.html, comparison.csv, sites.csv, predictions.csv"
-    say(console, f"\n{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: {files}")
-    return failures
-
-
-def write_all(base: Path) -> Path:
-    """Write the joined tables and the page of a sweep of all models; returns the path of the page."""
-    try:
-        record = read_json(base / _RECORD)
-        runs = {name: read_finished(base / name) for name in record["measured"]}
-        models = [Measured(name, run.manifest, run.rows, run.predictions) for name, run in runs.items()]
-        failures, about = record["failures"], record["about"]
-    except RunError:
-        raise
-    except (OSError, ValueError, KeyError) as error:
-        raise RunError(f"{base}: cannot be read ({error}); run its command again: lngeom sweep all") from None
+    runs = {name: read_finished(base / name) for name in KNOWN_MODELS if name not in failures}
+    models = [Measured(name, run.manifest, run.rows, run.predictions) for name, run in runs.items()]
     write_table(base / "comparison.csv", (row for model in models for row in beside_published(model)))
     tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Row]]], ...] = (
         ("sites", observe.COLUMNS, lambda model: model.rows),
@@ -87,6 +67,7 @@ def write_all(base: Path) -> Path:
     for name, columns, of in tables:  # of all models, the model in the first column
         joined = ({"model": model.name, **row} for model in models for row in of(model))
         write_table(base / f"{name}.csv", joined, ("model", *columns))
-    page = base / "comparison.html"
-    write_comparison(page, models, failures, about)
-    return page
+    write_comparison(base / "comparison.html", models, failures, about)
+    files = "comparison.html, comparison.csv, sites.csv, predictions.csv"
+    say(console, f"\n{len(models)} of {len(KNOWN_MODELS)} models measured; written to {base}: {files}")
+    return failures

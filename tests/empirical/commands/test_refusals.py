@@ -17,7 +17,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from conftest import own_folder
 from lngeom.cli import main
 from lngeom.empirical.folding import fold
 from lngeom.empirical.pages import panels, print_rows
@@ -245,12 +244,3 @@ def test_a_name_that_is_no_text_is_refused(capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["sweep", "model", "--output=bad\udcff"])
     assert re.fullmatch(r"lngeom: '--output=bad\\udcff' has bytes that are no UTF-8.*\n", capsys.readouterr().err)
-
-
-def test_a_folder_of_another_is_not_used(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    folder = own_folder("x")
-    assert folder == own_folder("x")
-    folder.chmod(0o777)
-    with pytest.raises(pytest.UsageError, match="others can write to it"):
-        own_folder("x")

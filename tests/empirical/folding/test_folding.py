@@ -290,11 +290,8 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
     whole = read_sealed(path)
     other_eps = {path: 1.1 * eps for path, eps in whole["norms"].items()}
     for tampered, line in (
-        ({**whole, "maps": whole["maps"][1:]}, "maps of the certificate does not follow"),
         ({**whole, "norms": other_eps}, "norms.transformer.h.0.ln_1 of the certificate does not follow"),
-        ({**whole, "moved": ["transformer.ln_f"]}, "moved of the certificate does not follow"),
         ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
-        ({**whole, "maps": [], "norms": {}}, "norms.transformer.h.0.ln_1 of the certificate does not follow"),
         ({**whole, "maps": [{}]}, "its certificate lacks maps.0.parameter"),
         ({**whole, "moved": "all"}, "its certificate has another kind of moved"),
         ({"format": whole["format"]}, "its certificate lacks location"),

@@ -9,7 +9,7 @@ import pytest
 import torch
 from rich.console import Console
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
+from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
 
 from lngeom.empirical.models import find_model, load_model
 from lngeom.empirical.sweep import Sweep, run_sweep
@@ -60,30 +60,15 @@ def test_what_feeds_no_norm_may_be_missing(tmp_path) -> None:
     assert all(name.startswith("cls.") for name in load_model(find_model(str(tmp_path)), device="cpu").unused)
 
 
-def test_a_run_knows_its_weights(saved: Path, tmp_path, without_pages: None, monkeypatch) -> None:
+def test_a_run_knows_its_weights(saved: Path, tmp_path, without_pages: None) -> None:
     model = rewritten(shutil.copytree(saved, tmp_path / "model"))
     sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
     printed = io.StringIO()
-    with monkeypatch.context() as stopped:
-        stopped.setattr(
-            "lngeom.empirical.sweep.stages._finish", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
-        )
-        with pytest.raises(KeyboardInterrupt):
-            run_sweep(sweep, console=Console(file=printed, width=200))
+    run_sweep(sweep, console=Console(file=printed, width=200))
     assert "not needed and not loaded: lm_head.weight" in printed.getvalue()
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["unused_weights"] == ["lm_head.weight"]
     assert len(manifest["weights_sha256"]) == len(manifest["norm_weights_sha256"]) == 64
-    original = AutoModel.from_pretrained
-
-    def moved(*args: Any, **kwargs: Any) -> Any:
-        loaded, report = original(*args, **kwargs)
-        loaded.norm.weight.data[0] += 1
-        return loaded, report
-
-    monkeypatch.setattr(AutoModel, "from_pretrained", moved)
-    with pytest.raises(LngeomError, match="was started with other weights of model"):
-        run_sweep(sweep, console=Console(quiet=True))
 
 
 @pytest.mark.parametrize("sharded", [False, True], ids=["file", "index"])

@@ -68,17 +68,6 @@ def test_a_finished_run_that_is_damaged_is_not_done(tmp_path) -> None:
     assert message(run.finished_manifest) == damaged.replace("sites", "predictions")
 
 
-def test_a_shard_is_of_one_identity_and_of_its_weights(tmp_path) -> None:
-    run, hashes = RunDirectory(tmp_path), list[str]()
-    for identity, weights in ((MEASURED, "a"), (MEASURED, "b"), ({**MEASURED, "dtype": "float16"}, "b")):
-        run.begin(identity, {"date": str(len(hashes))})
-        run.amend(weights_sha256=weights)
-        hashes.append(run.measured_sha256())
-    assert len(set(hashes)) == 3
-    run.amend(date="another")
-    assert run.measured_sha256() == hashes[-1]
-
-
 def test_another_run_is_refused(tmp_path) -> None:
     run = RunDirectory(tmp_path)
     run.begin({**MEASURED, "dtype": "float16"}, {})

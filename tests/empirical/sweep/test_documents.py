@@ -15,7 +15,7 @@ from lngeom.empirical.models import NormSite
 from lngeom.empirical.observe import Observer, compute, merge
 from lngeom.empirical.runs import Origin
 from lngeom.empirical.sweep import Drawing, draw_tokens
-from lngeom.empirical.text import open_corpus
+from lngeom.empirical.text import TokenPolicy, encoded, open_corpus
 
 D = 16
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
@@ -69,6 +69,12 @@ def _text(path: Path, lengths: list[int], seed: int = 0) -> Path:
 def _drawn(corpus: Path, to: Path, sequences: int) -> tuple[np.ndarray, list[Origin]]:
     _, origins = draw_tokens(to, open_corpus(str(corpus)), _words(), Drawing(sequences, 8, 64, 0), lambda _: None)
     return np.load(to), origins
+
+
+def test_a_long_document_is_encoded_in_parts(monkeypatch) -> None:
+    monkeypatch.setattr("lngeom.empirical.text.packing._CHARACTERS_AT_ONCE", 10)
+    (ids,) = encoded([" ".join(f"w{n}" for n in range(1, 40))], _words(), TokenPolicy(None, 0))
+    assert ids.tolist() == [*range(1, 40), 0]
 
 
 def test_sequences_are_drawn_from_all_over(tmp_path) -> None:

@@ -1,7 +1,6 @@
 import math
 import re
 import runpy
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,7 @@ from lngeom.empirical.models import KNOWN_MODELS, PUBLISHED
 from lngeom.empirical.pages import Measured, beside_published
 from lngeom.empirical.runs import RunDirectory
 from lngeom.empirical.support import read_table
-from lngeom.empirical.sweep import measurement, write_all
-from lngeom.errors import RunError
+from lngeom.empirical.sweep import measurement
 from lngeom.files import read_json
 
 from ..conftest import BLOCKS
@@ -27,22 +25,9 @@ OPTIONS = ["--random-weights", "--tokens", "128", "--sequence-length", "32", "--
 OPTIONS += ["--device", "cpu", "--output"]
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory) -> Path:
-    """The directory of a sweep of all tiny models, without the pages of the single ones; the first test fills it."""
-    return tmp_path_factory.mktemp("measured") / "all"
-
-
-@pytest.fixture
-def measured_all(base: Path, tiny_known: None) -> Path:
-    """That directory, which holds what one process measured."""
-    if not base.exists():
-        assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
-    return base
-
-
 @pytest.mark.usefixtures("tiny_known")
-def test_all_models(base: Path, capsys, monkeypatch) -> None:
+def test_all_models(tmp_path, capsys, monkeypatch) -> None:
+    base = tmp_path / "all"
     real = measurement.states_of
 
     def failing(subject: Any, *rest: Any) -> Any:
@@ -123,20 +108,6 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     ]
     averages = [(row["layer"], row["sites"], row["measured_mean"]) for row in angles]
     assert averages == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
-
-
-def test_the_comparison_is_made_of_finished_runs(measured_all: Path, tmp_path) -> None:
-    base = shutil.copytree(measured_all, tmp_path / "all")
-    names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
-    assert sorted(names) == ["comparison.csv", "comparison.html", "predictions.csv", "sites.csv"]
-    made = {name: (base / name).read_bytes() for name in names}
-    for name in names:
-        (base / name).unlink()
-    write_all(base)
-    assert {name: (base / name).read_bytes() for name in names} == made
-    (base / "gpt2-xl" / "DONE").unlink()
-    with pytest.raises(RunError, match="gpt2-xl: is not finished; run its command again first: lngeom sweep "):
-        write_all(base)
 
 
 @pytest.mark.usefixtures("tiny_known")

@@ -65,6 +65,19 @@ def test_dump_is_read_as_a_stream(tmp_path) -> None:
     assert peaks[1] < min(1.5 * peaks[0], 0.6e6)
 
 
+@pytest.mark.parametrize("word", ["a few words on a line\n", "漢"])
+def test_plain_text_is_read_as_a_stream(word: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("lngeom.empirical.text.plain._PIECE", 1 << 14)
+    peaks = []
+    for count in (1 << 15, 1 << 17):
+        (tmp_path / "a.txt").write_text(word * count, encoding="utf-8")
+        tracemalloc.start()
+        assert sum(map(len, open_corpus(str(tmp_path / "a.txt")).documents())) == count * len(word)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
 @pytest.mark.parametrize(
     ("markup", "text"),
     [
