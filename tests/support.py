@@ -4,7 +4,7 @@ import contextlib
 import io
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from lngeom.cli import main
 from lngeom.empirical.observe import States
-from lngeom.errors import LngeomError
 
 CONDITION = 64
 
@@ -61,19 +60,6 @@ def said(*words: object) -> tuple[str, str]:
     if code == 2 and len(lines) == 1:
         return "refused", lines[0]
     return "done" if code == 0 else f"exit code {code}: {lines}", output.getvalue()
-
-
-def refused_or(what: str, action: Callable[[], object]) -> str:
-    """The fault of an action that may be refused in one line; words that it returns describe a fault."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            answer = action()
-    except LngeomError as error:
-        return f"{what}: {error!r} is not a single line" if "\n" in str(error) else ""
-    except Exception as error:  # what is wrong here is just this: an error that no one foresaw
-        return f"{what}: {type(error).__name__}: {error}"
-    return answer if isinstance(answer, str) else ""
 
 
 def refused(outcome: tuple[str, str], line: str) -> None:

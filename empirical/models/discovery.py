@@ -70,13 +70,7 @@ class FoundNorm:
 
 @dataclass(frozen=True)
 class NoNorm:
-    """A module with the name or the parameters of a norm that is not one, and why: the formulas tried, their errors.
-
-    >>> from torch import nn
-    >>> from lngeom.empirical.models import norms
-    >>> norms(nn.Sequential(nn.LayerNorm((2, 8)))).others[0].reason
-    'parameters of shape (2, 8), (2, 8): no norm of one vector'
-    """
+    """A module with the name or the parameters of a norm that is none, and why: the formulas tried, their errors."""
 
     path: str
     module: str

@@ -100,13 +100,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def family_of(config: object) -> Family | None:
-    """The family of a model configuration, None for an architecture that is not in the table.
-
-    >>> from transformers import GPTNeoXConfig, T5Config
-    >>> from lngeom.empirical.models import family_of
-    >>> family_of(GPTNeoXConfig()).final, family_of(T5Config())
-    ('final_layer_norm', None)
-    """
+    """The family of a model configuration, None for an architecture that is not in the table."""
     kind = getattr(config, "model_type", None)
     if kind == "opt" and not getattr(config, "do_layer_norm_before", True):
         msg = "architecture 'opt' with do_layer_norm_before=False (OPT-350M) is Post-LN, which is not known for OPT"
@@ -115,13 +109,7 @@ def family_of(config: object) -> Family | None:
 
 
 def topology_of(config: object) -> Topology | None:
-    """How the norms of this model sit in the residual stream, None where that is not known.
-
-    >>> from transformers import GPTNeoXConfig
-    >>> from lngeom.empirical.models import topology_of
-    >>> [topology_of(GPTNeoXConfig(use_parallel_residual=parallel)) for parallel in (True, False)]
-    ['parallel', 'sequential']
-    """
+    """How the norms of this model sit in the residual stream, None where that is not known."""
     family = family_of(config)
     if family is None:
         return None
@@ -158,14 +146,7 @@ def sites_of(model: nn.Module, batch: object = None) -> tuple[NormSite, ...]:
 
 
 def streams_of(model: nn.Module) -> tuple[NormSite, ...]:
-    """The blocks of a model whose norms follow the branches (OLMo 2): no norm but the final one reads the stream.
-
-    >>> from transformers import AutoModel, Olmo2Config
-    >>> from lngeom.empirical.models import streams_of
-    >>> config = Olmo2Config(hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
-    >>> [site.path for site in streams_of(AutoModel.from_config(config))]
-    ['layers.0']
-    """
+    """The blocks of a model whose norms follow the branches (OLMo 2): no norm but the final one reads the stream."""
     config: Any = getattr(model, "config", None)
     family = family_of(config)
     if family is None or family.topology != "branch":

@@ -48,15 +48,6 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
         eps: ε of the layer.
 
     Float64 by the names ``FEATURES["input"]``, in their order; angles in degrees, NaN where a feature is not defined.
-
-    >>> from lngeom.empirical.observe import input_features, sketch
-    >>> x = torch.tensor([[2.0, 0.0]])
-    >>> kept, _, _ = sketch(x, x, torch.eye(2))  # the "random" directions are here the axes
-    >>> values = input_features(kept, kind="layernorm", eps=0.0)
-    >>> {name: round(value.item(), 3) for name, value in values.items()}
-    {'angle': 45.0, 'angle_a': 0.0, 'angle_b': 90.0, 'norm': 2.0, 'tilt': 45.0, 'distance': 0.765, 'gauge': 1.0}
-
-    LayerNorm makes (1, −1) of it and RMSNorm (√2, 0): they are 45° apart, and √(((√2 − 1)² + 1)/2) = 0.765.
     """
     angle = torch.rad2deg(angle_from_moments(x.mean, x.variance))
     return {

@@ -199,15 +199,6 @@ def sketch(x: Tensor, z: Tensor, directions: Tensor, *, out: Sketches | None = N
         directions: (d, K). Random directions as columns. Everything is computed in their dtype, in float32 for those of
             16 bits; only then may they have another length than 1.
         out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
-
-    >>> import torch
-    >>> from lngeom.empirical.observe import sketch
-    >>> x = torch.tensor([[2.0, 0.0], [3.0, 4.0]])
-    >>> before, after, inner = sketch(x, x - x.mean(-1, keepdim=True), torch.eye(2))
-    >>> before.mean.tolist(), before.variance.tolist(), before.norm.tolist()
-    ([1.0, 3.5], [1.0, 0.25], [2.0, 5.0])
-    >>> inner.tolist()  # x·(x − μ1) = dσ²
-    [2.0, 0.5]
     """
     count, d = x.shape
     kept = Sketches.empty(1, count, directions)[0] if out is None else out

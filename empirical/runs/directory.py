@@ -180,12 +180,7 @@ def identity_of(manifest: Json) -> Json:
     return {key: manifest[key] for key in manifest.get("identity", ())}
 
 
-def first_difference(here: object, there: object, path: str = "") -> tuple[str, object, object] | None:
-    """Where two JSON values first differ: the dotted path and both values; None if they are equal."""
-    if isinstance(here, dict) and isinstance(there, dict):
-        for key in dict.fromkeys([*here, *there]):
-            difference = first_difference(here.get(key), there.get(key), f"{path}.{key}" if path else str(key))
-            if difference:
-                return difference
-        return None
-    return None if here == there else (path, here, there)
+def first_difference(here: Json, there: Json) -> tuple[str, object, object] | None:
+    """The first entry in which two identities differ, and both values; None if they are equal."""
+    names = dict.fromkeys([*here, *there])
+    return next(((name, here.get(name), there.get(name)) for name in names if here.get(name) != there.get(name)), None)

@@ -1,5 +1,6 @@
 """Documents of plain text and JSON-lines files."""
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -15,30 +16,16 @@ _HALF = re.compile("[\ud800-\udfff]")
 def paragraphs(path: Path) -> Iterator[str]:
     """Yield a text file in pieces of about a megabyte, so that a file of any length streams, and a line of any length.
 
-    A piece ends with a line, or before a word where a line is longer.
+    A piece ends with a line where there is one that is not as long.
     """
-    read, kept = 0, b""
     with opened(path) as stream:
-        while more := stream.read(_PIECE):
-            kept += more
-            end = kept.rfind(b"\n") + 1 or max(kept.rfind(b" "), 0)
-            if not end and len(kept) > _PIECE:  # a word of a megabyte, or a script without spaces: before a character
-                end = next((at for at in range(len(kept) - 4, len(kept) - 8, -1) if kept[at] & 0xC0 != 0x80), len(kept))
-            piece, kept = kept[:end], kept[end:]
-            if piece:
-                yield _decoded(path, piece, read)
-            read += len(piece)
-    if kept:
-        yield _decoded(path, kept, read)
-
-
-def _decoded(path: Path, piece: bytes, begins: int) -> str:
-    try:
-        return piece.decode()
-    except UnicodeDecodeError as error:
-        at = begins + error.start
-        msg = f"corpus {path}: not UTF-8 ({error.reason} at byte {at}); convert it, for example with iconv"
-        raise CorpusError(msg) from None
+        reader = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        try:
+            while piece := reader.read(_PIECE) + reader.readline(_PIECE):
+                yield piece
+        except UnicodeDecodeError as error:
+            msg = f"corpus {path}: not UTF-8 ({error.reason}); convert it, for example with iconv"
+            raise CorpusError(msg) from None
 
 
 def records(path: Path) -> Iterator[str]:

@@ -10,7 +10,7 @@ from lngeom.files import lock, replacing, write_json
 
 from ..conftest import message
 
-MEASURED = {"model": "m", "dtype": "float32", "nested": {"seed": 0}}
+MEASURED = {"model": "m", "dtype": "float32", "seed": 0}
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path) -> None:
@@ -73,9 +73,9 @@ def test_another_run_is_refused(tmp_path) -> None:
     run.begin({**MEASURED, "dtype": "float16"}, {})
     assert run.begin(MEASURED, {}) == "new"  # the first came to nothing
     run.tokens_path.touch()
-    other = {**MEASURED, "nested": {"seed": 1}}
+    other = {**MEASURED, "seed": 1}
     assert message(lambda: run.begin(other, {})) == (
-        f"{tmp_path}: holds another run (nested.seed is 0 there, 1 here); choose another --output"
+        f"{tmp_path}: holds another run (seed is 0 there, 1 here); choose another --output"
     )
     assert first_difference(MEASURED, {**MEASURED, "more": 1}) == ("more", None, 1)
     assert first_difference(MEASURED, dict(MEASURED)) is None

@@ -176,7 +176,7 @@ REFUSED: list[tuple[str, bytes, str]] = [
      "the file is cut off or is not a dump, download it again"),
     ("bomb.xml", dump(page("A", "&b;"), head=BOMB),
      ": declares entities (DTDForbidden), which MediaWiki dumps never do; refused"),
-    ("latin.txt", "Köln".encode("latin-1"), ": not UTF-8 (invalid start byte at byte 1); "
+    ("latin.txt", "Köln".encode("latin-1"), ": not UTF-8 (invalid start byte); "
      "convert it, for example with iconv"),
     ("line.jsonl", b'{"text": "x"}\nnonsense\n', ", line 2: not JSON (Expecting value: line 1 column 1 (char 0)); "
      "one JSON object per line is expected"),
