@@ -1,6 +1,6 @@
 """Is this port the same model? Compare two forms of one model; one verdict, with the first layer that differs.
 
-SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these, an ONNX file, or weights by themselves
+SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these, or weights by themselves
 (safetensors, .pt, .npz) under the names of vLLM, Meta, MLX or nanoGPT, which get the architecture of the source where
 no config.json is beside them. The verdict is "same function" (in float64 both give the same outputs, within the bound
 of rounding), "same up to the stored format" (they do once the source's weights are rounded to that format), "different"
@@ -10,7 +10,7 @@ verdict begins with "same", else 1.
 
 Examples:
     lngeom doctor models/llama models/llama.gguf
-    lngeom doctor gpt2 gpt2.onnx --json port.json
+    lngeom doctor gpt2 converted --json port.json
 """
 
 from collections import ChainMap
@@ -42,23 +42,21 @@ def run(options: Options) -> int:
         reads_text_alone,
         refuse_nan_weights,
     )
-    from ..porting import Drawn, examine, examine_onnx, gguf_types, renamed
+    from ..porting import Drawn, examine, gguf_types, renamed
     from ..support import ModelError
 
-    onnx = Path(options.port).suffix == ".onnx"
     source, notes, unread = load_network(find_model(options.source), allow_pickle=options.allow_pickle), (), ""
     configured = Path(options.port, "config.json").is_file()
     networks = {options.source: source}
-    if not onnx:
-        try:
-            networks[options.port] = load_network(find_model(options.port), allow_pickle=options.allow_pickle)
-        except QuantizedError:
+    try:
+        networks[options.port] = load_network(find_model(options.port), allow_pickle=options.allow_pickle)
+    except QuantizedError:
+        raise
+    except ModelError:
+        like = empty_network(find_model(options.port)) if configured else source
+        if (port := renamed(like, Path(options.port))) is None:
             raise
-        except ModelError:
-            like = empty_network(find_model(options.port)) if configured else source
-            if (port := renamed(like, Path(options.port))) is None:
-                raise
-            networks[options.port], notes, unread = port
+        networks[options.port], notes, unread = port
     refuse_nan_weights(source)
     for network in networks.values():
         if not reads_text_alone(network):
@@ -67,11 +65,8 @@ def run(options: Options) -> int:
     size = min(network.config.get_text_config().vocab_size for network in networks.values())
     longest = min((n for each in networks.values() if (n := longest_sequence(each.config))), default=options.tokens)
     drawn = Drawn(size, longest, options.tokens, options.seed)
-    if onnx:
-        examined = examine_onnx(source, Path(options.port), drawn)
-    else:
-        files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
-        examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
+    files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
+    examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))
     told = {each: getattr(examined, each) for each in ("verdict", "reason", "evidence")}
     told["evidence"] = (*(f"read from {options.port}: {each}" for each in notes), *examined.evidence)
     left = (*([unread] if unread and not configured else []), *examined.left)

@@ -7,7 +7,7 @@ from lngeom.lazy import lazy
 if TYPE_CHECKING:
     from .comparison import Diagnosis, compare_models
     from .names import Renamed, renamed
-    from .port import Drawn, Examined, examine, examine_onnx
+    from .port import Drawn, Examined, examine
     from .weights import compare_weights, gguf_types
 else:
     __getattr__ = lazy(__name__, __file__)

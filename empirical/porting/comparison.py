@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from lngeom.behaviours import behaviour, probes
-from lngeom.check import OnnxNorm
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
 
@@ -45,10 +44,8 @@ class Diagnosis:
         return self.differences[0][1] if self.differences else None
 
 
-def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tokens) -> Diagnosis:
+def compare_models(source: nn.Module, port: nn.Module, ids: Tokens) -> Diagnosis:
     """Run the source on the token ids and each norm of the port on its counterpart's inputs: which differs first.
-
-    Of an ONNX file the port is the list of its norms, :func:`onnx_norms`, in the order in which they run.
 
     Both norms get the same vectors, so that an error further up does not hide one further down. The source's gain, bias
     and ε are discovered (:func:`lngeom.empirical.models.norms`); the port's outputs must lie in the family of that
@@ -63,7 +60,7 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
     tokens = torch.as_tensor(ids)
     own = {norm.path: norm for norm in norms(source.eval(), tokens).found if norm.calls and norm.axis == -1}
     here = _recorded(source, tokens, own)
-    there = port if isinstance(port, list) else _counterparts(port.eval(), tokens, own)
+    there = _counterparts(port.eval(), tokens, own)
     if len(here) > len(there) > 0 and (missing := _missing(own, source, here, there)):
         return Diagnosis(len(here), tuple((path, "is missing in the port") for path in missing))
     if len(here) != len(there) or not here:
@@ -76,7 +73,7 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
 
 
 def _missing(
-    own: dict[str, FoundNorm], source: nn.Module, here: list[tuple[str, Tensor]], there: Sequence[nn.Module | OnnxNorm]
+    own: dict[str, FoundNorm], source: nn.Module, here: list[tuple[str, Tensor]], there: Sequence[nn.Module]
 ) -> list[str]:
     """The norms that a port leaves out, if those that it has are the others in their order; else none."""
     missing, left = list[str](), list(there)
@@ -107,10 +104,10 @@ def _counterparts(port: nn.Module, tokens: Tensor, paths: Collection[str]) -> li
     return [modules[path] for path, _ in _recorded(port, tokens, dict.fromkeys(wanted))]
 
 
-def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x: Tensor) -> str | None:
+def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module, x: Tensor) -> str | None:
     """Verdict and cause of the port's norm on the inputs `x` and on probes, None if it is the source's."""
     d = norm.d
-    dtype = other.dtype.name if isinstance(other, OnnxNorm) else str(_dtype(other)).rpartition(".")[2]
+    dtype = str(_dtype(other)).rpartition(".")[2]
     # Weights that the port stores in fewer bits are compared with the source rounded to as many.
     short = dtype if dtype in ("bfloat16", "float16") else "float32"
     rows = np.concatenate([x.reshape(-1, d)[:32].double().numpy(), probes(d, dtype)])
@@ -127,14 +124,14 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
     case = Case(base, Sample(rows), got)
     if case.explained_by(base, Arithmetic.of(dtype)):
         return None
-    if isinstance(other, nn.Module):  # the same formula of what the port stores under the same names
-        stored, added = affine(other, norm.gain, norm.gain_offset, norm.bias, d)
-        own = Definition(base.centered, stored.astype(REAL), None if added is None else added.astype(REAL), norm.eps)
-        # All gains off by 1, as rounded once: that is a convention, which has a name below.
-        off = abs(abs(stored - gain) - 1) if stored.shape == gain.shape else np.zeros(1)
-        convention = (off <= float(FORMATS[dtype].roundoff) * np.maximum(abs(stored), 1)).all()
-        if not convention and case.explained_by(own, Arithmetic.of(dtype)):
-            return _other_parameters((gain, bias), (stored, added))
+    # The same formula of what the port stores under the same names.
+    stored, added = affine(other, norm.gain, norm.gain_offset, norm.bias, d)
+    own = Definition(base.centered, stored.astype(REAL), None if added is None else added.astype(REAL), norm.eps)
+    # All gains off by 1, as rounded once: that is a convention, which has a name below.
+    off = abs(abs(stored - gain) - 1) if stored.shape == gain.shape else np.zeros(1)
+    convention = (off <= float(FORMATS[dtype].roundoff) * np.maximum(abs(stored), 1)).all()
+    if not convention and case.explained_by(own, Arithmetic.of(dtype)):
+        return _other_parameters((gain, bias), (stored, added))
     theirs = behaviour(rows, got, float(FORMATS[dtype].roundoff))
     verdict, cause = diagnose([case], dtype, eps=(theirs.eps,) if theirs and theirs.eps else ())
     # A norm of this kind up to the rounding of its format has no other algorithm, but other parameters.
@@ -160,8 +157,6 @@ def _dtype(module: nn.Module) -> torch.dtype:
     return next((parameter.dtype for parameter in module.parameters()), torch.float32)
 
 
-def _run(module: nn.Module | OnnxNorm, rows: np.ndarray) -> np.ndarray:
-    if isinstance(module, OnnxNorm):
-        return module(rows).astype(float)
+def _run(module: nn.Module, rows: np.ndarray) -> np.ndarray:
     with torch.no_grad():
         return module(torch.tensor(rows).to(_dtype(module))).double().numpy()

@@ -5,7 +5,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,12 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from lngeom.check import OnnxFile, onnx_norms
 from lngeom.errors import InputError
 
 from ..models import text_config
 from .comparison import Differences, compare_models
 from .folds import name_folds
-from .logits import distance, explained, first_layer, in_float64, outputs, rounding, shaken, widened
-from .onnx_network import onnx_network
+from .logits import distance, explained, first_layer, in_float64, outputs, rounding, widened
 from .weights import Weight, adopt, compare_weights, stored
 
 _LONGEST, _UNREACHED = 4096, "what changed beyond"
@@ -220,15 +217,15 @@ def _judged(
 
 
 def _norms(
-    source: nn.Module, port: nn.Module | Path, ids: Tensor, folds: Mapping[str, str] | None = None
+    source: nn.Module, port: nn.Module, ids: Tensor, folds: Mapping[str, str]
 ) -> tuple[Differences | None, list[str]]:
     """The norms that compute something else when run alone, None if none can be run, and notes on all.
 
     What a fold explains is no bug.
     """
     try:
-        found = compare_models(source, onnx_norms(port) if isinstance(port, Path) else port, ids)
-        known = ((site, (folds or {}).get(site, cause)) for site, cause in found.differences)
+        found = compare_models(source, port, ids)
+        known = ((site, folds.get(site, cause)) for site, cause in found.differences)
         found = replace(found, differences=tuple(known))
     except InputError as error:
         return None, [f"norms by themselves: not compared: {error}"]
@@ -256,29 +253,3 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
     causes += entries
     causes += [f"also {site}: {cause}" for site, cause in norms[:1] if site != path]
     return f"first at {path}, {off}: {'; '.join(causes or ['it computes otherwise with the same weights'])}"
-
-
-def examine_onnx(source: nn.Module, path: Path, drawn: Drawn) -> Examined:
-    """Is the ONNX file the same model? Its norms by themselves, and its outputs in float64."""
-    file = OnnxFile(path)
-    with in_float64():
-        both = _Pair(widened(source), source, [], {}, [])
-        ids, said = _sequences(both, drawn), ""
-        try:
-            run = onnx_network(file)
-            gap = max(distance(outputs(both.source, each), torch.from_numpy(run(each.numpy()))) for each in ids)
-            bound = max(shaken(both.source, outputs, each, 2.0**-23) for each in ids)
-            line = f"outputs differ by up to {gap:.3g} in float64; numbers kept in float32 could explain {bound:.3g}"
-        except InputError as error:
-            line, gap, bound = f"the outputs cannot be compared: {error}", math.inf, 0.0
-            said = line
-    norms, told = _norms(source, path, ids[1])
-    verdict, reason = "same function", "the outputs agree"
-    if norms:
-        verdict, reason = "different", "first at {}: {}".format(*norms[0])
-    elif said:
-        verdict, reason = "not shown to be the same", said
-    elif not gap <= bound:
-        alone = "norms by themselves were not compared" if norms is None else "each norm alone agrees"
-        verdict, reason = "different", f"the outputs differ; {alone}, and no other layer is compared"
-    return Examined(verdict, reason, (*told, line), ("weights by name", "other inputs", _LEFT))

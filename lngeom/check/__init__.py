@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from lngeom.lazy import ROOMS, lazy
 
 if ROOMS:
-    from ._calls.onnx_nodes import OnnxFile
     from ._proving.proof import NEVER, write_certificates
     from ._tracing.frameworks import likely_frameworks
 if TYPE_CHECKING:

@@ -1,3 +1,4 @@
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from lngeom.cli import main
 from lngeom.empirical.porting import compare_models
@@ -248,8 +249,13 @@ def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path, capsys) -> N
 
 
 def test_a_norm_that_a_port_leaves_out_is_named() -> None:
-    source, port = built("llama"), built("llama")
-    names = [f"layers.{n}.{which}_layernorm" for n in LAYERS for which in ("input", "post_attention")]
-    kept = [port.model.get_submodule(name) for name in (*names, "norm") if name != "layers.1.input_layernorm"]
-    found = compare_models(source, kept, [[1, 2, 3]])  # pyright: ignore[reportArgumentType] - as the norms of a file
-    assert found.differences == (("model.layers.1.input_layernorm", "is missing in the port"),)
+    source = nn.Sequential(nn.Embedding(9, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.RMSNorm(8))
+    found = compare_models(source, source[:2], [[1, 2, 3]])
+    assert found.differences == (("3", "is missing in the port"),)
+
+
+def test_a_changed_gain_is_named_with_its_component() -> None:
+    source = nn.Sequential(nn.Embedding(9, 8), nn.LayerNorm(8))
+    port = copy.deepcopy(source)
+    port.get_parameter("1.weight").data[3] *= 1.01
+    assert re.search("gain off by up to .* at component 3", compare_models(source, port, [[1, 2, 3]]).cause or "")

@@ -21,8 +21,7 @@ from transformers import (
 
 from lngeom.cli import main
 from lngeom.empirical.models import find_model, load_model, load_network
-from lngeom.empirical.porting import Drawn, compare_weights, examine, examine_onnx
-from lngeom.errors import InputError
+from lngeom.empirical.porting import Drawn, compare_weights, examine
 from tests.support import refused, said
 
 SIZES: dict[str, Any] = {
@@ -189,51 +188,6 @@ def test_models_of_different_architectures_are_not_compared_weight_by_weight() -
         "different architectures: LlamaForCausalLM and GPT2LMHeadModel share 1 of 21 weights", verdict.reason
     )
     assert verdict.evidence == ()
-
-
-def written(network: Any, path: Path, change: str) -> None:
-    """A network without blocks as an ONNX file, with one change."""
-    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
-    from_array, node = onnx.numpy_helper.from_array, onnx.helper.make_node
-    weights = {name: weight.detach().numpy() for name, weight in network.transformer.named_parameters()}
-    weights = {name.split(".", 1)[0] + name[-2:]: weight for name, weight in weights.items()}
-    weights["head"] = network.lm_head.weight.detach().numpy().T * (1.001 if change in ("head", "version") else 1)
-    end = "tokens" if change == "inputs" else "input_ids"
-    nodes = [
-        node("Gather", ["wteht", end], ["words"]),
-        node("Gather", ["wpeht", "position_ids"], ["places"]),
-        node("Add", ["words", "places"], ["x"]),
-        node("LayerNormalization", ["x", "ln_fht", "ln_fas"], ["z"], "ln_f", epsilon=1e-3 if change == "eps" else 1e-5),
-        node("MatMul", ["z", "head"], ["logits"]),
-    ]
-    ids = [
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, (1, None)) for name in (end, "position_ids")
-    ]
-    out = onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, (1, None, 48))
-    held = [from_array(weight.copy(), name) for name, weight in weights.items()]
-    graph, opset = onnx.helper.make_graph(nodes, "g", ids, [out], held), [onnx.helper.make_opsetid("", 17)]
-    version = 99 if change == "version" else 8  # 99: of a format that onnxruntime does not know
-    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=version), path)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ("", "same function: the outputs agree"),
-        ("eps", "different: first at transformer.ln_f: .*eps = 0.001"),
-        ("head", "different: the outputs differ; each norm alone agrees"),
-        ("version", "different: the outputs differ; norms by themselves were not compared"),
-        ("inputs", "not shown to be the same: the outputs cannot be compared: .*the inputs tokens, position_ids"),
-    ],
-)
-def test_an_onnx_file_is_held_against_its_model(change: str, said: str, tmp_path) -> None:
-    network, path = built("gpt2", n_layer=0), tmp_path / "port.onnx"
-    written(network, path, change)
-    found = examine_onnx(network, path, Drawn(48, 64, 16, 0))
-    assert re.match(said, f"{found.verdict}: {found.reason}"), found
-    path.write_bytes(path.read_bytes()[:99])
-    with pytest.raises(InputError, match="cannot be read as an ONNX model"):
-        examine_onnx(network, path, Drawn(48, 64, 16, 0))
 
 
 @pytest.mark.parametrize("kind", ["Q8_0", "Q5_0", "Q4_1", "Q4_0"])
