@@ -26,7 +26,7 @@ from transformers.utils import logging as transformers_logging
 
 from lngeom.files import Json
 
-from ..support import ModelError, hub_silence, say
+from ..support import ModelError, say
 from .calls import text_config
 from .families import Topology, family_of, sites_of, topology_of
 from .sites import NormSite
@@ -137,16 +137,10 @@ def _gguf_once(source: ModelSource) -> Iterator[None]:
         yield
 
 
-def _arguments(source: ModelSource) -> Json:
-    """Arguments of ``from_pretrained``: the local cache alone where the hub does not answer."""
-    return source.arguments() | ({"local_files_only": True} if not source.is_local and hub_silence() else {})
-
-
 def _explained(source: ModelSource, error: Exception) -> ModelError:
     """One line from whatever transformers raised."""
     text = " ".join(str(error).split())
     lower, hub = text.lower(), not source.is_local
-    local = "check the network, or give a local directory"
     if not hub and Path(source.location, "adapter_config.json").is_file():
         reason, advice = "it is an adapter", "merge it into its base model with peft's merge_and_unload, and save that"
     elif hub and re.search(r"gated repo|\b40[13] (client error|unauthorized|forbidden)", lower):
@@ -157,10 +151,8 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
         reason, advice = "it is not in the local cache", "HF_HUB_OFFLINE is set; unset it, or give a local directory"
     elif isinstance(error, MemoryError) or "can't allocate memory" in lower:
         reason, advice = "out of memory", "free some, use --dtype bfloat16, or choose a smaller model"
-    elif hub and (silence := hub_silence()):
-        reason, advice = f"huggingface.co does not answer ({silence})", local
     elif hub and isinstance(error, OSError):
-        reason, advice = "it was not found on the hub", local.replace("check the", "check its name and the")
+        reason, advice = "it was not found on the hub", "check its name and the network, or give a local directory"
     else:
         reason, advice = f"{type(error).__name__}: {text[:160]}", "check the files, or download them again"
     return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
@@ -191,7 +183,7 @@ def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options
     with mock.patch.dict(os.environ, {"HF_DEACTIVATE_ASYNC_LOAD": "1"}):
         model, report = kind.from_pretrained(
             source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
-            **_arguments(source), **options,
+            **source.arguments(), **options,
         )  # fmt: skip
     refuse_integers(source, model, report)
     return model, report
@@ -205,7 +197,7 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Pretrai
     if random_weights and source.known is not None:
         return source.known.config()
     with loading(source):
-        config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+        config = AutoConfig.from_pretrained(source.location, **source.arguments())
         refuse_declared(source, config, of_files=not random_weights)
         if random_weights:
             refuse_larger(source, config)
@@ -311,7 +303,7 @@ def empty_network(source: ModelSource) -> PreTrainedModel:
 
 def _network(source: ModelSource) -> tuple[PretrainedConfig, Any]:
     """The configuration, refused where it declares too much, and its class."""
-    config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+    config = AutoConfig.from_pretrained(source.location, **source.arguments())
     refuse_declared(source, config)
     named = (config.architectures or ["AutoModelForCausalLM"])[0]
     return config, getattr(transformers, named, transformers.AutoModelForCausalLM)
@@ -322,7 +314,7 @@ def load_tokenizer(source: ModelSource) -> Any:
     tokenizer: Any = None
     try:
         with _quiet(), _gguf_once(source):
-            tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))
+            tokenizer = AutoTokenizer.from_pretrained(source.location, **source.arguments())
         # Of a model saved without it transformers makes one that knows special tokens alone, and perhaps the space.
         ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
         reason = "" if len(ordinary) > 1 else "it knows special tokens alone"

@@ -7,7 +7,6 @@ from lngeom.lazy import ROOMS, lazy
 if ROOMS:
     from .arrays import sha256_of_tensors
     from .errors import CorpusError, ModelError, one_line
-    from .hub import hub_silence
     from .tables import Row, Rows, read_records, read_table, write_records, write_table
     from .terminal import Advance, progress, say
 if not TYPE_CHECKING:

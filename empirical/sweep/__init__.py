@@ -7,7 +7,7 @@ from lngeom.lazy import ROOMS, lazy
 if ROOMS:
     from .live import load_live
     from .options import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, corpus_of, is_live, source_of
-    from .results import write_pages, written_to
+    from .results import written_to
     from .tokens import Drawing, draw_tokens
 if TYPE_CHECKING:
     from .live import measure

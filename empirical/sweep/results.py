@@ -11,7 +11,7 @@ from lngeom.files import replacing
 from .. import judge, observe, pages
 from ..models import NormSite
 from ..runs import RunDirectory, identity_of
-from ..support import Row, Rows, read_records, say, write_records, write_table
+from ..support import Rows, read_records, say, write_records, write_table
 
 
 def write_results(
@@ -26,15 +26,10 @@ def write_results(
     rows = observe.rows(states, sites)
     write_table(run.path / "sites.csv", rows, observe.COLUMNS)
     write_records(run.predictions_path, judge.Prediction, [*judged, *judge.isotropy(rows)])
-    write_pages(run, rows)
+    pages.draw_figures(rows, run.path, run.manifest())
+    pages.write_report(run.path)
     run.finish()
     return rows
-
-
-def write_pages(run: RunDirectory, rows: Sequence[Row]) -> Path:
-    """Write figures and page, which need the table of a run alone; returns the path of the page."""
-    pages.draw_figures(rows, run.path, run.manifest())
-    return pages.write_report(run.path)
 
 
 def written_to(path: Path) -> str:

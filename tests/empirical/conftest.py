@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
-from lngeom.cli import main
 from lngeom.empirical.models import KNOWN_MODELS, bundled_model, sites_of, topology_of
 from lngeom.empirical.text import bundled_wikipedia
 from lngeom.errors import LngeomError
@@ -27,7 +26,6 @@ from tests.empirical.scene import Scene
 torch.set_num_threads(1)
 
 Words = Callable[..., list[str]]
-Refused = Callable[..., str]
 Weights = dict[str, torch.Tensor]
 VOCABULARY = 64
 BLOCKS = 2
@@ -131,19 +129,6 @@ def words(model_directory: Path, token_file: Path, tmp_path) -> Words:
         return ["sweep", *map(str, (model, *named, *more))]
 
     return made
-
-
-@pytest.fixture
-def refused(capsys) -> Refused:
-    """Runs a command that must end with exit code 2 and one line on standard error, and returns that line."""
-
-    def run(*command: object) -> str:
-        capsys.readouterr()
-        assert main([*map(str, command)]) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        return line
-
-    return run
 
 
 def message(action: Callable[[], object]) -> str:

@@ -79,23 +79,18 @@ class Odd(nn.Module):
             self.q = self.p
         if "shared gain" in odd:
             self.q.weight = self.p.weight
-        if "tied" in odd:
-            self.out.weight = self.a.weight
 
     def forward(self, input_ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        first = h = self.a(input_ids)
-        for _ in range(1 + ("twice" in self.odd)):
-            first = self.b(self.p(h))
-            branch = self.c(torch.tanh(first))
-            h = h + self.drop(nn.functional.gelu(branch) if "gelu" in self.odd else branch)
+        h = self.a(input_ids)
+        first = self.b(self.p(h))
+        branch = self.c(torch.tanh(first))
+        h = h + self.drop(nn.functional.gelu(branch) if "gelu" in self.odd else branch)
         if "item" in self.odd:
             h[:, 0] = first[:, 0].exp()
         if "view" in self.odd:
             h[:, 0].copy_(first[:, 0].exp())
         if "long" in self.odd and h.shape[1] > 8:
             h = h + first.exp()
-        if "added in place" in self.odd:
-            h += self.c(first)
         logits = self.out(self.q(h)) + (self.b(h).sum(-1, keepdim=True) if "reader" in self.odd else 0)
         return {"logits": logits, **({"stream": h} if "output" in self.odd else {})}
 

