@@ -4,9 +4,7 @@ import contextlib
 import io
 import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
@@ -36,13 +34,6 @@ def assert_close(mine: States, theirs: States, tokens: int) -> None:
             with np.errstate(invalid="ignore"):  # a maximum of nothing is -inf
                 assert x.shape == y.shape, (key, field.name)
                 assert np.all((x == y) | (np.abs(x - y) <= allowed)), (key, field.name)
-
-
-def growing(norms: Sequence[float], **entries: Any) -> list[dict[str, Any]]:
-    """The rows of a sequential model in which the stream has these norms."""
-    row = {"side": "input", "bucket": "rest", "role": "pre_attn", "norm_std": 0.0, "tokens": 4, **entries}
-    blocks = [row | {"layer": layer, "norm_mean": norm} for layer, norm in enumerate(norms[:-1])]
-    return [*blocks, row | {"layer": None, "role": "final", "norm_mean": norms[-1]}]
 
 
 def said(*words: object) -> tuple[str, str]:
