@@ -47,13 +47,6 @@ def isotropy(rows: Sequence[Row]) -> Iterator[Prediction]:
     no interval. A vector that enters two layers is judged at the first. The theorem is about isotropic vectors and
     holds whatever a network does: components of a trained one are correlated. The ranks say how 1 compares. Each
     verdict is that of one interval: of many, :func:`lngeom.empirical.observe.false_alarms` exclude 1 by chance.
-
-    >>> from lngeom.empirical.judge import isotropy
-    >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
-    ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40, "rank_among_signs": 30}
-    >>> far = {**row, "site": "h.0.ln_1", "d_cos2": 4.0, "d_cos2_low": 3.5, "d_cos2_high": 4.5}
-    >>> [(each.site, each.measured, each.verdict) for each in isotropy([row, far])]
-    [('ln_f', 1.1, 'not distinguished'), ('h.0.ln_1', 4.0, 'not isotropic')]
     """
     for row in rows:
         if row["bucket"] != "all" or (row["side"] == "input" and row["same_input_as"]):

@@ -29,12 +29,6 @@ class Family:
             MLP (GPT-J); ``post``: norms act on the stream after each addition (Post-LN, BERT); ``branch``: norms
             follow a branch, before it is added to the stream (OLMo 2).
         not_stream: Last names of norms that act on something else than hidden states (queries and keys).
-
-    >>> from lngeom.empirical.models import FAMILIES
-    >>> FAMILIES["opt"].norms
-    (('self_attn_layer_norm', 'pre_attn'), ('final_layer_norm', 'pre_mlp'))
-    >>> [family.name for family in FAMILIES.values() if family.topology == "branch"]
-    ['OLMo 2']
     """
 
     name: str

@@ -127,14 +127,7 @@ def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
-    """Print any table: one line for each row, the columns of the first one; where it is too wide, one line a cell.
-
-    >>> from rich.console import Console
-    >>> from lngeom.empirical.pages import print_rows
-    >>> print_rows([{"site": "norm", "d_cos2": 1.03}], Console(width=30))  # doctest: +NORMALIZE_WHITESPACE
-    site  d_cos2
-    norm    1.03
-    """
+    """Print any table: one line for each row, the columns of the first one; where it is too wide, one line a cell."""
     console = _console(console)
     table = Table(box=None)
     for name, value in rows[0].items() if rows else ():
@@ -163,10 +156,7 @@ def quarters(rows: Sequence[Row], null: str) -> tuple[list[Row], list[Row]]:
 def by_chance(rows: Sequence[Row]) -> float:
     """In how many rows 1 would be in a given quarter on average, were it drawn like the directions.
 
-    Its rank among K directions is then uniform on 0 to K. A quarter has K // 4 + 1 of these K + 1 numbers:
-
-    >>> round(by_chance([{"directions": 64}] * 65), 9)
-    17.0
+    Its rank among K directions is then uniform on 0 to K. A quarter has K // 4 + 1 of these K + 1 numbers.
     """
     return sum((row["directions"] // 4 + 1) / (row["directions"] + 1) for row in rows)
 

@@ -28,15 +28,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A measurement of a model on a text; None stands for a default that depends on the model or the device.
-
-    >>> from dataclasses import replace
-    >>> from lngeom.empirical.sweep import Sweep
-    >>> sweep = Sweep("gpt2-xl", tokens=100_000)
-    >>> sweeps = [replace(sweep, seed=seed, output=f"runs/gpt2-xl-{seed}") for seed in range(3)]
-    >>> [each.output for each in sweeps]  # against three sets of random directions
-    ['runs/gpt2-xl-0', 'runs/gpt2-xl-1', 'runs/gpt2-xl-2']
-    """
+    """A measurement of a model on a text; None stands for a default that depends on the model or the device."""
 
     model: str | None = argument(
         "MODEL",

@@ -109,10 +109,6 @@ def open_corpus(spec: str) -> Corpus:
 
     Formats by suffix: MediaWiki dumps ``.xml``; ``.txt``; ``.jsonl`` with a field ``text``; each also compressed as
     ``.bz2``, ``.gz`` or ``.xz``; token ids ``.npy`` and ``.bin`` (flat uint16, as nanoGPT writes them).
-
-    >>> from lngeom.empirical.text import open_corpus
-    >>> open_corpus("hf:allenai/c4:en").has_ids, open_corpus("random").is_random  # nothing is fetched yet
-    (False, True)
     """
     if spec.startswith(SCHEME) or spec == RANDOM:
         return Corpus(spec, None)

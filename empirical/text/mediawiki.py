@@ -25,10 +25,6 @@ def plain_text(markup: str, media: Collection[str] = ("file", "image", "category
     """The plain text of an article, without templates, tables, references, comments and markup.
 
     `media` are the lower-case names of the namespaces whose links are no text (files and categories).
-
-    >>> from lngeom.empirical.text import plain_text
-    >>> plain_text("'''Albedo''' is [[reflectivity|reflecting power]].{{citation needed}}[[Category:Optics]]")
-    'Albedo is reflecting power.'
     """
     code = mwparserfromhell.parse(markup, skip_style_tags=True)
 

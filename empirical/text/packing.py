@@ -101,13 +101,6 @@ def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) 
     """Cut arrays of token ids into sequences of exactly `length` tokens, each beginning with `start`, if given.
 
     The unfinished last sequence is dropped.
-
-    >>> import numpy as np
-    >>> from lngeom.empirical.text import packed
-    >>> [ids.tolist() for ids in packed([np.arange(3), np.arange(3, 8)], 3)]
-    [[0, 1, 2], [3, 4, 5]]
-    >>> [ids.tolist() for ids in packed([np.arange(5)], 3, start=9)]
-    [[9, 0, 1], [9, 2, 3]]
     """
     head = np.array([] if start is None else [start], dtype=np.int64)
     content = length - len(head)

@@ -2,7 +2,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from lngeom.empirical.models import KNOWN_MODELS, PUBLISHED, find_model, sites_of
+from lngeom.empirical.models import KNOWN_MODELS, find_model, sites_of
 
 SHAPES = {
     "gpt2-xl": (1600, 48, "layernorm", 1_557_611_200, 97),
@@ -31,12 +31,3 @@ def test_shape(name: str) -> None:
     assert {(site.d, site.kind, site.eps) for site in sites} == {(d, kind, 1e-5)}
     assert max(site.layer for site in sites if site.layer is not None) == blocks - 1
     assert sum(site.same_input_as is not None for site in sites) == (blocks if "pythia" in name else 0)
-
-
-def test_every_model_has_published_numbers() -> None:
-    assert list(PUBLISHED) == list(KNOWN_MODELS)
-    assert [name for name, numbers in PUBLISHED.items() if "mlp_angle" not in numbers] == ["gpt-j-6b"]
-    for name, numbers in PUBLISHED.items():
-        for quantity, spread in numbers.items():
-            assert spread.mean > 0, (name, quantity)
-            assert spread.maximum is None or spread.maximum > spread.mean + (spread.std or 0)

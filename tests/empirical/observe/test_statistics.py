@@ -287,16 +287,3 @@ def test_constant_vectors_count_where_rms_norm_has_no_eps() -> None:
     found = compute(state, "input")["all"]
     assert 1 <= found["distance_max"] < np.sqrt(2)
     assert found["angle_p01"] < 1
-
-
-def test_what_is_kept_does_not_grow_with_the_passes() -> None:
-    """But for the documents, of which a shard has few: numbers of tokens would be gigabytes."""
-    kept = []
-    with Observer(norm_model(torch.float64), [SITE], directions=4) as observer:
-        for _ in range(3):
-            observer._model(hidden_states())
-            observer._flush()
-            tensors = (vars(state).items() for state in observer._states.values())
-            kept.append([value.shape for state in tensors for name, value in state if "document" not in name])
-            assert not observer._queues
-    assert kept[0] == kept[1] == kept[2]

@@ -167,9 +167,7 @@ AGAIN = "the file is cut off or damaged, download it again"
 ENDED = f": cannot be decompressed (Compressed file ended before the end-of-stream marker was reached); {AGAIN}"
 REFUSED: list[tuple[str, bytes, str]] = [
     ("cut.xml.bz2", bz2.compress(WHOLE)[:200], ENDED),
-    ("cut.xml.gz", gzip.compress(WHOLE)[:200], ENDED),
     ("plain.xml.bz2", b"no bzip2 at all", f": cannot be decompressed (Invalid data stream); {AGAIN}"),
-    ("plain.xml.gz", b"no gzip at all", f": cannot be decompressed (Not a gzipped file (b'no')); {AGAIN}"),
     ("cut.xml", WHOLE[:-300], ": not well-formed XML (no element found: line 1, column 200595); "
      "the file is cut off or is not a dump, download it again"),
     ("html.xml", b"<html><p></html>", ": not well-formed XML (mismatched tag: line 1, column 11); "
@@ -181,11 +179,9 @@ REFUSED: list[tuple[str, bytes, str]] = [
     ("line.jsonl", b'{"text": "x"}\nnonsense\n', ", line 2: not JSON (Expecting value: line 1 column 1 (char 0)); "
      "one JSON object per line is expected"),
     ("body.jsonl", b'{"body": "x"}\n', ", line 1: no string under 'text', seen ['body']; rename the field"),
-    ("list.jsonl", b'["x"]\n', ", line 1: no string under 'text', seen list; rename the field"),
     ("half.jsonl", b'{"text": "\\ud800"}', ", line 1: half of a surrogate pair is not a character; encode as UTF-8"),
     ("klingon.xml", b"<?xml version='1.0' encoding='klingon'?><mediawiki/>", ": not well-formed XML (unknown encoding: "
      "klingon); the file is cut off or is not a dump, download it again"),
-    ("number.jsonl", b'{"text": 3}\n', ", line 1: no string under 'text', seen ['text']; rename the field"),
 ]  # fmt: skip
 
 
