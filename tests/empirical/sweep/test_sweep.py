@@ -83,6 +83,11 @@ def test_a_run_from_end_to_end(words: Words, token_file: Path, tmp_path, capsys)
     assert places[-1] - places[0] > len(ids) // 2
 
 
+def test_tokens_are_projected_from_a_place_that_the_seed_draws() -> None:
+    first, other = (null_positions(64, LENGTH, 3, seed) for seed in (0, 1))
+    assert not np.array_equal(first, other)
+
+
 def test_an_interrupted_run_goes_on_to_the_same_bits(words: Words, tmp_path, monkeypatch, capsys) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert main(words("whole")) == 0
