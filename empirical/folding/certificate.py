@@ -210,11 +210,8 @@ def describe_comparison(compared: Json) -> str:
 
 def failures(certificate: Json) -> list[str]:
     """The claims about weights that a certificate fails to show, one line each."""
-    faults = (
-        []
-        if certificate["norms"] or certificate["moved"] or _amounts(certificate)
-        else ["no norm is recorded as folded"]
-    )
+    shown = certificate["norms"] or certificate["moved"] or _amounts(certificate)
+    faults = [] if shown else ["no norm is recorded as folded"]
     faults += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
