@@ -169,7 +169,6 @@ CONFIGURED: dict[str, tuple[str, str]] = {
     "cut off": ('{"rms_norm_eps": 0.5,', "not a valid JSON file"),
     "type": ('"rms_norm_eps": "a"', "expected float, got str"),
     "architecture": ('"model_type": "nope"', "has model type `nope`"),
-    "heads": ('"num_attention_heads": 7', "7"),
     "blocks": ('"num_hidden_layers": -1', "num_hidden_layers is -1"),
     "epsilon": ('"rms_norm_eps": 0.5', "FAIL different"),
 }
