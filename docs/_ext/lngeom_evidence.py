@@ -4,7 +4,6 @@
 files that ``lngeom prove --json --certificates`` wrote just before the build.
 """
 
-import inspect
 import json
 from collections.abc import Iterable
 from html import escape
@@ -18,7 +17,6 @@ from sphinx.util.docutils import SphinxDirective
 
 import lngeom
 from lngeom.empirical.judge import THEOREM_IDS
-from lngeom.proofs import find
 from lngeom.proofs.certificates import reading
 from lngeom.proofs.certificates.coq_text import HEADER, source
 from lngeom.prover import steps_text
@@ -51,14 +49,7 @@ class Evidence(SphinxDirective):
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
         container[-1] += nodes.raw("", self._steps(by_id[self.arguments[0]]), format="html")
-        container[-1] += self._source(self.arguments[0])
         return [container]
-
-    def _source(self, id: str) -> list[nodes.Node]:
-        """The theorem as Python, folded."""
-        code = nodes.literal_block(text=inspect.getsource(find(id).body), language="python")
-        opened = "<details class='source'><summary>The theorem in Python, a test</summary>"
-        return [nodes.raw("", opened, format="html"), code, nodes.raw("", "</details>", format="html")]
 
     def _steps(self, theorem: dict[str, Any]) -> str:
         id = theorem["id"]

@@ -45,16 +45,6 @@ def test_norms_enclose_the_exact_value_narrowly(norm, x, eps) -> None:
         assert entry.width <= entry.magnitude / 2**158
 
 
-@given(vectors)
-def test_linear_formulas_are_exact(x) -> None:
-    exact = [Fraction(value) for value in x]
-    mean = sum(exact) / len(exact)
-    assert lg.project(Enclosure(x)).is_exact
-    assert [entry.lower for entry in lg.project(Enclosure(x))] == [value - mean for value in exact]
-    assert [entry.lower for entry in lg.projection.mean_vector(Enclosure(x))] == [mean] * len(x)
-    assert lg.moments(Enclosure(x))[1].is_exact
-
-
 def test_an_exact_root_stays_exact() -> None:
     y = lg.standardize(Enclosure([-2.0, 2.0]), eps=0)
     assert y.is_exact

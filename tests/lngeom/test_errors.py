@@ -64,9 +64,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     *((lambda odd=odd: typeless.principal_axes(V).direction(odd), "i is") for odd in ("a", None, 0.5, V)),
     (lambda: jacobian_product(X, np.ones((3, 3)), eps=0.1), "tangent has shape .* the others broadcast"),
     (lambda: typeless.layer_norm(X, 2.0, eps=0.1), r"gain has shape \(\), but x .* must have shape \(3,\)"),
-    (lambda: typeless.rms_norm(X, V, 2, eps=0.1), r"bias has shape \(\), but x"),
     *((lambda off=off: certify_rounding(X, X, X * off), "error holds a number") for off in (-1, math.nan, math.inf)),
-    (lambda: certify_centering(X, V[:2], X, V), "stored, exact and error have shapes"),
     # fibers
     (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* take eps > 0"),
     (lambda: invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
@@ -74,11 +72,8 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
     # folding
     (lambda: fold_affine(X, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
-    (lambda: fold_affine(X, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
-    (lambda: fold_affine(X, gain=np.ones(3), layout="conv1d"), "but the map has 2 inputs"),
     (lambda: typeless.folding.center_writer(X, layout="sideways"), "layout is 'sideways': a weight is \"linear\""),
     (lambda: center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
-    (lambda: center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
     (lambda: certify_centering(X, None, X.T, None), r"weight of shape \(3, 2\) and no bias; the exact one"),
     # derivatives
     (lambda: jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
@@ -100,13 +95,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lg.principal_axes(X), "one layer has one gain vector"),
     (lambda: lg.principal_axes(np.array([1, 2])), "floating"),
     (lambda: lg.principal_axes(np.array([1.0, 1e-200])), "overflow nor underflow"),
-    (lambda: lg.principal_axes(np.array([1.0, 1e200])), "overflow nor underflow"),
     (lambda: lg.principal_axes(V).direction(2), "axis 2 does not exist"),
     # ellipsoids
     (lambda: lg.Ellipsoid(V, np.zeros(2)), "bias has shape"),
     (lambda: lg.Ellipsoid(V, np.array([0.0, np.nan, 1.0])), "bias holds a NaN"),
-    (lambda: lg.Ellipsoid(V, np.array([0, 1, 2])), "bias has dtype"),
-    (lambda: lg.Ellipsoid(V, torch.zeros(3)), "do not mix"),
     *((lambda rtol=rtol: lg.Ellipsoid(V).contains(V, rtol=rtol), "rtol") for rtol in (-1.0, math.inf, math.nan)),
     *(
         (lambda name=name, z=z: getattr(lg.Ellipsoid(V), name)(z), told)

@@ -68,12 +68,6 @@ def test_only_what_is_certain_is_said_of_a_sign(case, relation) -> None:
     assert stands(member, relation) is stands(Interval(member), relation) is SIGNS[relation](member, 0)
 
 
-def test_floats_are_taken_at_their_exact_value() -> None:
-    assert Interval(0.1).lower == Fraction(0.1)
-    assert (Interval(0.1) + 0.2).upper == Fraction(0.1) + Fraction(0.2)
-    assert float(Interval(2).sqrt().midpoint) == math.sqrt(2)
-
-
 def test_display_reaches_beyond_the_floats() -> None:
     assert repr(Interval(1, 2)) == "Interval(1, 2)"
     assert str(Interval(Fraction(1, 3))) == "1/3"

@@ -91,9 +91,3 @@ def test_rational_root(data: st.DataObject, d: int, relation: Any, centered: boo
     square = inner(x, x) / d - centered * (sum(x) / d) ** 2 + eps
     assert Fraction(float(square) ** 0.5).limit_denominator(100) ** 2 == square
     assert RELATIONS[relation](eps)
-
-
-def test_scalars_of_every_sort_are_drawn() -> None:
-    for wanted in (lambda v: v < 0, lambda v: v == 0, lambda v: 0 < v < 1):
-        find(strategies.scalars(), wanted, settings=GENERATED)
-        find(strategies.float_scalars(), wanted, settings=GENERATED)

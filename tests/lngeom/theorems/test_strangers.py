@@ -14,7 +14,7 @@ import lngeom as lg
 from lngeom import prover as sy
 from lngeom.prover import ProofError, at_least, dim, dot, equal, greater, norm, root, search, square_norm
 from lngeom.strategies import masks
-from lngeom.theorems import Basis, Epsilon, Mask, Scalar, Vector, assume, checks, theorem, varies
+from lngeom.theorems import Basis, Epsilon, Mask, Vector, assume, checks, theorem
 
 x, y, z, a, b, eps = *map(sy.vector, "xyz"), sy.scalar("a"), sy.scalar("b"), sy.scalar("eps")
 
@@ -22,12 +22,6 @@ x, y, z, a, b, eps = *map(sy.vector, "xyz"), sy.scalar("a"), sy.scalar("b"), sy.
 def masked(x: Any, m: Any, eps: Any) -> Any:
     """RMSNorm by the components that a mask keeps."""
     return x / ((m * x**2).sum(-1, keepdims=True) / m.sum(-1, keepdims=True) + eps) ** 0.5
-
-
-def cosine(x: Any, y: Any) -> Any:
-    """Centred cosine: a correlation."""
-    x, y = x - x.mean(-1, keepdims=True), y - y.mean(-1, keepdims=True)
-    return dot(x, y) / (norm(x) * norm(y))
 
 
 def grouped(x: Any, m: Any, eps: Any) -> Any:
@@ -42,14 +36,6 @@ def masked_length(x: Vector, m: Vector, eps: Epsilon):
     assume(sy.summed(m) > 0, "k > 0")
     assume(eps > 0)
     assert square_norm(m * masked(x, m, eps)) < sy.summed(m)
-
-
-@theorem(lemmas=lambda x, y: [sy.cauchy_schwarz(x - sy.summed(x) / dim(x), y - sy.summed(y) / dim(y))])
-def cosine_bound(x: Vector, y: Vector):
-    """A correlation is at most 1."""
-    assume(varies(x), "x is not constant", redundant="the prover reads 1/0 as 0")
-    assume(varies(y), "y is not constant", redundant="the prover reads 1/0 as 0")
-    assert cosine(x, y) ** 2 <= 1
 
 
 @theorem
@@ -77,25 +63,9 @@ def own_slope(x: Vector, e: Basis, eps: Epsilon):
 
 
 @theorem
-def convex_variance(x: Vector, y: Vector, t: Scalar):
-    """The variance is convex."""
-    assume(t >= 0)
-    assume(t <= 1)
-    of_both, of_x, of_y = (lg.moments(v)[1] for v in (t * x + (1 - t) * y, x, y))
-    assert of_both <= t * of_x + (1 - t) * of_y
-
-
-@theorem
 def gained(x: Vector, g: Vector, eps: Epsilon):
     """A gain lengthens by at most its own length times √d."""
     assert square_norm(g * lg.rms_norm(x, eps=eps)) <= dim(x) * square_norm(g)
-
-
-@theorem
-def scaled_with_eps(x: Vector, c: Scalar, eps: Epsilon):
-    """Floats whose ε falls below their range know that it did."""
-    assume(c > 0, "c > 0")
-    assert lg.rms_norm(c * x, eps=c**2 * eps) == lg.rms_norm(x, eps=eps)
 
 
 @theorem
