@@ -1,4 +1,4 @@
-"""One network stored in several ways: the angles to 1, and the cost of replacing its LayerNorms; both as measured."""
+"""One network stored in several ways: the angles to 1, as measured."""
 
 from itertools import groupby
 from operator import itemgetter
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from lngeom.colors import BLUE, GREEN, NULL, ORANGE, PURPLE
+from lngeom.colors import BLUE, GREEN, ORANGE, PURPLE
 from lngeom.empirical.support import Rows, read_table
 
 NETWORKS = {"whisper": "Whisper tiny.en", "smollm2": "SmolLM2-135M"}
@@ -27,22 +27,4 @@ def gauge_angles() -> Figure:
         axes.set(title=title, xlabel="norm, in the order of the pass", ylim=(0, 105), yticks=range(0, 106, 15))
         axes.legend(loc=(0.3, 0.5 if name == "whisper" else 0.05), ncols=2)
     figure.axes[0].set_ylabel("mean angle to $\\mathbf{1}$ (degrees)")
-    return figure
-
-
-def gauge_costs() -> Figure:
-    """Increase in loss with RMSNorm against the mean angle at every norm, with 95 % intervals."""
-    figure = Figure(figsize=(7.2, 3.8), layout="constrained")
-    axes, rows = figure.add_subplot(), table("orbit")
-    for weights, color, marker in (("as stored", BLUE, "o"), ("writers centred", ORANGE, "s")):
-        chosen = sorted((row for row in rows if row["weights"] == weights and row["angle"]), key=itemgetter("angle"))
-        nats = [row["nats"] for row in chosen]
-        ends = [[abs(row[f"nats_{end}"] - row["nats"]) for row in chosen] for end in ("low", "high")]
-        label = f"{weights}, then shifted"
-        axes.errorbar([row["angle"] for row in chosen], nats, ends, color=color, marker=marker, capsize=2, label=label)
-    for row, color, dashes in zip((row for row in rows if not row["angle"]), (NULL, GREEN), ("--", "-"), strict=True):
-        axes.axhline(row["nats"], color=color, linestyle=dashes, label=f"{row['weights']}, not shifted")
-    axes.set(xlabel="mean angle to $\\mathbf{1}$ at every norm (degrees)", xticks=range(30, 121, 15))
-    axes.set_ylabel("increase in loss (nats per token)")
-    axes.legend()
     return figure

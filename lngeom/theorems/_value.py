@@ -205,7 +205,7 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 _WORDS = "+, -, *, /, @, powers, x.sum(), x.mean(), abs, the functions of lngeom, and root, norm, dot of lngeom.prover"
-_GUESSED = dict.fromkeys(("d", "ndim", "shape", "size"), "the dimension is dim(x), of lngeom.prover")
+_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim", "shape", "size"), "the dimension is dim(x), of lngeom.prover")
 _GUESSED |= dict.fromkeys(("var", "std"), "the variance is lngeom.moments(x)[1]")
 
 
