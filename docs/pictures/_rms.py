@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 import lngeom as lg
 from lngeom.colors import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 from lngeom.empirical.observe import read_sites
-from lngeom.plot import Floats
-
-from ._space import ring
+from lngeom.plot import Floats, around, turned
 
 NAME = "smollm2"
 """The measured model whose angles are shown, from the committed table of its run."""
@@ -42,7 +40,7 @@ def _geometry(axes: Axes) -> None:
     x = 2.7 * inputs(THETA)
     vectors = (x, lg.project(x), lg.layer_norm(x, eps=0.0), lg.rms_norm(x, eps=0.0), np.ones(3))
     point, shadow, layer, rms, one = (BASIS @ each for each in vectors)
-    ring(axes)
+    axes.plot(*np.sqrt(3) * turned(around(361))[..., :2].T, color=QUIET, linewidth=1.0)
     axes.axhline(0.0, color=QUIET, linewidth=0.8)
     axes.plot(*zip(point, shadow, strict=True), color=QUIET, linestyle=":", linewidth=1.3)
     axes.plot(*zip(rms, layer, strict=True), color=VERMILION, linewidth=2.6)

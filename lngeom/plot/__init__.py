@@ -6,15 +6,7 @@ when a function is called: ``pip install matplotlib``, unless the extra ``empiri
 
 from .outputs import ellipsoid
 from .run import angles, energies, outliers, rounding_level as rounding_level
-from .space import (
-    ONE as ONE,
-    ZERO as ZERO,
-    Floats as Floats,
-    Scene as Scene,
-    around as around,
-    at_angles as at_angles,
-    turned as turned,
-)
+from .space import Floats as Floats, around as around, turned as turned
 from .vector import steps
 
 __all__ = ["angles", "ellipsoid", "energies", "outliers", "steps"]

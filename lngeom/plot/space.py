@@ -43,15 +43,10 @@ def turned(x: ArrayLike) -> Floats:
     return np.asarray(x, dtype=float) @ _FRAME.T
 
 
-def at_angles(angle: ArrayLike) -> Floats:
-    """Unit vectors of the hyperplane 1^⊥ at angles in radians; shape (..., 3)."""
-    turn = np.asarray(angle, dtype=float)[..., None]
-    return np.cos(turn) * _FRAME[0] + np.sin(turn) * _FRAME[1]
-
-
 def around(n: int = 241) -> Floats:
     """Unit vectors of n directions around the hyperplane 1^⊥, the first and last the same; shape (n, 3)."""
-    return at_angles(np.linspace(0.0, 2.0 * np.pi, n))
+    turn = np.linspace(0.0, 2.0 * np.pi, n)[:, None]
+    return np.cos(turn) * _FRAME[0] + np.sin(turn) * _FRAME[1]
 
 
 class Scene:

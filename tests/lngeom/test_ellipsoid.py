@@ -102,7 +102,7 @@ def test_contains_rejects_points_outside(name: str) -> None:
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("name", GAINS)
 def test_contains_no_row_that_is_not_finite(name: str, *, centered: bool) -> None:
-    ellipsoid, gain, bias = made(name, centered=centered)
+    ellipsoid, gain, _ = made(name, centered=centered)
     for one in (ellipsoid, lg.Ellipsoid(gain, centered=centered)):
         rows = np.where(np.eye(gain.size, dtype=bool), [[[np.inf]], [[-np.inf]], [[np.nan]]], one.center)
         assert not one.contains(rows).any()

@@ -44,15 +44,6 @@ def test_derivative_of_terms_is_formal() -> None:
     )
 
 
-def test_trace_is_the_sum_of_the_diagonal() -> None:
-    random = numpy.random.default_rng(1)
-    matrix = random.normal(size=(5, 5))
-    # An operator on lists of coordinates: the diagonal is read off coordinate vectors.
-    # Products with coordinate vectors are exact; the two sums of five numbers may differ in their order.
-    slack = 2 * 4 * 2.0**-53 * float(numpy.abs(numpy.diag(matrix)).sum())
-    assert abs(sy.trace(lambda v: matrix @ v, random.normal(size=5)).item() - numpy.trace(matrix)) <= slack
-
-
 def test_trace_of_terms_is_the_trace_of_the_operator() -> None:
     operators: list[Callable[[Any, Any, Any], Any]] = [
         lambda v, g, b: lg.project(v),
