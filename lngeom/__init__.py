@@ -21,31 +21,38 @@ Every other name is in the module of its noun: :mod:`lngeom.norms`,
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import (
-    angles as angles,
-    derivatives as derivatives,
-    ellipsoid as ellipsoid,
-    epsilon as epsilon,
-    errors as errors,
-    fibers as fibers,
-    folding as folding,
-    norms as norms,
-    projection as projection,
-)
-from .derivatives import jacobian
-from .ellipsoid import Ellipsoid, principal_axes
-from .norms import layer_norm, rms_norm, standardize
-from .projection import moments, project
-
 if TYPE_CHECKING:
-    from . import plot as plot, rounding as rounding
+    from . import (
+        angles as angles,
+        derivatives as derivatives,
+        ellipsoid as ellipsoid,
+        epsilon as epsilon,
+        errors as errors,
+        fibers as fibers,
+        folding as folding,
+        norms as norms,
+        plot as plot,
+        projection as projection,
+        rounding as rounding,
+    )
+    from .derivatives import jacobian
+    from .ellipsoid import Ellipsoid, principal_axes
+    from .norms import layer_norm, rms_norm, standardize
+    from .projection import moments, project
     from .rounding import explain_difference, tolerance
 
     check: Any
     __version__: str
 else:  # hidden, so that a misspelt name stays an error for type checkers
-    # Loaded when asked for: they would take half of the time of an import.
-    _LATER = {"explain_difference": "rounding", "tolerance": "rounding"}
+    # Loaded when asked for, so that the command line starts at once, and Ctrl-C finds it ready.
+    _HOMES = {
+        "derivatives": ("jacobian",),
+        "ellipsoid": ("Ellipsoid", "principal_axes"),
+        "norms": ("layer_norm", "rms_norm", "standardize"),
+        "projection": ("moments", "project"),
+        "rounding": ("explain_difference", "tolerance"),
+    }
+    _MODULES = {*_HOMES, "angles", "check", "epsilon", "errors", "fibers", "folding", "plot"}
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
@@ -54,16 +61,16 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
                 return metadata.version("lngeom")
             except metadata.PackageNotFoundError:
                 return "not installed"  # a checkout on the path
-        if name in ("check", "plot", "rounding"):
+        if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
-        if name in _LATER:
-            globals()[name] = value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
-            return value
+        for home, names in _HOMES.items():
+            if name in names:
+                globals()[name] = value = getattr(importlib.import_module(f".{home}", __name__), name)
+                return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        modules = (name for name, value in globals().items() if type(value) is type(importlib))
-        return sorted({*__all__, *modules, "check", "plot", "rounding"} - {"importlib", "carriers", "colors"})
+        return sorted({*__all__, *_MODULES})
 
 
 __all__ = [

@@ -93,6 +93,8 @@ def intact(spec: str) -> Iterator[None]:
     Raises:
         InputError: One was replaced.
     """
+    for name in (front := sys.modules["lngeom"]).__all__:
+        getattr(front, name)  # loaded when first asked for, and what is loaded later is not guarded
     modules = {name: module for name, module in sys.modules.items() if _judges(name)}
     listed = [each for module in modules.values() for each in vars(module).values()]
     classes = {f"{each.__module__}.{each.__qualname__}": each for each in listed if isinstance(each, type)}

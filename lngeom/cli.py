@@ -59,7 +59,11 @@ GROUPS: dict[str, dict[str, Command]] = {
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 _KEPT = "then run the same command again: what is finished is kept"
-_ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
+_ADVICE = {
+    errno.ENOSPC: f"free space, {_KEPT}",
+    errno.EFBIG: f"raise the limit of a file's size, {_KEPT}",
+    errno.EBADF: "standard output is closed: redirect it, or run the same command with --quiet",
+}
 _FULL = re.compile(
     "can(no|')t allocate memory|out of memory|failed to map segment|bad_alloc|can't start new thread", re.I
 )
@@ -70,6 +74,10 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaints take one line."""
 
     silent = False
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        sys.stdout.flush()  # a full disk is told here, not at the end of the process
+        super().exit(status, message)
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"(?:unrecognized arguments: |invalid choice: ')([^\s'=]+)", message)
@@ -170,8 +178,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     os.environ["MPLBACKEND"] = "agg"  # figures are files
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+        if getattr(sys, name) is None:  # closed; a result that is lost is an error
+            stream = open(os.devnull, "r" if name == "stdout" else "w")  # noqa: SIM115 - until the process ends
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
         if (stream := getattr(sys, name)) is getattr(sys, f"__{name}__"):
             with contextlib.suppress(OSError):  # told when the command prints
                 stream.flush()
@@ -179,15 +189,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, name, io.TextIOWrapper(raw, stream.encoding, "replace", line_buffering=lines))
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    parser = _main_parser()
-    if not words:
-        parser.print_help()
-        return 0
-    _refuse_bytes(parser, words)
-    chosen = parser.parse_args(words)
-    name = chosen.command
+    name, extra = "", ""
     try:
-        if sys.flags.optimize > 1 and COMMANDS[name].extra == "empirical":
+        parser = _main_parser()
+        if not words:
+            parser.print_help()
+            sys.stdout.flush()
+            return 0
+        _refuse_bytes(parser, words)
+        chosen = parser.parse_args(words)
+        name = chosen.command
+        extra = COMMANDS[name].extra
+        if sys.flags.optimize > 1 and extra == "empirical":
             raise InputError("python -OO drops docstrings, which transformers reads; run it with -O, or without")
         os.getcwd()  # without one some libraries end the process
         module = load(name)
@@ -195,18 +208,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = read_options(parser, module.Options, chosen.arguments)
         if not parser.silent or getattr(options, "json", None) == STDOUT:
             code = module.run(options)
-            sys.stdout.flush()  # a full disk is told here, not at the end of the process
+            sys.stdout.flush()
             return code
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
             return module.run(options)
     except KeyboardInterrupt:
-        print(f"\nlngeom {name}: interrupted", file=sys.stderr)
+        print(f"\n{f'lngeom {name}'.strip()}: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        line = _explained(error, COMMANDS[name].extra)
+        line = _explained(error, extra)
         if line is None:
             raise
-        print(f"lngeom {name}: {printable(line).replace(chr(10), '?')}", file=sys.stderr)
+        print(f"{f'lngeom {name}'.strip()}: {printable(line).replace(chr(10), '?')}", file=sys.stderr)
         try:
             sys.stdout.flush()
         except OSError:
@@ -262,7 +275,3 @@ def _absent(package: str, extra: str) -> str:
                 wanted.append(f"'{named.strip()}'")
     of_extra = f", with the rest of the extra {extra!r}" if wanted else ""
     return f"needs the package {package!r}{of_extra}; run: pip install {' '.join(wanted) or package}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

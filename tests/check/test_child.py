@@ -109,6 +109,7 @@ FILES = {
         "Finding.passes, which judges",
     ),
     "new": ("from lngeom.check import Finding", "Finding.__bool__ = lambda _: True", "Finding.__bool__, which judges"),
+    "front": ("import lngeom", "lngeom.project = abs", "replaces lngeom.project"),
     "hides": ("import lngeom", "lngeom.rounding.family.any = lambda _: False", "replaces lngeom.rounding.family.any"),
     "call": ("", "os._exit(0)", "a call with x of shape (3, 8) ends the process with exit code 0 (bug)"),
     "interrupted": ("", "raise KeyboardInterrupt", "a call with x of shape (3, 8) ends the process by Keyboard"),

@@ -146,6 +146,23 @@ def test_a_full_disk_under_standard_output_is_one_line() -> None:
     assert "free space" in done.stderr
 
 
+@pytest.mark.parametrize(("words", "code"), [("claims gupta.42", 2), ("claims gupta.42 --quiet", 0), ("--help", 2)])
+def test_what_is_lost_with_a_closed_standard_output_is_one_line(words: str, code: int) -> None:
+    done = subprocess.run(["sh", "-c", f"{sys.executable} -m lngeom {words} >&-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (code, code // 2), done.stderr
+    assert not code or "standard output is closed: redirect it" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["argparse", "numpy", "rich"])
+def test_ctrl_c_while_modules_are_loaded_is_one_line(name: str) -> None:
+    interrupts = re.sub("raise .*", "raise KeyboardInterrupt", ABSENT.format([name]))
+    start = "import runpy; runpy.run_module('lngeom', run_name='__main__', alter_sys=True)"
+    words = [sys.executable, "-c", interrupts + start, "claims", "gupta"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert re.fullmatch("\nlngeom.*: interrupted\n", done.stderr)
+
+
 @pytest.mark.parametrize(("words", "code"), [(["claims", "gupta.42"], 0), (["claims", "nosuch.1"], 2)])
 def test_a_reader_that_leaves_early_changes_no_exit_code(words: list[str], code: int) -> None:
     read, write = os.pipe()
