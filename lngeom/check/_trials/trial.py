@@ -11,7 +11,7 @@ from lngeom.rounding import Arithmetic, Case, Definition, Sample, Stated, certai
 from lngeom.sentences import Cause, Statement, Way
 
 from .._calls.call_files import Unwritten
-from .._tracing.triton import BeyondEnd
+from .._tracing.triton import BeyondEnd, Unread
 
 T = TypeVar("T")
 
@@ -131,7 +131,7 @@ Outcome = Trial | Note | Cause
 
 def refusal(what: object, error: Exception) -> Note:
     """An error of a call with `what`, in one line."""
-    if isinstance(error, Unwritten):
+    if isinstance(error, Unwritten | Unread):
         return Note("not examined", what, str(error))
     if isinstance(error, BeyondEnd):
         return Note("beyond end", error.args[0], what, error.args[1])

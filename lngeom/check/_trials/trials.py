@@ -16,6 +16,7 @@ from lngeom.sentences import Cause, Way, several
 from .._calls.fused import Fused
 from .._tracing.decisions import AUTOCAST, COMPILED
 from .._tracing.roles import parameters, role
+from .._tracing.triton import Unread
 from .claim import Claim
 from .inputs import HUGE, Inputs
 from .layouts import TOKENS, either_cast, shaped, tokens
@@ -89,7 +90,8 @@ class _Log:
                 self.take(outcome)
         except Exception as error:  # a kernel may refuse in any way its framework has
             note = refusal(what, error)
-            if note.kind in faults and out_of_memory(error):  # small memory is no fault of the kernel
+            # Small memory is no fault of the kernel, and neither is what is not known of its language.
+            if (note.kind in faults and out_of_memory(error)) or (faults == _ERRORS and isinstance(error, Unread)):
                 raise
             self.take(note.fault if note.kind in faults else note)
             return False
@@ -180,7 +182,7 @@ def _refused(claim: Claim, label: Way, x: np.ndarray) -> Note | None:
     try:
         claim.trial(label, x)
     except Exception as error:
-        if out_of_memory(error):
+        if out_of_memory(error) or isinstance(error, Unread):
             raise
         return refusal(label, error)
     return None

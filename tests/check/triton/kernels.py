@@ -124,6 +124,35 @@ def tiled_layer_norm(x, weight, bias, eps=1e-5):
 
 
 @triton.jit
+def _windowed(X, Y, W, stride, M, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    xs = tl.make_block_ptr(X, (M, N), strides=(stride, 1), offsets=(row, 0), block_shape=(1, BLOCK), order=(1, 0))
+    zs, square = xs, 0.0
+    for _ in range(0, N, BLOCK):
+        x = tl.load(xs, boundary_check=(0, 1), padding_option="zero").to(tl.float32)
+        square += tl.sum(x * x, axis=None)
+        xs = tl.advance(xs, (0, BLOCK))
+    scale = tl.rsqrt(square / tl.full([], N, tl.float32) + eps)
+    ys = tl.make_block_ptr(Y, (M, N), (N, 1), (row, 0), (1, BLOCK), order=(1, 0))
+    ws = tl.make_block_ptr(W, (N,), (1,), (0,), (BLOCK,), (0,))
+    for _ in range(0, N, BLOCK):
+        w = tl.load(ws, boundary_check=(0,))
+        z = tl.load(zs, boundary_check=(1,)) * tl.broadcast_to(scale, [1, BLOCK])
+        tl.store(ys, z * w, boundary_check=(0, 1))
+        ys = tl.advance(ys, (0, BLOCK))
+        ws = tl.advance(ws, (BLOCK,))
+        zs = tl.advance(zs, (0, BLOCK))
+
+
+def windowed_rms_norm(x, weight, eps=1e-6):
+    rows = x.reshape(-1, x.shape[-1])
+    rows = rows if rows.stride(-1) == 1 else rows.contiguous()
+    y = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
+    _windowed[(rows.shape[0],)](rows, y, weight, rows.stride(0), *rows.shape, eps, BLOCK=128)
+    return y.view(x.shape)
+
+
+@triton.jit
 def _scaled(x, scale, w):
     return x * scale * w
 

@@ -21,10 +21,13 @@ from lngeom.check._tracing.triton import stand_in
 from lngeom.check._tracing.triton.whole import PROGRAM, Space, Whole, least, quotient, symbol, whole
 from lngeom.checker import recheck
 from lngeom.cli import main
+from lngeom.errors import InputError
 
 SOURCE = Path(__file__).with_name("kernels.py")
 RIGHT = {
-    **dict.fromkeys([f"{how}rms_norm" for how in ("", "headed_", "seated_")], "weight∘RMSNorm(x; ε = eps)"),
+    **dict.fromkeys(
+        [f"{how}rms_norm" for how in ("", "headed_", "seated_", "windowed_")], "weight∘RMSNorm(x; ε = eps)"
+    ),
     **{f"{how}layer_norm": "weight∘LayerNorm(x; ε = eps) + bias" for how in ("", "blocked_", "tiled_", "in_two_")},
     "residual_rms_norm": "weight∘RMSNorm(x + residual; ε = eps)",
     **dict.fromkeys(["in_tiles_rms_norm", "atomic_rms_norm"], "weight∘RMSNorm(x; ε = eps)"),
@@ -352,6 +355,23 @@ def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
     proof = proof_of(loaded(tmp_path, name, *changes), name)
     usual = [each.status == "proved" and not each.text.startswith("where") for each in proof.derivatives]
     assert (usual != [] and all(usual)) == right, str(proof)  # what follows "not" is rare, as one program
+
+
+@pytest.mark.parametrize(("use", "told"), [
+    ("tl.flip(x)", "flip is not among the functions of Triton that are read"),
+    ("tl.sum(x[None, :], axis=0, reduction_ordering=0)", "unexpected keyword argument .reduction_ordering."),
+])  # fmt: skip
+def test_what_is_not_known_of_triton_is_no_bug(use: str, told: str, tmp_path: Path) -> None:
+    change = "wide = x.to(tl.float32)", f"wide = {use}.to(tl.float32)"
+    code = loaded(tmp_path, "rms_norm", change).__code__
+    with pytest.raises(InputError, match=told):
+        check(f"{code.co_filename}:rms_norm", d=8)
+    code = loaded(tmp_path, "rms_norm", (change[0], f"{change[0]}\n    if n_cols == 17:\n        {change[1]}")).__code__
+    finding = check(f"{code.co_filename}:rms_norm")
+    assert finding.verdict == "rounding"
+    assert any(re.search(told, note) and "d = 17 not examined" in note for note in map(str, finding.notes)), (
+        finding.notes
+    )
 
 
 @pytest.mark.parametrize(("lanes", "status"), [("BLOCK - n_cols", "proved"), ("BLOCK", "refuted")])

@@ -70,6 +70,20 @@ class Pointer(Value):
 
 
 @dataclass(frozen=True)
+class Window:
+    """What ``tl.make_block_ptr`` makes: blocks of so many lanes along each axis of an array, at these offsets."""
+
+    base: Any
+    sizes: tuple[Any, ...]
+    strides: tuple[Any, ...]
+    offsets: tuple[Any, ...]
+    lanes: tuple[Any, ...]
+
+    def __add__(self, steps: Any) -> Window:
+        return replace(self, offsets=tuple(map(operator.add, self.offsets, steps)))
+
+
+@dataclass(frozen=True)
 class Mask(Value):
     """Lanes at which all of these are more than 0."""
 
@@ -216,9 +230,19 @@ class Blocks:
         given = parts if isinstance(parts, tuple) else (parts,)
         new = ["" if part is None else old.pop(0) if part == slice(None) and old else "?" for part in given]
         self.never(old or "?" in new or getattr(value, "unfinished", False), "a part of a block is taken")
-        made = replace(value, shape=tuple(new))
+        return self._shaped(value, tuple(new))
+
+    def broadcast_to(self, value: Any, *sizes: Any) -> Any:
+        """A block with lanes along axes of size 1."""
+        value, lanes = value if isinstance(value, Whole) else self.data(value), self._lanes(*sizes)
+        self.never(
+            self.broadcast(value.shape, lanes) != lanes, f"a block of shape {value.shape} becomes one of {lanes}"
+        )
+        return self._shaped(value, lanes)
+
+    def _shaped(self, value: Any, shape: Shape) -> Any:
         far = getattr(value, "far", None)
-        return replace(made, far=lambda: self.axes(far(), parts)) if far else made
+        return replace(value, shape=shape, **({"far": lambda: self._shaped(far(), shape)} if far else {}))
 
     def arange(self, start: Any, end: Any) -> Whole:
         """The numbers of lanes."""
@@ -228,10 +252,12 @@ class Blocks:
 
     def full(self, shape: Any, value: Any, dtype: Any) -> Tile:
         """A block of one number."""
-        lanes = tuple(map(self._lane, shape if isinstance(shape, tuple | list) else (shape,)))
         one = self.cast(self.data(value), dtype)
         self.never(one.columns or one.shape or one.unfinished, "a block of a block")
-        return replace(one, shape=self.broadcast((), lanes))
+        return replace(one, shape=self.broadcast((), self._lanes(shape)))
+
+    def _lanes(self, *sizes: Any) -> Shape:
+        return tuple(map(self._lane, sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
 
     def _lane(self, size: object) -> str:
         """The lane of an axis with so many elements."""
@@ -273,11 +299,13 @@ class Blocks:
         if axes and type(axis) is int and -axes <= axis < axes and tile.shape[axis] in self.row_lanes:
             return self._over_rows([tile], axis % axes, keep_dims)
         place = tile.shape.index(columns[-1]) if columns[-1] in tile.shape else axes
-        known = place < axes and (axis in (place, place - axes) if type(axis) is int else axis is None and axes == 1)
+        alone = axis is None and not any(tile.shape[:place] + tile.shape[place + 1 :])
+        known = place < axes and (axis in (place, place - axes) if type(axis) is int else alone)
         self.never(not known, "a sum over something else than the columns of a row")
         self.never(tile.outside is None, "a sum over lanes beyond the row, which nothing defines")
         self.trace.report.conditions.update(_READ[: tile.unread])
-        shape = tile.shape[:place] + ("",) * bool(keep_dims) + tile.shape[place + 1 :]
+        kept = ("",) * bool(keep_dims)
+        shape = kept * axes if alone else tile.shape[:place] + kept + tile.shape[place + 1 :]
         far = tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims))
         if start is None and len(columns) == 2:
             return Tile(tile.inside, shape, part=tile)
@@ -316,6 +344,8 @@ class Blocks:
 
     def stepped(self, value: Any, step: Any) -> Any:
         """An address or a whole number to which each turn before has added a step."""
+        if isinstance(value, Window):
+            return value + [self.stepped(0, one) for one in step]
         self.never(not isinstance(value, Pointer | Whole | int), "data is read in the loop that adds to it")
         return self.binary(operator.add, value, self.size(step, "a step").times(symbol(self.space.turning[-1])))
 

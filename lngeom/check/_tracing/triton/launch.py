@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import linecache
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from traceback import walk_tb
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -18,7 +15,7 @@ import torch
 from ..grounds import unwatched
 from ..sizes import Num, at_of
 from ..tensors import Size
-from ..trace import Refusal, Trace, is_ours
+from ..trace import Refusal, Trace
 from . import stand_in
 from .blocks import Pointer
 from .memory import Accesses
@@ -118,10 +115,7 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     except Exception as error:
         if isinstance(error, Refusal):
             raise
-        lines = [(frame.f_code.co_filename, n) for frame, n in walk_tb(error.__traceback__) if not is_ours(frame)]
-        file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
-        place = f" ({Path(file).name}:{line}: {linecache.getline(file, line).strip()})"[:160]
-        trace.refuse(f"what is not followed in a kernel: {error}", place)
+        trace.refuse(f"what is not followed in a kernel: {error}", stand_in.place_of(error))
     finally:
         running.pop()
         stand_in.programs.pop()

@@ -47,6 +47,22 @@ def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context] = ast.Load)
     return [one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, context)]
 
 
+class _Steps(ast.NodeTransformer):
+    """``p = p + step`` and ``p = tl.advance(p, step)`` as ``p += step``."""
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        match node:
+            case ast.Assign([ast.Name(id=name) as target], ast.BinOp(ast.Name(id=same), how, value)) if name == same:
+                pass
+            case ast.Assign([ast.Name(id=name) as target], ast.Call(function, [ast.Name(id=same), steps])) if (
+                name == same and getattr(function, "attr", "") == "advance"
+            ):
+                how, value = ast.Add(), ast.Call(function, [ast.Constant(None), steps], [])
+            case _:
+                return node
+        return ast.copy_location(ast.AugAssign(target, how, value), node)
+
+
 class _Bound(ast.NodeTransformer):
     """What Triton makes of Python: ``+=`` binds a name anew, and ``and`` of blocks joins them lane by lane."""
 
@@ -101,9 +117,6 @@ class _Reader(_Bound):
         self.scopes[-1] |= names
 
     def visit_Assign(self, node: Any) -> Any:
-        match node:
-            case ast.Assign([ast.Name(id=name) as target], ast.BinOp(ast.Name(id=same), how, value)) if name == same:
-                return self.visit_AugAssign(ast.copy_location(ast.AugAssign(target, how, value), node))
         self.generic_visit(node)
         self._bind(node.targets[0] if isinstance(node, ast.Assign) else node.target)
         return node
@@ -165,6 +178,7 @@ def read(function: Any, refuse: Callable[[str, str], Any] | None = None) -> Code
         ast.increment_lineno(node, function.__code__.co_firstlineno - 1)
         node.args = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
         reader = _Bound() if refuse is None else _Reader(refuse, file, set(names))
+        node = node if refuse is None else _Steps().visit(node)
         body = reader.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
         node.body, node.decorator_list, node.returns = body, [], None
         codes[function] = compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")

@@ -6,7 +6,11 @@ import functools
 import importlib
 import inspect
 import itertools
+import linecache
+import operator
 from collections.abc import Callable
+from pathlib import Path
+from traceback import walk_tb
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -14,9 +18,9 @@ import torch
 
 from ..arrays import Arr
 from ..sizes import Num
-from ..trace import program_line
-from . import BeyondEnd
-from .blocks import Mask
+from ..trace import is_ours, program_line
+from . import BeyondEnd, Unread
+from .blocks import Mask, Window
 from .memory import Accesses
 from .reading import JOINED, read
 from .whole import quotient, running
@@ -77,7 +81,22 @@ def _arange(start: int, end: int) -> torch.Tensor:
 
 
 def _full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
-    return torch.full(tuple(shape) if isinstance(shape, list | tuple) else (shape,), value, dtype=dtype)
+    zeros = torch.zeros(tuple(shape) if isinstance(shape, list | tuple) else (shape,), dtype=dtype)
+    return zeros + block(value).to(dtype)
+
+
+def _at_window(window: Window, boundary_check: tuple[int, ...] = (), padding_option: str = "") -> tuple[Any, Any, Any]:
+    """The places of a window, which of them lie inside, and what is read beyond."""
+    at, inside, axes = window.base, None, range(len(window.lanes))
+    for k in axes:
+        parts = tuple(slice(None) if k == axis else None for axis in axes)
+        place = (language.arange(0, window.lanes[k]) + window.offsets[k])[parts]
+        at = at + place * window.strides[k]
+        if k in boundary_check:
+            size = window.sizes[k]
+            here = running[-1].compared("lt", place, size) if running else (place >= 0) & (place < size)
+            inside = here if inside is None else inside & here
+    return at, inside, {"": None, "zero": 0, "nan": float("nan")}[padding_option]
 
 
 def _sized(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,12 +115,23 @@ def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., An
     return lambda x: function(block(x)), how and (lambda launch, x: launch.applied(x, how))
 
 
+def _made_window(base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: object = ()) -> Window:
+    return Window(base, *map(tuple, (shape, strides, offsets, block_shape)))
+
+
+_UNREAD = "{} is not among the functions of Triton that are read"
 _HINTS = "whether hints to Triton's compiler are true"
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "load": (_load, Accesses.load),
     "store": (_store, Accesses.store),
     "arange": (_arange, Accesses.arange),
     "full": (_full, Accesses.full),
+    "make_block_ptr": (_made_window, lambda _, *given, **named: _made_window(*given, **named)),
+    "advance": (operator.add, lambda _, window, steps: steps if window is None else window + steps),
+    "broadcast_to": (
+        lambda x, *shape: torch.broadcast_to(block(x), shape[0] if isinstance(shape[0], tuple | list) else shape),
+        Accesses.broadcast_to,
+    ),
     "zeros": (lambda shape, dtype: _full(shape, 0, dtype), lambda self, shape, dtype: self.full(shape, 0.0, dtype)),
     "sum": (_over(torch.sum), Accesses.sum),
     "where": (torch.where, Accesses.where),
@@ -142,17 +172,21 @@ class Language(SimpleNamespace):
     """Triton's modules of functions, all in one."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{name} is not among the functions of Triton that are read")
+        raise Unread(_UNREAD.format(name))
 
 
 def _function(name: str) -> Callable[..., Any]:
     plain, traced = _FUNCTIONS[name]
 
     def called(*arguments: Any, eviction_policy: str = "", cache_modifier: str = "", **named: Any) -> Any:
+        if name in ("load", "store") and isinstance(arguments[0], Window):
+            options = {key: named.pop(key) for key in ("boundary_check", "padding_option") if key in named}
+            at, named["mask"], beyond = _at_window(arguments[0], **options)
+            arguments, named = (at, *arguments[1:]), named | ({"other": beyond} if name == "load" else {})
         if not running:
             return plain(*arguments, **named)
         running[-1].trace.values.operations[name] += 1
-        running[-1].never(traced is None, f"{name} is not among the functions of Triton that are read")
+        running[-1].never(traced is None, _UNREAD.format(name))
         return traced(running[-1], *arguments, **named)  # type: ignore[misc]
 
     called.__module__, called.__name__, called.__qualname__ = __name__, name, name
@@ -260,6 +294,12 @@ def _runnable(function: Any) -> Callable[..., Any]:
     return made
 
 
+def place_of(error: Exception) -> str:
+    """The line of a program at which it is raised."""
+    lines = [(one.f_code.co_filename, n) for one, n in walk_tb(error.__traceback__) if not is_ours(one)]
+    return "".join(f" ({Path(file).name}:{n}: {linecache.getline(file, n).strip()})"[:160] for file, n in lines[-1:])
+
+
 def launcher(kernel: Any, grid: Any) -> Callable[..., None]:
     """A kernel with a grid, ready to be launched: run program by program, or followed if an array is traced."""
 
@@ -273,7 +313,10 @@ def launcher(kernel: Any, grid: Any) -> Callable[..., None]:
         run, launches[0] = _runnable(chain_of(kernel)[-1]), launches[0] + 1
         for ids in itertools.product(*map(range, sizes)):
             programs.append((tuple(map(block, (*ids, 0, 0))), (*sizes, 1, 1)))
-            run(**taken)
+            try:
+                run(**taken)
+            except (AttributeError, TypeError) as error:
+                raise Unread(f"what is not followed in a kernel: {error}{place_of(error)}") from error
 
     return launch
 
