@@ -4,6 +4,7 @@ import functools
 import importlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -81,6 +82,9 @@ def away_from(files: Iterable[object], work: Callable[[], T]) -> T:
         return apart(work)
     except Ended as end:
         raise InputError(f"{named}: the code {end}; take that out of it, then run it again") from None
+    except BrokenProcessPool:
+        msg = f"{named}: a theorem ended its process, or memory was full; run it with --jobs 1"
+        raise InputError(msg) from None
 
 
 @contextmanager

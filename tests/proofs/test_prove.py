@@ -121,6 +121,22 @@ def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys) -> None:
 
 
 HEAD = "from lngeom.theorems import Vector, theorem\n@theorem\ndef test_one(x: Vector):\n    "
+ENDS = "the code ends the process with exit code 0; take that out of it, then run it again"
+OWN = """
+from lngeom.prover import dim, norm, root
+from lngeom.theorems import Scalar, Vector, assume, theorem, varies, wrong
+
+def my_norm(x):
+    c = x - x.mean(-1, keepdims=True)
+    return c / root((c * c).mean(-1, keepdims=True))
+
+@theorem
+def test_radius(x: Vector):
+    "\\x1b[31m all norms are equal"
+    assume(varies(x), "x is not constant")
+    assert norm(my_norm(x)) == root(dim(x))
+    wrong("radius √(d − 1)", lambda: norm(my_norm(x)) == root(dim(x) - 1))
+"""
 
 
 @pytest.mark.parametrize("command", ["prove", "verify"])
@@ -143,30 +159,21 @@ def test_an_error_of_one_s_own_file_is_told_with_its_line(text: str, line: str, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
-@pytest.mark.parametrize(("command", "text"), [("prove", "os._exit(0)"), ("verify", HEAD + "os._exit(0)")])
-def test_a_file_does_not_decide_the_exit_code(command: str, text: str, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("command", "text", "said"),
+    [
+        ("prove", "os._exit(0)", ENDS),
+        ("verify", HEAD + "os._exit(0)", ENDS),
+        ("prove", OWN + HEAD + "os._exit(0)", "a theorem ended its process, or memory was full; run it with --jobs 1"),
+    ],
+)
+def test_a_file_does_not_decide_the_exit_code(command: str, text: str, said: str, tmp_path) -> None:
     (tmp_path / "own.py").write_text(f"import os\n{text}", encoding="utf-8")
     asked = [sys.executable, "-m", "lngeom", command, "own.py"]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
-    said = "own.py: the code ends the process with exit code 0; take that out of it, then run it again"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"lngeom {command}: {said}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"lngeom {command}: own.py: {said}\n")
 
 
-OWN = """
-from lngeom.prover import dim, norm, root
-from lngeom.theorems import Scalar, Vector, assume, theorem, varies, wrong
-
-def my_norm(x):
-    c = x - x.mean(-1, keepdims=True)
-    return c / root((c * c).mean(-1, keepdims=True))
-
-@theorem
-def test_radius(x: Vector):
-    "\\x1b[31m all norms are equal"
-    assume(varies(x), "x is not constant")
-    assert norm(my_norm(x)) == root(dim(x))
-    wrong("radius √(d − 1)", lambda: norm(my_norm(x)) == root(dim(x) - 1))
-"""
 FALSE = """
 @theorem
 def test_scaled(x: Vector, a: Scalar):
