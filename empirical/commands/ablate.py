@@ -2,7 +2,7 @@
 
 LayerNorm models: the network folded (exact), every LayerNorm replaced by RMSNorm, one LayerNorm at a time, and a random
 direction removed instead of the mean. RMSNorm models: the mean subtracted at every norm, in the embeddings, or in all
-writers. MODEL may be any network of transformers with a head.
+writers. MODEL may be any network of transformers with a head. Repeat the command to continue a run that was stopped.
 
 Examples:
     lngeom ablate

@@ -10,7 +10,8 @@ import torch
 from rich.console import Console
 from transformers import PreTrainedModel
 
-from lngeom.files import Json
+from lngeom.errors import RunError
+from lngeom.files import Json, read_sealed, write_sealed
 
 from ..models import (
     bundled_model,
@@ -60,7 +61,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     """Measure the cost of every change, and write the run directory: ``manifest.json``, ``ablation.csv``, ``DONE``.
 
     The loss of each token is compared with its loss in the unchanged network; the intervals take documents as the
-    independent units. A run that is complete is only shown.
+    independent units. A run that was stopped is continued from its last finished shard.
 
     Raises:
         lngeom.errors.LngeomError: On any bad input, in one line.
@@ -112,24 +113,48 @@ def _passages_sha256(passages: Sequence[Passage]) -> str:
     return sha256_of_tensors(arrays)
 
 
+def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
+    """The rows of a finished shard; None if it is not there, damaged or of another run: it is measured again."""
+    try:
+        shard = read_sealed(path)
+        if shard.get("measured_sha256") != measured:
+            raise RunError(f"{path}: belongs to another run")
+        return np.array(shard["rows"])
+    except FileNotFoundError:
+        return None
+    except RunError as error:
+        console.print(f"{error}: measured again".replace("; remove the directory and run again", ""), markup=False)
+        return None
+
+
 def _measure(
     run: RunDirectory, network: PreTrainedModel, passages: list[Passage], ablation: Ablation, console: Console
 ) -> None:
     changes, reason = plan_changes(network, directions=ablation.directions, sites=ablation.site_tokens > 0)
-    shards, before, work = _shards(passages, ablation.shard_tokens), 0, list[list[Change]]()
-    for shard in shards:
-        work.append([c for c in changes if before < ablation.site_tokens or len(c.norms) != 1])
+    single = {change for change in changes if len(change.norms) == 1}
+    shards = _shards(passages, ablation.shard_tokens)
+    before, work = 0, []
+    for number, shard in enumerate(shards):
+        mine = [c for c in changes if before < ablation.site_tokens or c not in single]
+        work += [
+            (number, change, run.shard_path(number * len(changes) + changes.index(change), ".json")) for change in mine
+        ]
         before += sum(case.tokens for case in shard)
-    sizes = [sum(case.tokens for case in shard) for shard in shards]
-    rows_of: dict[Change, list[np.ndarray]] = {change: [] for change in changes}
-    total = sum(size * len(mine) for size, mine in zip(sizes, work, strict=True))
-    with progress(console, f"{len(changes)} changes", total) as advance:
-        for shard, size, mine in zip(shards, sizes, work, strict=True):
-            measurement = Measurement(network, shard, ablation.batch_tokens)
-            for change in mine:
-                rows_of[change].append(measurement(change, ablation.seed))
-                advance(size)
-    joined = {change: np.concatenate(rows) for change, rows in rows_of.items()}
+    sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
+    measured = run.measured_sha256()
+    rows_of = {path: rows for _, _, path in work if (rows := _read(path, measured, console)) is not None}
+    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in rows_of)
+    with progress(console, f"{len(changes)} changes", sum(sizes), done) as advance:
+        at, measurement = -1, None
+        for size, (number, change, path) in zip(sizes, work, strict=True):
+            if path in rows_of:
+                continue
+            if measurement is None or at != number:
+                measurement, at = Measurement(network, shards[number], ablation.batch_tokens), number
+            rows_of[path] = measurement(change, ablation.seed)
+            write_sealed(path, {"measured_sha256": measured, "rows": rows_of[path].tolist()})
+            advance(size)
+    joined = {change: np.concatenate([rows_of[path] for _, c, path in work if c == change]) for change in changes}
     base = joined[changes[0]]
     run.amend(nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason)
     write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in joined.items()], digits=6)

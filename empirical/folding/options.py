@@ -18,7 +18,7 @@ class Ablation:
     sequence_length: int = option(512, "longest sequence")
     per_document: int = option(2, "sequences per document; documents, not tokens, are independent")
     batch_tokens: int = option(1_024, "tokens per forward pass")
-    shard_tokens: int = option(2_048, "tokens whose outputs are held at once")
+    shard_tokens: int = option(2_048, "tokens between checkpoints")
     directions: int = option(3, "random unit vectors for u_norm", metavar="K")
     seed: int = option(0, "of the random directions", type=seed)
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")

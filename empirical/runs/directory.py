@@ -121,9 +121,9 @@ class RunDirectory:
             return False
         return self.hashes(*names).items() <= self.manifest().items()
 
-    def shard_path(self, index: int) -> Path:
+    def shard_path(self, index: int, suffix: str = ".safetensors") -> Path:
         """A finished part."""
-        return self.path / "shards" / f"{index:06}.safetensors"
+        return self.path / "shards" / f"{index:06}{suffix}"
 
     def measured_sha256(self) -> str:
         """Hash of all that determines a shard but its inputs: the identity of the run, and its weights."""

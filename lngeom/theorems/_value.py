@@ -93,7 +93,6 @@ class Value:
 
     __slots__ = ("inner",)
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
 
     def __init__(self, inner: Array) -> None:
         self.inner = inner
@@ -106,14 +105,21 @@ class Value:
     def __array_namespace__(self, *, api_version: str | None = None) -> _Namespace:
         return NAMESPACE
 
-    def __array_function__(self, function: Function, *_: object) -> NoReturn:
-        raise BodyError(
-            f"{function.__name__} is a function of arrays; what runs on vectors of every dimension: {_WORDS}"
+    def __array_ufunc__(self, ufunc: Function, method: str, *inputs: object, **options: object) -> Value:
+        if method != "__call__" or options:
+            raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
+        return _called(
+            ufunc.__name__, *(_plain(one) if isinstance(one, numpy.generic | numpy.ndarray) else one for one in inputs)
         )
+
+    def __array_function__(self, function: Function, _: object, inputs: list[Any], options: dict[str, Any]) -> Value:
+        return _called(function.__name__, *inputs, **options)
 
     def __getattr__(self, name: str) -> Any:
         if name == "dtype" and isinstance(self.inner, Rounded):
             return self.inner.dtype  # rows of floats are scaled where their squares leave the range
+        if name in ("shape", "size") and not compares_plainly(sys._getframe(1)):
+            return (prover.dim(self),) if name == "shape" else prover.dim(self)
         if name in _METHODS:
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
         other = _GUESSED.get(name, f"what runs on it: {_WORDS}")
@@ -169,15 +175,31 @@ def _reduced(name: str) -> Callable[..., Value]:
     return apply
 
 
-_sum = _reduced("sum")
+_sum, _mean = _reduced("sum"), _reduced("mean")
 
 
 def _of(name: str) -> Callable[[Value], Value]:
     return lambda x: Value(getattr(namespace(x.inner), name)(x.inner))
 
 
+_sqrt = _of("sqrt")
+
+
+def _var(x: Value, axis: int | None = None, *, ddof: int = 0, keepdims: bool = False) -> Value:
+    squares = (x - _mean(x, axis)) ** 2
+    return _sum(squares, axis) / (prover.dim(x) - ddof) if ddof else _mean(squares, axis)
+
+
+def _norm(x: Value, ord: object = None, axis: int | None = None, *, keepdims: bool = False) -> Value:
+    if ord not in (None, 2):
+        raise BodyError(f"a norm of order {ord!r}: theorems know the Euclidean norm")
+    return _sqrt(_sum(x * x, axis))
+
+
 def _where(condition: object, x: Value, y: object) -> Value:
     """One of two values, where the library chooses a unit of floats."""
+    if isinstance(condition, Statement):
+        raise BodyError("where chooses by numbers, and a theorem is about all of them: assume one case")
     return Value(namespace(x.inner).where(condition, _plain(x), _plain(y)))
 
 
@@ -191,25 +213,50 @@ def _trace(function: Callable[[Value], Value], like: Value) -> Value:
     return Value(prover.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 
-_METHODS = {"sum": _sum, "max": _max, "mean": _reduced("mean")}
+_METHODS: dict[str, Function] = {
+    "sum": _sum,
+    "max": _max,
+    "mean": _mean,
+    "var": _var,
+    "std": lambda x, *axis, **options: _sqrt(_var(x, *axis, **options)),
+    "dot": lambda x, y: _sum(x * y),
+}
 """Functions that arrays have as methods, too; of the library alone ``max``."""
 
 _FUNCTIONS: dict[str, Function] = {
     **_METHODS,
+    **dict.fromkeys(("inner", "matmul", "vdot", "vecdot"), _METHODS["dot"]),
+    **dict.fromkeys(("norm", "vector_norm"), _norm),
+    **dict.fromkeys(("abs", "absolute"), abs),
+    **dict.fromkeys(("divide", "true_divide"), operator.truediv),
     **{name: _of(name) for name in ("sqrt", "ones_like")},
-    "abs": abs,
+    "add": operator.add,
+    "equal": operator.eq,
     "finfo": numpy.finfo,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "multiply": operator.mul,
+    "negative": operator.neg,
     "operator_trace": _trace,
+    "power": operator.pow,
+    "square": lambda x: x * x,
+    "subtract": operator.sub,
     "where": _where,
     "zeros_like": lambda x: 0 * x,
 }
 
-_WORDS = "+, -, *, /, @, powers, x.sum(), x.mean(), abs, the functions of lngeom, and root, norm, dot of lngeom.prover"
-_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim", "shape", "size"), "the dimension is dim(x), of lngeom.prover")
-_GUESSED |= dict.fromkeys(("var", "std"), "the variance is lngeom.moments(x)[1]")
+_WORDS = (
+    "+, -, *, /, @, powers, abs, the functions of lngeom, root, norm, dot and dim of lngeom.prover, and of NumPy "
+    "sum, mean, var, std, sqrt, square, abs, dot and linalg.norm"
+)
+_GUESSED: dict[str, str] = dict.fromkeys(("d", "ndim"), "the dimension is dim(x), of lngeom.prover")
 
 
 def _called(name: str, *inputs: object, **options: object) -> Value:
+    if name not in _FUNCTIONS:
+        raise BodyError(f"{name} does not run on vectors of every dimension; what does: {_WORDS}")
     try:
         return _FUNCTIONS[name](*inputs, **options)
     except TypeError as error:

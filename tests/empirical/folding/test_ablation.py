@@ -15,7 +15,7 @@ from lngeom.empirical.observe import random_directions
 from lngeom.empirical.support import CorpusError, read_table
 from lngeom.empirical.text import Passage, open_corpus, passages
 from lngeom.errors import RunError
-from lngeom.files import read_json
+from lngeom.files import read_json, read_sealed, write_sealed
 
 from ..conftest import VOCABULARY, WIDTH
 from ..networks import FAMILIES, RMS, ROUNDING, trained
@@ -107,15 +107,33 @@ def test_interval_takes_documents_as_units() -> None:
     assert row["nats_low"] < 0
 
 
-def test_a_run_says_what_the_columns_are(tmp_path, capsys) -> None:
+def test_run_resumes_and_says_what_the_columns_are(tmp_path, monkeypatch, capsys) -> None:
     trained(FAMILIES["gpt2"], torch.float32).save_pretrained(tmp_path / "model")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 96))
     ablation = Ablation(
         str(tmp_path / "model"), str(tmp_path / "ids.npy"), sequence_length=12, site_tokens=22, shard_tokens=22,
         directions=1, output=str(tmp_path / "run"),
     )  # fmt: skip
-    quiet = Console(quiet=True)
+    quiet, calls = Console(quiet=True), []
+    whole = Measurement.__call__
+
+    def interrupted(self: Measurement, change: Change, seed: int = 0) -> np.ndarray:
+        calls.append(change.site)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return whole(self, change, seed)
+
+    monkeypatch.setattr(Measurement, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_ablation(ablation, console=quiet)
+    assert not (tmp_path / "run" / "DONE").exists()
+    foreign, damaged, *_ = sorted((tmp_path / "run" / "shards").iterdir())
+    write_sealed(foreign, read_sealed(foreign) | {"measured_sha256": "another"})
+    damaged.write_text(damaged.read_text().replace('"rows": [', '"rows": [[0, 9, 9, 9, 9],'))
     run = run_ablation(ablation, console=quiet)
+    # Four shards of four changes, and in the first shard five norms. Three are done again: the one that was
+    # interrupted, one of another run, and one that its seal does not fit.
+    assert len(calls) == 4 * 4 + 5 + 3
     rows = read_table(run.path / "ablation.csv")
     assert list(rows[0]) == ["change", "site", "nats", "nats_low", "nats_high", "kl", "top1", "tokens"]
     assert [row["change"] for row in rows] == ["none", "folded", "rms_norm", "u_norm", *["rms_norm"] * 5]
