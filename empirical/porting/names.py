@@ -3,7 +3,7 @@
 import copy
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, NamedTuple
@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
+
+from lngeom.files import read_json
 
 from ..models import find_model, loading, text_config
 from ..support import ModelError
@@ -41,6 +43,14 @@ _FUSED = {
     ".W_pack.": (".q_proj.", ".k_proj.", ".v_proj."),
     ".gate_up_proj.": (".gate_proj.", ".up_proj."),
 }
+_ENTRIES: dict[str, tuple[str, type]] = {
+    "norm_eps": ("rms_norm_eps", float),
+    "rope_theta": ("rope_theta", float),
+    "n_heads": ("num_attention_heads", int),
+    "n_kv_heads": ("num_key_value_heads", int),
+    "n_head": ("n_head", int),
+}
+"""Entries of Meta's params.json and of nanoGPT's model_args, and those of a configuration of transformers."""
 _BUFFERS = re.compile(r"(^rope\.freqs|inv_freq|\.attn\.(masked_)?bias)$")
 """Tables of angles and masks, which are no weights."""
 
@@ -72,7 +82,8 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     else:
         return None
     tensors = {name: value for name, value in tensors.items() if not _BUFFERS.search(name)}
-    _refuse_adapters(path, tensors)
+    tensors, adapters = _adapted(path, tensors)
+    notes += adapters
     state, own = dict[str, Tensor](), source.state_dict()
     if any(re.search(r"(^|\.)(tok_embeddings|attention\.w)", name) for name in tensors):
         notes.append("named as by Meta, with the rotary pairs of wq and wk side by side")
@@ -105,17 +116,76 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     if wrong:
         shapes = f"has shape {tuple(state[wrong[0]].shape)} for {tuple(own[wrong[0]].shape)}"
         raise ModelError(f"{path}: {wrong[0]} {shapes} of the source, and {len(wrong) - 1} more weights have another")
-    network = copy.deepcopy(source)
+    network, entries = _configured(source, path, state)
+    notes += [f"{entry} of the port" for entry in entries]
     network.load_state_dict({name: value for name, value in state.items() if name in own}, strict=False, assign=True)
     extra = sorted(name for name in state if name not in own)
     notes += [f"not used: {', '.join(extra[:3])}" + (f" and {len(extra) - 3} more" if extra[3:] else "")] * bool(extra)
-    return Renamed(network.eval(), tuple(notes), "the configuration of the port: the source's was used")
+    beside = f" but for {', '.join(entries)}" if entries else ""
+    return Renamed(network.eval(), tuple(notes), f"the configuration of the port{beside}: the source's was used")
 
 
-def _refuse_adapters(path: Path, tensors: Iterable[str]) -> None:
-    """Refuse the weights of PEFT that stand beside those of the model."""
-    if any(".lora_" in f".{name}" for name in tensors):
-        raise ModelError(f"{path}: holds LoRA adapters; merge them with peft's merge_and_unload, and save that")
+def _configured(source: PreTrainedModel, path: Path, state: dict[str, Tensor]) -> tuple[PreTrainedModel, list[str]]:
+    """A network of the source's class with what the port says of it beside its weights, and the entries that were read.
+
+    Raises:
+        ModelError: An entry is no such number, or asks for weights of other shapes.
+    """
+    file, said = _said_beside(path)
+    config, read = copy.deepcopy(source.config), list[str]()
+    own = text_config(config)
+    places = {"rope_theta": getattr(own, "rope_parameters", None) or {}}
+    for entry, (name, kind) in _ENTRIES.items():
+        there, value = places.get(entry, vars(own)), said.get(entry)
+        if value is None or name not in there:
+            continue
+        if type(value) not in (int, kind) or not value > 0:
+            whole = "whole " * (kind is int)
+            raise ModelError(f"{file}: {entry} is {value!r}, which is no {whole}number above 0; correct it")
+        there[name] = value
+        read.append(entry)
+        if entry == "n_heads" and getattr(own, "head_dim", None):
+            own.head_dim = own.hidden_size // value
+    network = type(source)._from_config(config) if read else copy.deepcopy(source)
+    for name, value in network.state_dict().items():
+        if name in state and state[name].shape != value.shape:
+            shapes = f"{tuple(state[name].shape)}, and the file asks for {tuple(value.shape)}"
+            raise ModelError(f"{file}: {name} has shape {shapes}; correct it")
+    return network, read
+
+
+def _said_beside(path: Path) -> tuple[Path, dict[str, Any]]:
+    """The params.json of a folder of Meta's, or the arguments in a checkpoint of nanoGPT's, and which file it is."""
+    params = (path if path.is_dir() else path.parent) / "params.json"
+    if params.is_file():
+        try:
+            said = read_json(params)
+        except ValueError:
+            said = None
+        if not isinstance(said, dict):
+            raise ModelError(f"{params}: is no JSON object; correct it, or take it away")
+        # Keys and values have as many heads as queries, if nothing else is said.
+        return params, {**said, "n_kv_heads": said.get("n_kv_heads") or said.get("n_heads")}
+    if path.suffix in _PICKLED:  # its numbers were read, and stay on the disk where they can
+        held = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        said = held.get("model_args") if isinstance(held, dict) else None
+        return path, said if isinstance(said, dict) else {}
+    return path, {}
+
+
+def _adapted(path: Path, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+    """The weights below the adapters of PEFT, where these change nothing, and a note on them."""
+    adapters = {name: value for name, value in tensors.items() if ".lora_" in f".{name}"}
+    rest = {name.replace(".base_layer.", "."): value for name, value in tensors.items() if name not in adapters}
+    if not adapters:
+        return tensors, []
+    if not rest:
+        how = "merge them into their base model with peft's merge_and_unload, and save that"
+        raise ModelError(f"{path}: these are only the adapters of a model, not its weights; {how}")
+    factors = {name: re.search(r"\blora_([AB])\b", name) for name in adapters}
+    if any(not known or (known[1] == "B" and adapters[name].any()) for name, known in factors.items()):
+        raise ModelError(f"{path}: holds LoRA adapters that are not merged; call merge_and_unload() first")
+    return rest, ["its LoRA adapters are 0, and change nothing"]
 
 
 def _levels(name: str, state: dict[str, Tensor]) -> str:

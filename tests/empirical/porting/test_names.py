@@ -64,10 +64,30 @@ def pickled(wrap: Callable[[State], Any]) -> Callable[[State, Path], Path]:
     return write
 
 
+def with_eps(eps: Any, heads: float = 2, keys: int = 2) -> Callable[[State, Path], Path]:
+    """A folder as Meta ships it."""
+
+    def write(state: State, path: Path) -> Path:
+        torch.save(dict(state), path / "consolidated.00.pth")
+        (path / "params.json").write_text(json.dumps({"n_heads": heads, "n_kv_heads": keys, "norm_eps": eps}))
+        return path
+
+    return write
+
+
+def with_a_list(state: State, path: Path) -> Path:
+    (path / "params.json").write_text("[]")
+    return pickled(dict)(state, path)
+
+
 def arrays(state: State, path: Path) -> Path:
     plain: Any = {name: weight.numpy() for name, weight in state.items()}
     np.savez(path / "weights.npz", **plain)
     return path
+
+
+def headed(state: State) -> dict[str, Any]:
+    return compiled(state) | {"model_args": {"n_head": 4}}
 
 
 def compiled(state: State) -> Any:
@@ -117,12 +137,35 @@ def declared(state: State, path: Path) -> Path:
     return in_folder(state, path)
 
 
+def adapted(size: float) -> Callable[[State], State]:
+    """As PEFT names a model with an adapter, whose second factor has numbers of this size."""
+
+    def change(state: State) -> State:
+        name = "model.layers.0.self_attn.q_proj"
+        parts = {"base_layer.weight": state.pop(f"{name}.weight")} | adapter(size)
+        return {f"base_model.model.{n}": w for n, w in (state | {f"{name}.{n}": w for n, w in parts.items()}).items()}
+
+    return change
+
+
+def adapter(size: float = 1.0) -> State:
+    return {"lora_A.default.weight": torch.ones(4, 32), "lora_B.default.weight": torch.full((32, 4), size)}
+
+
 PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Path], str]] = {
     "vLLM": ("llama", fused, in_folder, r"PASS same function.*the fused gate_up_proj and qkv_proj split"),
     "Meta": ("llama", of_meta, pickled(dict), "PASS same function.*named as by Meta, with the rotary pairs"),
+    "Meta, eps": ("llama", of_meta, with_eps(1e-6), "PASS same function.*not tested: .*but for norm_eps, n_heads"),
+    "Meta, another eps": ("llama", of_meta, with_eps(1e-5), "FAIL different.*rms_norm_eps is 1e-05, expected 1e-06"),
+    "Meta, no eps": ("llama", of_meta, with_eps("none"), "params.json: norm_eps is 'none', which is no number"),
+    "Meta, other heads": ("llama", of_meta, with_eps(1e-6, 4, 4), "FAIL different.*num_attention_heads is 4, exp"),
+    "Meta, a list": ("llama", of_meta, with_a_list, "params.json: is no JSON object; correct it, or take it away"),
+    "Meta, half a head": ("llama", of_meta, with_eps(1e-6, 2.5), "n_heads is 2.5, which is no whole number above 0"),
+    "Meta, no such heads": ("llama", of_meta, with_eps(1e-6, 4), r"k_proj.weight has shape \(32, 32\), and the file"),
     "MLX": ("llama", of_meta, arrays, "PASS same function.*named as by Meta"),
     "wrapped": ("llama", dict, pickled(wrapped), "PASS same"),
     "nanoGPT": ("gpt2", dict, pickled(compiled), "PASS same function.*the 8 weights of Conv1D are transposed"),
+    "nanoGPT, other heads": ("gpt2", dict, pickled(headed), "FAIL different.*n_head is 4, expected 2"),
     "Linear": ("gpt2", linear, in_folder, "PASS same function.*the 8 weights of Conv1D are transposed"),
     "halves": ("llama", flipped, in_folder, "FAIL different: first at .*gate_proj, .*exchanged with .*up_proj"),
     "no norm": ("llama", lacking, in_folder, "the norm model.norm.weight is missing; the other 20 weights are there"),
@@ -132,7 +175,9 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "integers": ("llama", integers, in_folder, "is stored quantized: model.layers.0.mlp.up_proj.qweight is int32;"),
     "int8": ("llama", eighths, arrays, "quantized: model.layers.0.mlp.up_proj.weight is int8 with scales SCB; give it"),
     "LLM.int8": ("llama", eighths, declared, r"is stored quantized \(bitsandbytes\); give a checkpoint"),
-    "LoRA": ("llama", lambda s: s | {"lora_A.default.weight": torch.ones(4, 32)}, arrays, "holds LoRA adapters; merge"),
+    "LoRA": ("llama", adapted(1.0), arrays, r"LoRA adapters that are not merged; call merge_and_unload\(\) first"),
+    "LoRA of 0": ("llama", adapted(0.0), arrays, "PASS same function.*LoRA adapters are 0, and change nothing"),
+    "LoRA alone": ("llama", lambda _: adapter(), arrays, "are only the adapters of a model, not its weights; merge"),
 }  # fmt: skip
 
 
