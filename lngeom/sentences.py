@@ -1,5 +1,7 @@
 """What a diagnosis says: values, on which every decision is taken, and the one table of their English sentences."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -50,6 +52,24 @@ def several(first: Cause | None, *others: Cause | None) -> Cause:
     """The causes that hold together as one; at least one is given."""
     parts = [part for cause in (first, *others) if cause is not None for part in cause.parts]
     return parts[0] if len(parts) == 1 else Cause("several", *parts)
+
+
+_REFUSED = re.compile(r"refuses d = (\d+):")
+
+
+def joined(texts: Iterable[str]) -> tuple[str, ...]:
+    """Sentences, of those that say which d is refused for the same reason one alone."""
+    alike = dict[str, list[str]]()
+    for text in texts:
+        alike.setdefault(re.sub(r"\d+", "", text) if _REFUSED.match(text) else text, []).append(text)
+    return tuple(map(_together, alike.values()))
+
+
+def _together(texts: list[str]) -> str:
+    sizes = [int(found[1]) for text in texts if (found := _REFUSED.match(text))]
+    powers = len(sizes) > 3 and all(d & (d - 1) for d in sizes)
+    which = "every d tried but powers of 2" if powers else f"d = {', '.join(map(str, sizes))}"
+    return _REFUSED.sub(f"refuses {which}:", texts[0])
 
 
 _BESIDE = {"where", "beyond", "only for", "later rows", "d not multiple", "d above", "d below", "d only"}

@@ -1,10 +1,13 @@
-"""The user's Python files, compiled anew: Python's own copies are as old as the time and the size of a file say."""
+"""The user's Python files: compiled anew, as Python's own copies are as old as a file's time and size say; read."""
 
+import ast
+import linecache
 import re
 import sys
 from importlib import machinery as kinds
 from pathlib import Path
-from typing import NoReturn
+from types import FrameType
+from typing import Any, NoReturn
 
 _FOLDERS, _HERE = set[Path](), Path(__file__).parent
 _INSTALLED = re.compile(r"/((site|dist)-packages|python3\.\d+)(/|$)")
@@ -41,3 +44,26 @@ def read_from_source(folder: Path) -> str:
     if _finder not in sys.path_hooks:
         sys.path_hooks.insert(0, _finder)
     return str(folder)
+
+
+def at_line(file: str, line: int | None, *kinds: type[ast.AST]) -> list[Any]:
+    """The parts of a file of these kinds in which a line is, the largest first."""
+    nodes = [one for one in ast.walk(ast.parse("".join(linecache.getlines(file)))) if isinstance(one, kinds)]
+    return [one for one in nodes if line and one.lineno <= line <= (one.end_lineno or 0)]  # type: ignore[attr-defined]
+
+
+_JOINS = (ast.BinOp, ast.Add, ast.Sub, ast.Call, ast.Name, ast.Load, ast.Constant, ast.JoinedStr, ast.FormattedValue)
+
+
+def is_unread(frame: FrameType) -> bool:
+    """Whether the text that a frame makes is only joined to others, under a name that its function never reads."""
+    around = (at_line(frame.f_code.co_filename, frame.f_lineno, kind)[-1:] for kind in (ast.stmt, ast.FunctionDef))
+    match [*around]:
+        case [[ast.Assign([ast.Name(name)], value)], [function]]:
+            calls = {ast.unparse(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}
+            names = {
+                one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+            }
+            joined = calls <= {"str"} and all(isinstance(one, _JOINS) for one in ast.walk(value))
+            return joined and not {name, "locals", "exec", "eval"} & names
+    return False

@@ -1,9 +1,10 @@
 """Verdicts on several kernels, as continuous integration reads them: a table, and annotations."""
 
+import contextlib
 import platform
 import sys
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import lngeom
@@ -65,6 +66,9 @@ def annotations(outcomes: list[Outcome]) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python, of the platform, and of every loaded package that norms come from."""
-    loaded = {name: version(name) for name in _PACKAGES if name in sys.modules}
+    loaded = dict[str, str]()
+    for name in (name for name in _PACKAGES if name in sys.modules):
+        with contextlib.suppress(PackageNotFoundError):  # what stands for Triton is no package
+            loaded[name] = version(name)
     machine = {"python": platform.python_version(), "platform": platform.platform()}
     return {**machine, "lngeom": lngeom.__version__, **loaded}

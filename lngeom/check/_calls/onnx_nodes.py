@@ -1,7 +1,5 @@
 """The norms of an ONNX file, each cut out as a model of its own and run by onnxruntime."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +37,7 @@ class OnnxFile:
         except Exception as error:  # of onnx or of protobuf
             raise self.unreadable(error) from None
 
-    def ends(self, name: str, nodes: list[NodeProto]) -> tuple[str, str]:
+    def ends(self, name: str, nodes: "list[NodeProto]") -> tuple[str, str]:
         """The one value that enters a group of nodes, and the one that leaves it."""
         known = {"", *self.constants, *(output for node in nodes for output in node.output)}
         wanted = {value for node in nodes for value in node.input} - known
@@ -52,7 +50,7 @@ class OnnxFile:
             raise InputError(msg)
         return wanted.pop(), given[0]
 
-    def session(self, nodes: list[NodeProto], ends: tuple[str, str]) -> InferenceSession:
+    def session(self, nodes: "list[NodeProto]", ends: tuple[str, str]) -> "InferenceSession":
         """The nodes as a model that runs."""
         helper, element = self.onnx.helper, self.element(ends[0])
         wanted, given = ([helper.make_tensor_value_info(end, element, None)] for end in ends)
@@ -79,7 +77,7 @@ class OnnxFile:
 class OnnxNorm:
     """One norm as a function of rows: a fused node, or the nodes that PyTorch's exporter notes as one module's."""
 
-    def __init__(self, name: str, nodes: list[NodeProto], file: OnnxFile) -> None:
+    def __init__(self, name: str, nodes: "list[NodeProto]", file: OnnxFile) -> None:
         ends = file.ends(name, nodes)
         self.name, self.input = name, ends[0]
         self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
@@ -122,7 +120,7 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
         raise file.unreadable(error) from None
 
 
-def _owner(node: NodeProto) -> str | None:
+def _owner(node: "NodeProto") -> str | None:
     """The module of a norm that a node belongs to, or its own name for a fused one; a graph tells it by names alone."""
     if node.op_type == "Constant":  # several norms may share it
         return None

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
+from .._tracing.allowed import kind
 from .._tracing.triton import BeyondEnd
 
 _STAND_IN = f"{BeyondEnd.__module__}.stand_in"
@@ -23,6 +24,11 @@ _LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|kera
 def launches() -> int:
     """How many launches of kernels Python has run in this process."""
     return sys.modules[_STAND_IN].launches[0] if _STAND_IN in sys.modules else 0
+
+
+def has_kernels() -> bool:
+    """Whether a program of this process has kernels, which other calls may launch."""
+    return _STAND_IN in sys.modules and sys.modules[_STAND_IN].has_kernels[0]
 
 
 class _StandIn(Loader):
@@ -101,22 +107,35 @@ def without_gpu(stands_in: bool = True) -> Iterator[None]:
 
 def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes tensors: those for a GPU too, which there is not."""
+
+    def place(value: Any) -> Any:
+        return "cpu" if type(value).__name__ in ("str", "device") and str(value).startswith("cuda") else value
+
     return functools.wraps(make)(
-        lambda *given, device=None, **options: make(*given, device=None if "cuda" in str(device) else device, **options)
+        lambda *given, **options: make(*map(place, given), **{name: place(one) for name, one in options.items()})
     )
+
+
+class _Told(property):
+    """A question of a tensor: a program is told what it would be on a GPU, a trace is asked itself."""
+
+    def __init__(self, own: Any, answer: Any) -> None:
+        traced = lambda x: hasattr(x, "arr")  # noqa: E731
+        super().__init__(lambda x: own.__get__(x) if traced(x) or kind(sys._getframe(1)) != "program" else answer)
+        self.__name__ = own.__name__  # by which PyTorch hands it over
 
 
 def _run_by_python(triton: Any = None) -> None:
     """Without a GPU: contexts of devices do nothing, tensors are on the CPU, and there are four processors."""
     torch = importlib.import_module("torch")
     if not (torch.cuda.is_available() or torch.xpu.is_available()):
-        ours = {
-            (torch.cuda, "device"): lambda *_: contextlib.nullcontext(),
-            (torch.cuda, "get_device_properties"): lambda *_: SimpleNamespace(multi_processor_count=4),
-        }
-        makers = (f"{kind}{like}" for kind in ("empty", "zeros", "ones", "full") for like in ("", "_like"))
-        ours |= {(torch, name): _on_cpu(getattr(torch, name)) for name in makers}
+        stand_in = importlib.import_module(_STAND_IN)
+        ours: dict[tuple[Any, str], Any] = {(torch.cuda, name): answer for name, answer in stand_in.gpu(4).items()}
+        makers = [f"{one}{like}" for one in ("empty", "zeros", "ones", "full") for like in ("", "_like")]
+        places = [*((torch, name) for name in (*makers, "arange", "tensor")), (torch.Tensor, "to")]
+        ours |= {(owner, name): _on_cpu(getattr(owner, name)) for owner, name in places}
+        ours |= {(torch.Tensor, n): _Told(getattr(torch.Tensor, n), answer) for n, answer in stand_in.ON_GPU.items()}
         for (owner, name), function in ours.items():
             setattr(owner, name, _REPLACED.setdefault((owner, name), (getattr(owner, name), function))[1])
         if hasattr(triton, "runtime"):
-            triton.runtime.jit.KernelInterface.__getitem__ = importlib.import_module(_STAND_IN).launcher
+            triton.runtime.jit.KernelInterface.__getitem__ = stand_in.launcher

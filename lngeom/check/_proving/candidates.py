@@ -1,7 +1,5 @@
 """Candidate formulas: the library's definitions, their usual variants, and maps that normalize nothing."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator

@@ -1,7 +1,5 @@
 """The code as it runs: held against the rounding of the traced operations, and at points where it is no definition."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction

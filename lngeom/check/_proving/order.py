@@ -1,7 +1,5 @@
 """Whether bits stay the same: nothing that decides the order of a kernel's sums follows the number of rows."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -40,8 +38,8 @@ def order(name: str, runs: Sequence[tuple[Trace, object]], *, sums: bool = False
             reasons[f"{where} it is not traced: {made}"] = False
         if not isinstance(made, Exception):
             traces.append(trace)
-            reasons |= _reasons(trace, sums=sums)
     reasons |= {text: False for pair in itertools.combinations(traces, 2) for text in _apart(*pair)}
+    reasons |= {text: run for trace in traces for text, run in _reasons(trace, sums=sums)}
     launches = [one for trace in traces for one in trace.kernels.launches]
     told = (f"{one.kernel}({', '.join(f'{k} = {v}' for k, v in one.order.items())}){_at(one.line)}" for one in launches)
     compiled = {n: None for one in launches for n, size in one.given.items() if _follows(size) and n not in one.order}
@@ -62,7 +60,7 @@ def _reasons(trace: Trace, *, sums: bool) -> Iterator[tuple[str, bool]]:
             elif _follows(size):
                 yield f"which rows a program sums follows their number{_at(line)}", False
     for labels, line in trace.kernels.reduced:
-        if FEATURE in labels or (sums and _follows(labels)):
+        if FEATURE in labels.split("·") or (sums and _follows(labels)):
             yield f"PyTorch sums over {labels}, in an order that may follow the number of rows{_at(line)}", False
 
 

@@ -1,7 +1,6 @@
 """One path of a program, to be run again on other carriers."""
 
-from __future__ import annotations
-
+import ast
 import functools
 import re
 import traceback
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from lngeom import prover
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
+from lngeom.sources import at_line
 
 from .._tracing.allowed import kind_of
 from .._tracing.arrays import Arr
@@ -47,7 +47,7 @@ class Path:
     raised: list[Trace] = field(default_factory=list)
 
     @cached_property
-    def backward(self) -> Autograd:
+    def backward(self) -> "Autograd":
         """The framework's own computation of the derivatives."""
         program, trace = self.program, self.trace
         taken = {COTANGENT, ALONG} & {*trace.symbols.vectors, *trace.symbols.numbers}
@@ -67,7 +67,7 @@ class Path:
         return {name: by_row for name, by_row in vectors.items() if name not in made}
 
     @cached_property
-    def written(self) -> tuple[UserBackward, Trace, list[str], str, list[tuple[Trace, Passes | Exception]]]:
+    def written(self) -> "tuple[UserBackward, Trace, list[str], str, list[tuple[Trace, Passes | Exception]]]":
         """User-written backward: the pass, its trace, its gaps, its conditions, its runs."""
         from .._tracing.user_backward import UserBackward  # loads PyTorch
 
@@ -89,16 +89,20 @@ class Path:
                 apart = self._apart(trace, other)
                 limits += [apart] * (not any({*known} <= {*apart} for known in limits) and apart != [])
         words = dict.fromkeys(text for apart in limits for text in apart)
-        return passes, trace, [*left, *sorted(trace.report.unexamined)], " and ".join(words), runs
+        return passes, trace, [*left, *sorted(trace.report.unexamined)], " and ".join(strictest([*words])), runs
 
     def _apart(self, trace: Trace, other: Trace) -> list[str]:
         """The sizes and numbers of rows that say that a run is not another one, unless that is a rare one."""
         mine, others = ({*one.decisions.circumstances} for one in (trace, other))
         if any(case.of != ROWS for case in others - mine):
             return []
-        asked = zip(trace.decisions.sizes, self.branches(trace), strict=True)
-        sizes = [f"where {text}" for (value, how, yes), text in asked if (value, how, not yes) in other.decisions.sizes]
-        return [*sizes, *map(str, sorted(mine - others)), *(f"not {case}" for case in sorted(others - mine))]
+        asked = trace.decisions.sizes, other.decisions.sizes
+        sizes = [self._condition(value, how, yes) for value, how, yes in asked[0] if (value, how, not yes) in asked[1]]
+        return [
+            *(f"where {text}" for text in sizes),
+            *map(str, sorted(mine - others)),
+            *(f"not {case}" for case in sorted(others - mine)),
+        ]
 
     def _where(self, trace: Trace, usual: Trace) -> str:
         """How another run differs from a usual one."""
@@ -109,7 +113,7 @@ class Path:
 
     single = property(lambda self: self.trace.ground.single)
 
-    def of_one_component(self) -> Path:
+    def of_one_component(self) -> "Path":
         """The same path where a vector is a number."""
         ground = Ground(single=True)
         ground.facts = self.trace.ground.facts
@@ -203,7 +207,7 @@ class Path:
 
     def branches(self, trace: Trace | None = None) -> list[str]:
         """The conditions of this path, or of another run, in words."""
-        return [self._condition(*each) for each in (trace or self.trace).decisions.sizes]
+        return strictest([self._condition(*each) for each in (trace or self.trace).decisions.sizes])
 
     def _condition(self, term: prover.Term, relation: str, yes: bool) -> str:
         """A condition with the numbers on the right: d ≤ 4096, for 4096 − d ≥ 0."""
@@ -232,11 +236,21 @@ class Path:
         return re.sub(r"modₛ?([₀-₉]+)", lambda found: f"(d mod {found[1].translate(_DIGITS)})", text)
 
 
+def strictest(texts: list[str]) -> list[str]:
+    """Conditions without the limits of d that others make superfluous."""
+    for sign, choose in (("≤", min), (">", max)):
+        limits = {text: int(text.rpartition(" ")[2]) for text in texts if re.fullmatch(rf"(where )?d {sign} \d+", text)}
+        kept = choose(limits, key=lambda text: limits[text], default="")
+        texts = [text for text in texts if text == kept or text not in limits]
+    return [*dict.fromkeys(texts)]
+
+
 def rejects(error: Exception) -> bool:
     """Whether it is an error that the program raises itself, or would, if its text had no symbol in it."""
     *_, last = [None, *(f for f in traceback.extract_tb(error.__traceback__) if kind_of(f.filename) != "ours")]
-    stated = r"(^|: ?)raise\b" if isinstance(error, Refusal) else r"(^|: ?)(raise|assert)\b"
-    return last is not None and kind_of(last.filename) == "program" and bool(re.search(stated, last.line or ""))
+    stated = [ast.Raise] if isinstance(error, Refusal) else [ast.Raise, ast.Assert]
+    of_program = last is not None and kind_of(last.filename) == "program"
+    return of_program and bool(at_line(last.filename, last.lineno, *stated))
 
 
 def reason(error: Exception) -> str:
@@ -261,7 +275,7 @@ _STAND_INS = re.compile(r"(?<!torch\.)'?\b(Size|Num|Context|NumpyArray)\b(?:' ob
 """What traced values are called in errors, and what they are to their program."""
 
 
-def _values(passes: tuple[Arr, Gradients]) -> list[object]:
+def _values(passes: "tuple[Arr, Gradients]") -> list[object]:
     """What passes give, without how it lies in memory."""
     output, gradients = passes
     return [output.value, *(one and (one.value, one.summed) for one in gradients.values())]

@@ -1,7 +1,5 @@
 """The verdict in exact arithmetic, with its evidence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

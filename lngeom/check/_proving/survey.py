@@ -1,7 +1,5 @@
 """A program in all circumstances: on its branches, in training, with other axes and in other formats."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Iterator
@@ -61,7 +59,10 @@ class Survey:
                 self.paths.append(path.of_one_component() if single and not trace.calls.opaque else path)
         if not self.paths:
             raise self.raised[0][1]
-        self.orders = (order("forward", self.runs),) if self.paths[0].trace.kernels.launched else ()
+        launched = any(trace.kernels.launched for trace, _ in self.runs)
+        if not launched and (asked := [text for trace, _ in self.runs for text in trace.kernels.asks_memory]):
+            self.runs[0][0].refuse(asked[0], "")
+        self.orders = (order("forward", self.runs),) if launched else ()
         self.paths = sorted(_merged(self.paths), key=lambda path: path.single)
         for path in self.paths:
             path.raised = [trace for trace, _ in self.raised]

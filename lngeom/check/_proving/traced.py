@@ -1,7 +1,5 @@
 """A traced kernel as the definition of another one: its recorded operations, on any carrier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """From a program to a proof: traced on terms, matched with a definition, proved, recorded, executed."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import re
@@ -180,9 +178,8 @@ def _dimensions(path: Path, alone: int | None, least: int) -> str:
         reach += f" in place of the {path.trace.report.builds} that it was built with"
     if not all(path.excludes(trace) for trace in path.raised):
         reach += " but for sizes that are not examined"
-    limits = {text: int(text[4:]) for text in path.branches() if re.fullmatch(r"d ≤ \d+", text)}
-    texts = [*sorted(limits, key=lambda text: limits[text])[:1], *(t for t in path.branches() if t not in limits)]
-    alone_so = reach == "every d ≥ 1" and len(texts) == 1 and limits
+    texts = path.branches()
+    alone_so = reach == "every d ≥ 1" and len(texts) == 1 and re.fullmatch(r"d ≤ \d+", texts[0])
     return texts[0] if alone_so else " with ".join([reach, *filter(None, [" and ".join(texts)])])
 
 

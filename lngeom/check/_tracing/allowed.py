@@ -1,7 +1,5 @@
 """Allow-list of the calls and globals that a traced program may use."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import dis
@@ -11,6 +9,7 @@ import itertools
 import os
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from logging import Logger
 from pathlib import Path
@@ -111,14 +110,20 @@ class World:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """A block in which the program runs; a repeated run was watched before."""
-        before, collects = sys.getprofile(), gc.isenabled()
+        before, traced, collects = sys.getprofile(), sys.gettrace(), gc.isenabled()
         gc.disable()  # what runs whenever garbage is collected, such as Hypothesis' clock, is not the program's
+        for function in _RESULTS:
+            function.cache_clear()
         if self.trace.replayed is None:
             sys.setprofile(self._profile)
+            sys.settrace(self._trace)
         try:
             yield
         finally:
             sys.setprofile(before)
+            sys.settrace(traced)
+            for function in _RESULTS:
+                function.cache_clear()
             if collects:
                 gc.enable()
 
@@ -129,6 +134,13 @@ class World:
                 self.trace.refused(f"it changes {name}, which outlives the call", lasting=True)
         for text in self.catches:
             self.trace.refused(text)
+
+    def _trace(self, frame: FrameType, event: str, raised: Any) -> Any:
+        """Note what is raised in a function of the program that catches exceptions: a refusal is one as well."""
+        if event == "exception":
+            self.catches.append(f"{frame.f_code.co_qualname} catches exceptions")
+        frame.f_trace_lines = False
+        return self._trace if event != "call" or (_catches(frame.f_code) and kind(frame) == "program") else None
 
     def _profile(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call":  # a framework may call what it likes
@@ -184,12 +196,12 @@ class World:
     def _instructions(self, frame: FrameType) -> None:
         """What a function's code writes, catches, imports and names."""
         code, steps = frame.f_code, _steps(frame.f_code)
+        if _catches(code):
+            self.trace.report.unexamined.add(f"where {code.co_qualname} catches an exception")
         for k, (operation, argument) in enumerate(steps):
             kept = operation.endswith("_GLOBAL") or (operation.endswith("_DEREF") and argument in code.co_freevars)
             if kept and operation.startswith(("STORE", "DELETE")):  # the next call would be of another program
                 self.refuse(f"writes {argument}, which outlives the call", frame, lasting=True)
-            elif operation == "CHECK_EXC_MATCH" or (operation == "PUSH_EXC_INFO" and steps[k + 1][0] == "POP_TOP"):
-                self.catches.append(f"{code.co_qualname} catches exceptions")  # a refusal is one as well
             elif operation == "IMPORT_NAME" and not _known_module(argument):
                 self.refuse(f"imports {argument}", frame)
             elif operation == "IMPORT_NAME" and _own(argument):
@@ -225,6 +237,10 @@ class World:
     def _read(self, path: str, value: Any, frame: FrameType) -> None:
         """Something that is no argument: a constant is named, a function is looked at when it runs."""
         if type(value).__name__ == "PjitFunction":  # what jax.jit makes of a function
+            value = value.__wrapped__
+        if isinstance(value, functools._lru_cache_wrapper) and _kind_of(value) == "program":
+            _RESULTS.add(value)
+            value.cache_clear()
             value = value.__wrapped__
         while isinstance(value, MethodType | functools.partial | staticmethod | classmethod):
             value = value.func if isinstance(value, functools.partial) else value.__func__
@@ -266,6 +282,17 @@ class World:
         old = all(value is not known for known in [*(known for _, known, _ in self.kept), *self.fresh])
         if not isinstance(value, ModuleType) and old:
             self.kept.append((name, value, _fingerprint(value)))
+
+
+_RESULTS = weakref.WeakSet[Any]()
+"""Functions of programs that remember their results, which are of one run."""
+
+
+@functools.cache
+def _catches(code: CodeType) -> bool:
+    """Whether a function catches exceptions."""
+    names = [name for name, _ in _steps(code)]
+    return "CHECK_EXC_MATCH" in names or ("PUSH_EXC_INFO", "POP_TOP") in itertools.pairwise(names)
 
 
 @functools.cache

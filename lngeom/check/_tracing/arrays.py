@@ -1,7 +1,5 @@
 """Arrays of one arbitrary row: a carrier's value whose axes have labels in place of sizes."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator
@@ -51,7 +49,7 @@ class Memory:
     zero: bool = False
     parted: bool = False
     saved: bool = False
-    arrays: list[Arr] = field(default_factory=list)
+    arrays: "list[Arr]" = field(default_factory=list)
 
     def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
         """Hold a kernel's result, in all views."""
@@ -111,13 +109,13 @@ class Arr:
 
     def like(
         self, value: Array, dtype: str | None = None, *, axes: Iterable[Dim] | None = None, of: Array | None = None
-    ) -> Arr:
+    ) -> "Arr":
         """The result of one operation on this array; `of` is what was summed."""
         dtype = dtype or self.dtype
         value = self.trace.ground.rounded(value, dtype, of)
         return Arr(self.trace, value, self.axes if axes is None else axes, dtype, summed=self.summed)
 
-    def _operand(self, other: object) -> Arr:
+    def _operand(self, other: object) -> "Arr":
         if isinstance(other, Arr):
             return other
         value = other.value if isinstance(other, Num) else self.trace.symbols.constant(other)
@@ -127,7 +125,7 @@ class Arr:
         made.number = Fraction(other) if not isinstance(other, Num) and isinstance(other, int | float) else None
         return made
 
-    def combined(self, other: object, operation: Callable[[Array, Array], Array], dtype: str | None = None) -> Arr:
+    def combined(self, other: object, operation: Callable[[Array, Array], Array], dtype: str | None = None) -> "Arr":
         """A binary operation, with axes broadcast from the right: equal labels, or an axis of size 1."""
         other = self._operand(other)
         axes = []
@@ -151,13 +149,13 @@ class Arr:
             made.log_of = other.log_of[0], other.log_of[1] * self.number
         return made
 
-    def divided(self, other: object, dtype: str | None = None) -> Arr:
+    def divided(self, other: object, dtype: str | None = None) -> "Arr":
         """The quotient, which is defined where no divisor is 0."""
         if isinstance(other, Arr | Num) or not other:
             self.trace.values.obligations.append((self._operand(other).value, "!="))
         return self.combined(other, operator.truediv, dtype)
 
-    def maximum(self, other: object, *, sign: int = 1) -> Arr:
+    def maximum(self, other: object, *, sign: int = 1) -> "Arr":
         """The larger one, (a + b + |a − b|)/2, or with sign −1 the smaller one."""
         other = self._operand(other)
         if self.largest_of is not None and other.number and sign > 0:
@@ -165,34 +163,34 @@ class Arr:
         gap = self.combined(other, operator.sub).absolute()
         return self.combined(other, operator.add).combined(gap if sign > 0 else -gap, operator.add).divided(2)
 
-    def absolute(self) -> Arr:
+    def absolute(self) -> "Arr":
         """|x|."""
         made = self._alone(abs(self.value))
         self.trace.values.absolutes.append(self.value)
         self.trace.values.magnitudes.append(made.value)
         return made
 
-    def power(self, exponent: Num | float) -> Arr:
+    def power(self, exponent: Num | float) -> "Arr":
         """A power whose exponent is a multiple of 1/2."""
         return self._alone(power(self.trace, self.value, exponent))
 
-    def root(self) -> Arr:
+    def root(self) -> "Arr":
         """√x, which is defined where nothing is negative."""
         return self._alone(self.trace.values.root(self.value))
 
-    def hypotenuse(self, other: object, dtype: str | None = None) -> Arr:
+    def hypotenuse(self, other: object, dtype: str | None = None) -> "Arr":
         """√(a² + b²)."""
         a, b = (value.combined(value, operator.mul) for value in (self, self._operand(other)))
         return a.combined(b, operator.add, dtype).root()
 
-    def logarithm(self) -> Arr:
+    def logarithm(self) -> "Arr":
         """The logarithm, defined for positive x; its multiples remember x, so that exponentials are powers."""
         self.trace.values.obligations.append((self.value, ">"))
         made = self.applied("log")
         made.log_of = self, Fraction(1)
         return made
 
-    def exponential(self) -> Arr:
+    def exponential(self) -> "Arr":
         """The exponential, a power where x is a multiple of a logarithm."""
         made = self.applied("exp")
         if self.log_of is None or (2 * self.log_of[1]).denominator != 1:  # terms have roots, and no other powers
@@ -200,7 +198,7 @@ class Arr:
         of, exponent = self.log_of
         return made.like(self.trace.ground.reached(of.power(float(exponent)).value, made.value))
 
-    def largest_above(self, low: Fraction | int, axes: Iterable[Dim]) -> Arr:
+    def largest_above(self, low: Fraction | int, axes: Iterable[Dim]) -> "Arr":
         """The largest component of absolute values, or `low` where all are smaller: an opaque number."""
         value = self.trace.calls.call(Opaque(LARGEST, float(low)), self.value)
         self.trace.calls.assume(value, ">" if low > 0 else ">=")
@@ -208,7 +206,7 @@ class Arr:
         made.largest_of = self
         return made
 
-    def applied(self, function: str) -> Arr:
+    def applied(self, function: str) -> "Arr":
         """A function of each component that nothing looks into."""
         return self._alone(self.trace.calls.call(Opaque(function), self.value))
 
@@ -216,29 +214,29 @@ class Arr:
         """Refuse a sum over rows: only linear functions commute with it."""
         self.trace.never(self.summed, "a sum over rows is used otherwise than linearly")
 
-    def _alone(self, value: Array) -> Arr:
+    def _alone(self, value: Array) -> "Arr":
         self.not_summed()
         return self.like(value)
 
-    def __neg__(self) -> Arr:
+    def __neg__(self) -> "Arr":
         return self.like(-self.value)
 
-    def cast(self, dtype: str) -> Arr:
+    def cast(self, dtype: str) -> "Arr":
         """The same numbers in another format; the same array if it is this one."""
         return self.like(self.value, dtype) if dtype != self.dtype else self
 
-    def filled(self, number: object, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> Arr:
+    def filled(self, number: object, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> "Arr":
         """An array of one number."""
         return filled(self.trace, number, self.axes if axes is None else axes, dtype or self.dtype)
 
-    def view(self, axes: Iterable[Dim]) -> Arr:
+    def view(self, axes: Iterable[Dim]) -> "Arr":
         """The same memory with other axes."""
         self.memory.shared = True
         made = Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
         self.trace.kernels.permuted |= made.labels != self.memory.labels and not made.spread
         return made
 
-    def reshaped(self, shape: Sequence[object]) -> Arr:
+    def reshaped(self, shape: Sequence[object]) -> "Arr":
         """The same components in the same order; one size may be −1."""
         dims: list[Dim | None] = []
         for size in shape:
@@ -262,30 +260,30 @@ class Arr:
             self.trace.refuse(f"the axes {self.axes} become {tuple(axes)}")
         return self.view(axes)
 
-    def transposed(self, order: Sequence[int]) -> Arr:
+    def transposed(self, order: Sequence[int]) -> "Arr":
         """The axes in another order."""
         return self.view([self.axes[self._axis(k)] for k in order])
 
-    def swapped(self, first: int, second: int) -> Arr:
+    def swapped(self, first: int, second: int) -> "Arr":
         """Two axes exchanged."""
         order = list(range(len(self.axes)))
         a, b = self._axis(first), self._axis(second)
         order[a], order[b] = order[b], order[a]
         return self.transposed(order)
 
-    def squeezed(self, axis: Axis) -> Arr:
+    def squeezed(self, axis: Axis) -> "Arr":
         """Without axes of size 1; an axis with a label may be longer."""
         gone = self.places(axis)
         if any(self.axes[k] for k in gone):
             self.trace.refuse("an axis goes if its size is 1")
         return self.view([dim for k, dim in enumerate(self.axes) if k not in gone])
 
-    def unsqueezed(self, axis: int) -> Arr:
+    def unsqueezed(self, axis: int) -> "Arr":
         """With an axis of size 1."""
         place = axis if axis >= 0 else len(self.axes) + 1 + axis
         return self.view([*self.axes[:place], (), *self.axes[place:]])
 
-    def expanded(self, dims: Sequence[Dim]) -> Arr:
+    def expanded(self, dims: Sequence[Dim]) -> "Arr":
         """Broadcast to the axes."""
         for dim, old in itertools.zip_longest(reversed(dims), reversed(self.axes), fillvalue=()):
             if old and dim != old:
@@ -295,7 +293,7 @@ class Arr:
             return self.combined(self.filled(1, dims), operator.mul)
         return self.view(dims)
 
-    def item(self, index: object) -> Arr:
+    def item(self, index: object) -> "Arr":
         """Whole axes and new ones: a part would be another row, or some of the components."""
         index = index if isinstance(index, tuple) else (index,)
         if not any(part is Ellipsis for part in index):
@@ -322,7 +320,7 @@ class Arr:
             self.trace.refuse("a part is taken of an axis that is not the last one")
         return self._taken(taken, axes) if taken else self.view(axes)
 
-    def _taken(self, part: Part, axes: list[Dim]) -> Arr:
+    def _taken(self, part: Part, axes: list[Dim]) -> "Arr":
         """Some of the components: one as a number, several as the whole row, which reductions weigh."""
         self.memory.shared = self.memory.parted = True
         value = self.value
@@ -331,7 +329,7 @@ class Arr:
         made = Memory(shared=True, labels=tuple(itertools.chain(*axes)))
         return Arr(self.trace, value, axes, self.dtype, memory=made, summed=self.summed)
 
-    def pieces(self, axis: object, sizes: Sequence[Num | int]) -> tuple[Arr, ...]:
+    def pieces(self, axis: object, sizes: Sequence[Num | int]) -> "tuple[Arr, ...]":
         """Two consecutive parts of these sizes."""
         if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or not isinstance(sizes, tuple | list):
             self.trace.refuse(f"pieces of sizes {sizes} of the axes {self.axes}")
@@ -340,7 +338,7 @@ class Arr:
             self.trace.refuse("pieces are not the whole")
         return self.item((Ellipsis, slice(None, first))), self.item((Ellipsis, slice(first, None)))
 
-    def chunks(self, axis: object, count: object) -> tuple[Arr, ...]:
+    def chunks(self, axis: object, count: object) -> "tuple[Arr, ...]":
         """At most so many consecutive parts, all of one size but the last."""
         if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or type(count) is not int or count < 1:
             self.trace.refuse(f"{count!r} pieces of the axes {self.axes}")
@@ -350,7 +348,7 @@ class Arr:
         parts = chunks(count, n)
         return tuple(self._taken(part, [*self.axes[:-1], (part,)]) for part in parts) if n > 1 else (self,)
 
-    def become(self, new: Arr) -> None:
+    def become(self, new: "Arr") -> None:
         """Change in place, allowed where nothing else sees the memory."""
         self.trace.never(self.memory.saved, _SAVED)
         if self.memory.shared:  # a view would show the change, which values here do not

@@ -1,7 +1,5 @@
 """Autograd's pass over a program as a graph of its own operations: on traced arrays, and as it runs."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import logging

@@ -1,7 +1,5 @@
 """Operations of single components on traced arrays, and choices: a table with a column of names per library."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The questions that a run asks, and their answers, which select its path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -48,7 +46,7 @@ class Decisions:
     refuse: Callable[[str], NoReturn]
     planned: Sequence[bool]
     backward: bool
-    replayed: Decisions | None
+    replayed: "Decisions | None"
     asked: list[bool | None] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
 
@@ -83,7 +81,7 @@ class Decisions:
         self.asked.append(answer)
         return answer
 
-    def _answered(self, replayed: Decisions) -> bool | None:
+    def _answered(self, replayed: "Decisions") -> bool | None:
         """The answer to the same question on the run that this one repeats."""
         if len(self.asked) >= len(replayed.asked):  # the carriers give a program different answers
             self.refuse("it asks more than it did")

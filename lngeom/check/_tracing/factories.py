@@ -1,7 +1,5 @@
 """Classes, factories and layers as programs: what they are given to make the norm of a dimension."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

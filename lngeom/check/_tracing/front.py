@@ -1,7 +1,5 @@
 """The interface between a framework and its traced programs."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

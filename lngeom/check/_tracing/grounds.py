@@ -1,7 +1,5 @@
 """Carriers for tracing: terms, recorded nodes, floats, or numbers that know their error, each with its dimension."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

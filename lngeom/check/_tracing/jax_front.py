@@ -1,7 +1,5 @@
 """JAX code on traced arrays: the jaxpr for sizes without values, read one equation after the other."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """Memory layouts: only programs that launch kernels may ask for them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """NumPy's functions on traced arrays, by its own protocols."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import operator
@@ -42,7 +40,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         return self.arr.trace.refuse("a branch on data")
 
-    def __getattr__(self, name: str) -> Callable[..., NumpyArray]:
+    def __getattr__(self, name: str) -> "Callable[..., NumpyArray]":
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in METHODS:
@@ -54,10 +52,10 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: object, value: object) -> None:
         self.arr.trace.refuse("a part is changed in place")
 
-    def __getitem__(self, index: object) -> NumpyArray:
+    def __getitem__(self, index: object) -> "NumpyArray":
         return NumpyArray(self.arr.item(index))
 
-    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Value, **options: Value) -> NumpyArray:
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Value, **options: Value) -> "NumpyArray":
         name = ufunc.__name__
         if method == "reduce" and name == "add":
             return self.arr.trace.applied("sum", METHODS["sum"], *inputs, **{"axis": 0} | options)
@@ -68,7 +66,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_function__(
         self, function: Callable[..., object], types: object, args: Sequence[Value], kwargs: Mapping[str, Value]
-    ) -> NumpyArray:
+    ) -> "NumpyArray":
         return self.arr.trace.applied(function.__name__, FUNCTIONS.get(function.__name__), *args, **kwargs)
 
 

@@ -1,7 +1,5 @@
 """Parts of a row: the components that a slice takes, as the label of an axis."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable
@@ -24,30 +22,30 @@ class Part(str):
     """
 
     taken: Callable[[numpy.ndarray], numpy.ndarray] | None
-    others: tuple[Part, ...]
+    others: "tuple[Part, ...]"
     leads: bool
 
     @classmethod
-    def of(cls, label: str, taken: Callable[[numpy.ndarray], numpy.ndarray], *, leads: bool = False) -> Part:
+    def of(cls, label: str, taken: Callable[[numpy.ndarray], numpy.ndarray], *, leads: bool = False) -> "Part":
         """A part of its own."""
         part = cls(label)
         part.taken, part.others, part.leads = taken, (), leads
         return part
 
     @classmethod
-    def complement(cls, label: str, *others: Part) -> Part:
+    def complement(cls, label: str, *others: "Part") -> "Part":
         """The components in none of `others`: sums over all parts add up to the sum over the row exactly."""
         part = cls(label)
         part.taken, part.others, part.leads = None, others, False
         return part
 
-    def weights(self, trace: Trace) -> Array:
+    def weights(self, trace: "Trace") -> Array:
         """A vector that is 1 at the components of the part and 0 elsewhere."""
         if self.taken is None:
             return functools.reduce(operator.sub, (part.weights(trace) for part in self.others), trace.ground.ones("x"))
         return trace.symbols.part(f"part_{self}", self.taken)
 
-    def size(self, trace: Trace, number: Callable[[Trace, Array, tuple[Part, ...]], N]) -> N:
+    def size(self, trace: "Trace", number: "Callable[[Trace, Array, tuple[Part, ...]], N]") -> N:
         """How many components it has."""
         weights = self.weights(trace)
         size = namespace(weights).sum(weights, axis=-1, keepdims=True)

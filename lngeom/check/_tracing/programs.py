@@ -1,7 +1,5 @@
 """A function, a module or a class as one program, which runs on traced and on real arrays alike."""
 
-from __future__ import annotations
-
 import inspect
 import random
 import re
@@ -99,8 +97,6 @@ class Program:
             trace.refuse("random numbers", "")
         if output is None:
             return trace.refuse("the output is not an array")
-        if trace.kernels.asks_memory and not trace.kernels.launched:
-            trace.refuse(trace.kernels.asks_memory[0], "")
         if output.memory.undefined:
             trace.refuse("the output is memory that nothing was written into", "")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))

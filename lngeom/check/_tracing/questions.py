@@ -1,7 +1,5 @@
 """A program's questions to a framework's symbolic sizes: the framework's own answers serve the framework alone."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

@@ -1,7 +1,5 @@
 """Reductions of traced arrays: over all components, over a part of them, or over rows."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator

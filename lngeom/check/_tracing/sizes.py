@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy
 
 from lngeom.carriers import Array
+from lngeom.sources import is_unread
 
 from .decisions import ROWS
 from .parts import Part
@@ -29,11 +30,17 @@ def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callab
     def apply(self: Num, other: object) -> Num:
         if not isinstance(other, _NUMBER):
             return NotImplemented
-        first, second = self._values(other)[:: -1 if swapped else 1]
-        if operation is operator.truediv:
-            self.trace.values.obligations.append((second, "!="))
-        whole = operation is not operator.truediv and isinstance(self, int) and isinstance(other, int)
-        return self._made(operation(first, second), kind=int if whole else float)
+        numbers, parts = isinstance(self, int) and isinstance(other, int), (self, other)[:: -1 if swapped else 1]
+        value = None
+        if not (numbers and self._is_count(other)):
+            first, second = self._values(other)[:: -1 if swapped else 1]
+            if operation is operator.truediv:
+                positive = numbers and self.trace.kernels.allowed and self.trace.decisions.always(second - 1, ">=")
+                self.trace.values.obligations += [] if positive else [(second, "!=")]
+            value = operation(first, second)
+        made = self._made(value, kind=int if numbers and operation is not operator.truediv else float)
+        made.made_of = (_SIGNS[operation], *parts) if numbers else ()
+        return made
 
     return apply
 
@@ -58,6 +65,7 @@ def _refused(what: str) -> Callable[..., Any]:
     return apply
 
 
+_SIGNS = {operator.add: "+", operator.sub: "-", operator.truediv: "/"}
 _LOOKED_FOR = {"arr", "item", "dtype", "ndim", "shape", "dimension_as_value"}
 """Attributes by which frameworks tell arrays and sizes of their own."""
 
@@ -67,19 +75,23 @@ class Num:
 
     The number of rows has no value and stands in shapes alone. A comparison that the assumptions leave open is a
     branch. To ``isinstance`` it is an int or a float. It has no ``__index__``, which frameworks try before its type.
+
+    Attributes:
+        made_of: The sign and the whole numbers that it is the sum, difference or quotient of.
     """
 
-    __slots__ = ("dim", "kind", "ratio", "rounded", "trace", "value")
+    __slots__ = ("dim", "kind", "made_of", "rounded", "trace", "value")
 
     def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None, kind: type = int) -> None:
         self.trace, self.value, self.dim, self.kind = trace, value, dim, kind
-        self.rounded, self.ratio = False, tuple[object, ...]()
+        self.rounded, self.made_of = False, tuple[Any, ...]()
 
     __class__ = property(lambda self: self.kind)  # type: ignore[assignment]
 
     def _text(self) -> str:
-        ratio = "/".join(one._text() if isinstance(one, Num) else str(one) for one in self.ratio)
-        return ratio or ("·".join(self.dim) if self.dim is not None else repr(self.value))
+        if self.dim is None and self.value is None and self.made_of:
+            return self.made_of[0].join(one._text() if isinstance(one, Num) else str(one) for one in self.made_of[1:])
+        return "·".join(self.dim) if self.dim is not None else repr(self.value)
 
     def __repr__(self) -> str:
         return self._text() if is_ours(sys._getframe(1)) else _refused("text")(self)
@@ -94,15 +106,35 @@ class Num:
 
     __copy__ = __deepcopy__
     __hash__ = _refused("a key")
-    __str__ = __format__ = _refused("text")
+
+    def __str__(self, _: str = "") -> str:
+        return self._text() if is_unread(sys._getframe(1)) else _refused("text")(self)
+
+    __format__ = __str__
     __reduce_ex__ = _refused("data")
     __float__ = __int__ = __trunc__ = __round__ = __floor__ = _refused("a number of this machine")
 
     def __ceil__(self) -> Num:
         """⌈a/b⌉ of the quotient of two whole numbers in a program that launches kernels."""
-        if not self.ratio:
-            return _refused("a number of this machine")(self)
-        return importlib.import_module(f"{__package__}.triton.launch").cdiv(*self.ratio)
+        match self.made_of:
+            case ("/", a, b) if self.trace.kernels.allowed:
+                return _of_launches("cdiv", a, b)
+        return _refused("a number of this machine")(self)
+
+    def bit_length(self) -> Num:
+        """The exponent of a power of 2."""
+        made = self._made(None)
+        made.made_of = "bits", self
+        return made
+
+    def __rlshift__(self, number: int) -> Num:
+        """1 << (n - 1).bit_length() is the next power of 2."""
+        match self.made_of:
+            case ("bits", Num(made_of=("-", Num() as n, 1))) if self.trace.kernels.allowed:
+                return number * _of_launches("next_power_of_2", n)
+        return self.trace.refuse(f"{number} << {self._text()}")
+
+    __rpow__ = lambda self, base: 1 << self if base == 2 else self.trace.refuse(f"a power of {base}")  # noqa: E731
 
     def _values(self, other: object) -> tuple[Array, Array]:
         """Its own value and that of another operand."""
@@ -129,8 +161,7 @@ class Num:
     __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
 
     def __neg__(self) -> Num:
-        mine, nought = self._values(0)
-        return self._made(-nought - mine)
+        return self.made_of[2] if self.made_of[:2] == ("-", 0) else 0 - self
 
     def __mul__(self, other: object) -> Num:
         if not isinstance(other, _NUMBER):
@@ -150,6 +181,13 @@ class Num:
 
     def __floordiv__(self, other: object) -> Num | int:
         """Labels are divided by labels; nothing is known of any other remainder."""
+        match self.made_of if self.trace.kernels.allowed else ():
+            case ("-", 0, Num() as n):
+                return 0 - _of_launches("cdiv", n, other)
+            case ("-", Num(made_of=("+", a, b)), 1) if _alike(b, other):
+                return _of_launches("cdiv", a, other)
+            case ("+", Num() as a, b) if _alike(b, other - 1 if type(other) is int else other):
+                return _of_launches("cdiv", a, other)
         if not isinstance(other, Num) and isinstance(other, int) and other == 1 and self.kind is int:
             return self
         if isinstance(other, Num) and self.dim and other.dim and self.dim[-len(other.dim) :] == other.dim:
@@ -191,15 +229,7 @@ class Num:
         """Whether it or another number is one of rows or processors, in a program that launches kernels."""
         return self.trace.kernels.allowed and (self.value is None or (isinstance(other, Num) and other.value is None))
 
-    def __truediv__(self, other: object) -> Num:
-        whole = self.dim and (other.dim if isinstance(other, Num) else type(other) is int and other > 0)
-        if not (whole and self._is_count(other)):
-            return _binary(operator.truediv)(self, other)
-        made = self._made(None, None, float)
-        made.ratio = self, other
-        return made
-
-    __rtruediv__ = _binary(operator.truediv, swapped=True)
+    __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
 
     def __pow__(self, exponent: Num | float) -> Num:
         whole = self.kind is int and not isinstance(exponent, Num) and isinstance(exponent, int) and exponent >= 0
@@ -241,6 +271,15 @@ class Num:
 
     __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
     __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)
+
+
+def _of_launches(name: str, *given: object) -> Num:
+    return getattr(importlib.import_module(f"{__package__}.triton.launch"), name)(*given)
+
+
+def _alike(a: object, b: object) -> bool:
+    """Whether two whole numbers are one."""
+    return a.dim == b.dim is not None if isinstance(a, Num) and isinstance(b, Num) else type(a) is type(b) and a == b
 
 
 def at_of(size: object) -> Callable[[int], int] | None:

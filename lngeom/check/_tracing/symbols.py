@@ -1,7 +1,5 @@
 """The names of a program's vectors and numbers, and the numbers that small ones are."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

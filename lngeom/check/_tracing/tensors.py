@@ -1,7 +1,5 @@
 """Traced arrays as PyTorch sees them: tensors and sizes without data, whose every operation is looked up in a table."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -87,7 +85,7 @@ class Tensor(torch.Tensor):
 
     new_ones, new_zeros, expand = map(_of_sizes, ("new_ones", "new_zeros", "expand"))  # type: ignore[assignment]
 
-    def __deepcopy__(self, memory: object) -> Tensor:
+    def __deepcopy__(self, memory: object) -> "Tensor":
         return raised(Arr(self.arr.trace, self.arr.value, self.arr.axes, self.arr.dtype))
 
 

@@ -1,7 +1,5 @@
 """Modules of PyTorch as programs: built for a size without a value, their parameters arbitrary, or as they are."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools
@@ -152,26 +150,25 @@ def _any_map(self: torch.nn.Linear, x: Tensor) -> Tensor:
 
 
 class Needs:
-    """Whether a derivative by each input is asked for; both answers are followed."""
+    """Whether a derivative by each input is asked for; both answers are followed where it is an array."""
 
-    def __init__(self, trace: Trace, count: int) -> None:
-        self.trace, self.count = trace, count
+    def __init__(self, trace: Trace, inputs: Sequence[object]) -> None:
+        self.trace, self.arrays = trace, [isinstance(one, Tensor) for one in inputs]
 
     def __getitem__(self, place: int) -> bool:
-        if not 0 <= place < self.count:
-            raise IndexError(place)
-        return self.trace.decisions.circumstance(f"with a gradient by input {place}", GRADIENTS)
+        asked = self.trace.decisions.circumstance
+        return self.arrays[place] and asked(f"with a gradient by input {place % len(self)}", GRADIENTS)
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.arrays)
 
 
 class Context:
     """The object on which a function of autograd keeps tensors for its backward pass."""
 
-    def __init__(self, trace: Trace, count: int) -> None:
+    def __init__(self, trace: Trace, inputs: Sequence[object]) -> None:
         self.saved_tensors: tuple[object, ...] = ()
-        self.needs_input_grad = Needs(trace, count)
+        self.needs_input_grad = Needs(trace, inputs)
         self.trace = trace
 
     def save_for_backward(self, *tensors: object) -> None:
@@ -189,7 +186,7 @@ class Context:
 def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     """A function with a backward pass of its own: its forward pass."""
     trace = next(value.arr.trace for value in arguments if isinstance(value, Tensor))
-    context = Context(trace, len(arguments))
+    context = Context(trace, arguments)
     own = (rule for rule in _RULES if getattr(cls, rule) is not getattr(torch.autograd.Function, rule))
     trace.kernels.rules += [f"{_RULES[rule]} ({cls.__name__}.{rule})" for rule in own]
     if cls.setup_context is torch.autograd.Function.setup_context:
@@ -198,7 +195,7 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
         output = cls.forward(*arguments)
         cls.setup_context(context, arguments, output)
     outputs = output if isinstance(output, tuple) else (output,)
-    left = [(one, one.arr.value) for one in outputs if isinstance(one, Tensor)]  # as the function leaves them
+    left = [(one, one.arr.value if isinstance(one, Tensor) else None) for one in outputs]  # as the function leaves them
     trace.kernels.functions.append((cls, context, arguments, left))
     visible = [one.arr.memory for one in (*arguments, *outputs) if isinstance(one, Tensor)]
     for name, value in vars(context).items():

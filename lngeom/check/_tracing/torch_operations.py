@@ -1,7 +1,5 @@
 """The table of PyTorch's operations on traced arrays."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator
@@ -24,6 +22,7 @@ from .reductions import contracted, einsum, largest, mean, total, variance
 from .sizes import FEATURE, Dim, Num
 from .tensors import OPERATIONS, QUESTIONS, Function, Size, operation
 from .trace import Trace, is_ours, program_line
+from .triton.stand_in import ON_GPU
 
 Operand = Arr | Num | float
 """An operand of arithmetic beside a traced array."""
@@ -383,13 +382,11 @@ _ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_qu
 _ANSWERS |= {"is_floating_point": True, "is_complex": False, "is_leaf": True, "grad_fn": None}
 _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided}
 _NOTED = ("device", "is_cuda")
-_ON_GPU = {"device": torch.device("cuda:0"), "is_cuda": True}
-"""Answers to a program with kernels, of the machine that they are written for."""
 
 
 def _answering(name: str, value: object) -> Callable[..., object]:
     def answer(x: Arr) -> object:
-        told = _ON_GPU.get(name, value) if x.trace.kernels.allowed else value
+        told = ON_GPU.get(name, value) if x.trace.kernels.allowed else value
         if name in _NOTED:
             x.trace.report.notes.add(f"asks for {name}" + f", and is told {told}" * x.trace.kernels.allowed)
         return told

@@ -1,7 +1,5 @@
 """One run of foreign code on a carrier, with what it asks and needs; what has no single meaning is refused."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import traceback
@@ -106,7 +104,7 @@ class Calls:
 
     ground: Ground
     symbols: Symbols
-    replayed: Calls | None
+    replayed: "Calls | None"
     opaque: list[tuple[Opaque, Carrier, str]] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
 

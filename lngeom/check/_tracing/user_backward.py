@@ -1,7 +1,5 @@
 """User-written backward passes: functions of autograd that launch kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +50,7 @@ class UserBackward(Backward):
         trace.never(not trace.kernels.functions, "it has no backward pass")
         trace.never(len(trace.kernels.functions) > 1, "several functions of autograd")
         ((function, context, inputs, ((first, value), *others)),) = trace.kernels.functions
+        trace.never(not isinstance(first, Tensor), "a first output that is no array")
         same = output is not None and first.arr.memory is output.memory and output.value is value
         if not (same and output and output.labels == first.arr.labels == output.memory.labels):
             trace.refuse("derivatives of what is computed beside a function of autograd")
@@ -59,9 +58,9 @@ class UserBackward(Backward):
         context.needs_input_grad = (True,) * len(inputs)
         for kept in (v, *(one.arr for one in _tensors(vars(context).values()))):
             kept.memory.saved = True  # a second pass reads it as well
-        if others:
+        if any(isinstance(one, Tensor) for one, _ in others):
             trace.report.unexamined.add("derivatives through further outputs")
-        zeros = [raised(one.arr.filled(0)) for one, _ in others]
+        zeros = [raised(one.arr.filled(0)) if isinstance(one, Tensor) else None for one, _ in others]
         before = dict(vars(context))
         found = function.backward(context, raised(v), *zeros)
         changed = [name for name, value in vars(context).items() if before.get(name) is not value]

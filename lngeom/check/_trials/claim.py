@@ -15,6 +15,7 @@ from lngeom.sentences import Cause, Way
 
 from .._calls.binding import Manner
 from .._calls.kernel import Kernel
+from .._calls.triton_hook import has_kernels
 from .._proving.proof import Proof
 from .._proving.verdict import prove_target
 from .contracts import Contract, contract
@@ -105,6 +106,8 @@ def claimed(kernel: Kernel) -> Claim:
             proof = prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
     except (Endless, RuntimeError) as error:  # without a proof its outputs decide
         proof = Proof("not traced", str(error))
+    if proof.orders or (proof.status == "not traced" and has_kernels()):  # other calls may launch what this one did not
+        kernel.form = replace(kernel.form, interpreted=True)
     if proof.affine is not None:
         named = {proof.affine.gain: "gain", proof.affine.bias: "bias"}
         kernel = kernel.like(purposes={name: what for name, what in named.items() if name})

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from lngeom.errors import LngeomError
 from lngeom.files import Json
 from lngeom.rounding import Pair
-from lngeom.sentences import Cause, Statement
+from lngeom.sentences import Cause, Statement, joined
 
 from .._proving.proof import Proof, shorten
 from .._trials.unexamined import ALL, Untested
@@ -132,7 +132,7 @@ class Finding:
     @property
     def notes(self) -> tuple[str, ...]:
         """The further observations in words."""
-        return tuple(str(note) for note in self.noted if note.kind not in BITS)
+        return joined(str(note) for note in self.noted if note.kind not in BITS)
 
     @property
     def _bits(self) -> dict[str, dict[str, str]]:
@@ -190,7 +190,8 @@ class Finding:
             lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
         known = any(text.startswith(("proved", "not:")) for texts in self._bits.values() for text in texts.values())
-        lines += [f"  same bits   {told(self._bits)}"] * ((known or verbose) and self.verdict != "bug")
+        by_proof = proof is not None and bool(proof.orders)
+        lines += [f"  same bits   {told(self._bits)}"] * ((known or verbose) and (by_proof or self.verdict != "bug"))
         lines += self.beside.told(name) if self.beside else []
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         worst = worst or "; outputs within rounding" * (self.verdict == "rounding")

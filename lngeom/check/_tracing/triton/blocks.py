@@ -1,7 +1,5 @@
 """Values of a kernel: blocks whose lanes inside of a row are a vector, and whose lanes beyond it are one number."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable, Iterator
@@ -44,12 +42,12 @@ class Tile(Value):
     other: Arr | None = None
     unread: bool = False
     weak: bool = False
-    part: Tile | None = None
-    start: Tile | None = None
+    part: "Tile | None" = None
+    start: "Tile | None" = None
     zero: bool = False
-    far: Callable[[], Tile] | None = None
+    far: "Callable[[], Tile] | None" = None
 
-    def beyond(self) -> Tile:
+    def beyond(self) -> "Tile":
         """What it is in rows beyond the last one."""
         return self.far() if self.far is not None else self
 
@@ -298,6 +296,10 @@ class Blocks:
         columns, axes = self._columns(tile) or ("no lane",), len(tile.shape)
         if axes and type(axis) is int and -axes <= axis < axes and tile.shape[axis] in self.row_lanes:
             return self._over_rows([tile], axis % axes, keep_dims)
+        if start is None and axes > 1 and type(axis) is int and -axes <= axis < axes and not tile.shape[axis]:
+            axis %= axes
+            shape = tile.shape[:axis] + ("",) * bool(keep_dims) + tile.shape[axis + 1 :]
+            return replace(tile, shape=shape, far=tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims)))
         place = tile.shape.index(columns[-1]) if columns[-1] in tile.shape else axes
         alone = axis is None and not any(tile.shape[:place] + tile.shape[place + 1 :])
         known = place < axes and (axis in (place, place - axes) if type(axis) is int else alone)

@@ -1,12 +1,9 @@
 """Launches by programs that are traced: a kernel's constants are any that it may get, and it runs on any program."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import sys
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -46,20 +43,23 @@ def next_power_of_2(n: Num) -> Num:
 def cdiv(a: Num | int, b: Num | int) -> Num:
     """⌈a/b⌉, where one is traced."""
     trace = a.trace if isinstance(a, Num) else b.trace  # type: ignore[union-attr]
+    trace.never(any(type(n) is int and n < 1 for n in (a, b)), f"{a!r} is divided by {b!r}")
     ((names, _),) = quotient(_whole(trace, a), _whole(trace, b)).terms
     of_a, of_b = at_of(a), at_of(b)
-    value = trace.symbols.block(names[0], lambda d: -(-of_a(d) // of_b(d))) if of_a and of_b else None
+    value = trace.symbols.block(names[0], lambda d: -(-of_a(d) // (of_b(d) or 1))) if of_a and of_b else None
     return Size(trace, value, names)
 
 
 def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     """A function of Triton, run by Python; its globals are the language, other kernels, and numbers, all noted."""
     hides = function.__globals__.keys() & {"range", "float", "min"}
-    launch.never(function.__code__.co_freevars or hides, "a kernel that reads names of the function around it")
+    closed = inspect.getclosurevars(function).nonlocals
+    taken = {name for name, value in closed.items() if not stand_in.is_language(value)}
+    launch.never(taken or hides, "a kernel that reads names of the function around it")
     bound = inspect.signature(function).bind(*given, **named)
     bound.apply_defaults()
     launch.trace.report.sources[function.__qualname__] = function.__code__
-    found = stand_in.around(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
+    found = stand_in.names_of(function, lambda other: lambda *a, **named: _called(launch, other, *a, **named))
     for name in {*function.__code__.co_names} & function.__globals__.keys():
         value = getattr(function.__globals__[name], "value", function.__globals__[name])  # of a constexpr
         if type(value) in (bool, int, float):
@@ -123,6 +123,8 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
 
 def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
     """An argument of a launch as its kernel sees it."""
+    if isinstance(value, tuple):
+        return tuple(_argument(launch, one, constant) for one in value)
     if hasattr(value, "arr"):
         launch.formats.add(value.arr.dtype)
         return Pointer(value.arr, whole(0))
@@ -137,10 +139,9 @@ def _argument(launch: Accesses, value: Any, constant: bool) -> Any:
 @contextlib.contextmanager
 def launching(trace: Trace) -> Iterator[None]:
     """A block in which launches are followed and the functions around them take sizes."""
-    device = SimpleNamespace(multi_processor_count=Size(trace, None, ("SM",)))
+    answers = stand_in.gpu(Size(trace, None, ("SM",)), trace.report.given.__setitem__)
     with contextlib.ExitStack() as stack:
-        nothing = {"device": lambda *_: contextlib.nullcontext(), "get_device_properties": lambda *_: device}
-        stack.enter_context(mock.patch.multiple(torch.cuda, **nothing))
+        stack.enter_context(mock.patch.multiple(torch.cuda, **answers))
         stack.enter_context(mock.patch.multiple(torch, randint=lambda *_, **__: trace.refuse("random numbers")))
         real = sys.modules.get("triton")
         if real is not None and hasattr(real, "runtime"):

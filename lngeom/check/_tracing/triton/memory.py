@@ -1,7 +1,5 @@
 """What a launch reads and writes: which row and which columns an address is, and that a store covers each row once."""
 
-from __future__ import annotations
-
 import operator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The source of a kernel as a function that Python runs on traced values; what has no place in it is refused."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

@@ -1,7 +1,6 @@
 """What stands for Triton and its language: Python runs kernels on PyTorch, in memory with ends, or on a trace."""
 
-from __future__ import annotations
-
+import contextlib
 import functools
 import importlib
 import inspect
@@ -30,6 +29,21 @@ launches, has_kernels = [0], [False]
 programs: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
 """For each program that runs, its number and how many there are, along three axes."""
 __path__, __version__ = list[str](), "3.0.0"
+ON_GPU = {"device": torch.device("cuda:0"), "is_cuda": True}
+"""Answers of arrays to a program with kernels, on the machine that they are written for."""
+_GPU = {"major": 9, "minor": 0, "name": "NVIDIA H100", "warp_size": 32, "max_threads_per_multi_processor": 2048}
+
+
+def gpu(processors: Any, noted: Callable[[str, str], None] = lambda *_: None) -> dict[str, Callable[..., Any]]:
+    """What ``torch.cuda`` answers to a program with kernels, by the names of its functions, as far as it is `noted`."""
+    asked = {n: property(lambda _, n=n: noted(f"the GPU's {n}", repr(_GPU[n])) or _GPU[n]) for n in _GPU}
+    one: Any = type("Properties", (), asked | {"multi_processor_count": processors})()
+    return {
+        "device": lambda *_: contextlib.nullcontext(),
+        "get_device_properties": lambda *_: one,
+        "get_device_capability": lambda *_: (one.major, one.minor),
+        "current_device": lambda: noted("current_device", "0") or 0,
+    }
 
 
 def block(value: Any) -> torch.Tensor:
@@ -44,7 +58,7 @@ class Place:
         self.storage, self.name, self.offset = storage, name, offset
         self.dtype, self.type, self.element_ty = self, self, storage.dtype
 
-    def __add__(self, more: Any) -> Place:
+    def __add__(self, more: Any) -> "Place":
         return Place(self.storage, self.name, self.offset + more)
 
     def lanes(self, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -247,27 +261,29 @@ def prepared(
     sizes = grid(MappingProxyType(whole_call.arguments)) if callable(grid) else grid
     constant = {name for name, one in signature.parameters.items() if "constexpr" in str(one.annotation)}
     taken = {
-        name: _FORMATS.get(str(value), value) if _is_language(type(value)) else value
+        name: _FORMATS.get(str(value), value) if is_language(type(value)) else value
         for name, value in whole_call.arguments.items()
     }
     return taken, constant, tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
-def _is_language(value: Any) -> bool:
+def is_language(value: Any) -> bool:
+    """Whether it is Triton's, or a part of it."""
     name = value.__name__ if inspect.ismodule(value) else str(getattr(value, "__module__", ""))
     return name.partition(".")[0] == "triton" or name == __name__
 
 
-def around(function: Any, nested: Callable[[Any], Any]) -> dict[str, Any]:
+def names_of(function: Any, nested: Callable[[Any], Any]) -> dict[str, Any]:
     """What a function of Triton finds by names: the language as it is here, and other kernels as `nested` has them."""
     found: dict[str, Any] = {JOINED: joined}
-    for name in {*function.__code__.co_names} & function.__globals__.keys():
-        value = function.__globals__[name]
-        if _is_language(value):
+    around = function.__globals__ | inspect.getclosurevars(function).nonlocals
+    for name in {*function.__code__.co_names, *function.__code__.co_freevars} & around.keys():
+        value = around[name]
+        if is_language(value):
             made = getattr(value, "value", None)  # of a constexpr
             whole = inspect.ismodule(value) or value is language
             found[name] = language if whole else getattr(language, value.__name__) if made is None else made
-        elif inspect.isfunction(getattr(value, "fn", None)) and _is_language(type(value)):
+        elif inspect.isfunction(getattr(value, "fn", None)) and is_language(type(value)):
             found[name] = nested(value.fn)
     return found
 
@@ -287,7 +303,7 @@ def joined(how: str, *parts: Callable[[], Any]) -> Any:
 
 def _runnable(function: Any) -> Callable[..., Any]:
     names = function.__globals__ | inspect.getclosurevars(function).nonlocals
-    names |= around(function, lambda other: lambda *a, **named: _runnable(other)(*a, **named))
+    names |= names_of(function, lambda other: lambda *a, **named: _runnable(other)(*a, **named))
     exec(read(function), names)
     made = names[function.__name__]
     made.__defaults__ = function.__defaults__

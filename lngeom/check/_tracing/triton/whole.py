@@ -1,7 +1,5 @@
 """Whole numbers of a launch: polynomials in sizes, strides, program ids, lanes and turns of loops."""
 
-from __future__ import annotations
-
 import functools
 import operator
 import re
@@ -62,17 +60,17 @@ class Whole(Value):
     shape: Shape = field(default=(), compare=False)
     wide: bool = field(default=False, compare=False)
 
-    def plus(self, other: Whole, factor: int = 1) -> Whole:
+    def plus(self, other: "Whole", factor: int = 1) -> "Whole":
         """The sum with a multiple of another one."""
         terms = _collected((*self.terms, *((monomial, factor * n) for monomial, n in other.terms)))
         return Whole(terms, (), self.wide or other.wide)
 
-    def times(self, other: Whole) -> Whole:
+    def times(self, other: "Whole") -> "Whole":
         """The product."""
         terms = _collected((tuple(sorted(a + b)), m * n) for a, m in self.terms for b, n in other.terms)
         return Whole(terms, (), self.wide or other.wide)
 
-    def split(self, factor: Monomial) -> tuple[Whole, Whole]:
+    def split(self, factor: Monomial) -> "tuple[Whole, Whole]":
         """Quotient and rest of the division by a monomial."""
         left = [(Counter(monomial) - Counter(factor), monomial, n) for monomial, n in self.terms]
         has = [len(monomial) - rest.total() == len(factor) for rest, monomial, _ in left]
