@@ -77,7 +77,7 @@ class Window:
     offsets: tuple[Any, ...]
     lanes: tuple[Any, ...]
 
-    def __add__(self, steps: Any) -> Window:
+    def __add__(self, steps: Any) -> "Window":
         return replace(self, offsets=tuple(map(operator.add, self.offsets, steps)))
 
 
