@@ -52,13 +52,16 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
 
 def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
     """The output, as rows, of a call with the rows of x along `axis` of an array with so many axes."""
-    n, d, sizes = math.prod(x.shape[:-1]), x.shape[-1], (3, 2)[: axes - 2]
+    n, d = math.prod(x.shape[:-1]), x.shape[-1]
+    sizes = ((3, 2) if n % 2 or n % 3 == 0 else (2, 1))[: axes - 2]
     whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # the first row again until the other axes are full
-    array = x.reshape(n, d)[list(range(n)) + [0] * (whole - n)].reshape(-1, *sizes, d)
+    array = x.reshape(n, d)
+    array = (array if whole == n else array[[*range(n), *[0] * (whole - n)]]).reshape(-1, *sizes, d)
     order = range(axes - 1, axis % axes, -1)
     for k in order:
         array = array.swapaxes(k, k - 1)
-    array = array.contiguous() if hasattr(array, "contiguous") else array.copy()
+    if order:
+        array = array.contiguous() if hasattr(array, "contiguous") else array.copy()
     output = call(array)
     if getattr(output, "shape", None) != array.shape:
         raise TypeError(f"it gives no array of the shape {tuple(array.shape)} of its input")

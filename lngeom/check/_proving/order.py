@@ -40,7 +40,7 @@ def order(name: str, runs: Sequence[tuple[Trace, object]], *, sums: bool = False
             traces.append(trace)
     reasons |= {text: False for pair in itertools.combinations(traces, 2) for text in _apart(*pair)}
     reasons |= {text: run for trace in traces for text, run in _reasons(trace, sums=sums)}
-    launches = [one for trace in traces for one in trace.kernels.launches]
+    launches = [one for trace in traces for one in trace.kernels.launches if sums or one.of_rows]
     told = (f"{one.kernel}({', '.join(f'{k} = {v}' for k, v in one.order.items())}){_at(one.line)}" for one in launches)
     compiled = {n: None for one in launches for n, size in one.given.items() if _follows(size) and n not in one.order}
     always = next((text for text, run in reasons.items() if run), "")

@@ -52,6 +52,7 @@ class Proof:
         undecided: Whether one of its branches was neither proved nor refuted.
         uncovered: Whether there are sizes that it takes and for which nothing is proved.
         conditions: Further conditions of the proof, which the program does not ensure.
+        pulled: Those of the conditions that the backward pass alone needs.
         orders: What decides the bits of its results, if kernels compute them.
         variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
     """
@@ -81,6 +82,7 @@ class Proof:
     undecided: bool = False
     uncovered: bool = False
     conditions: tuple[str, ...] = ()
+    pulled: tuple[str, ...] = ()
     orders: tuple[Order, ...] = ()
     variants: dict[str, str] = field(default_factory=dict)
     formula: str = ""
@@ -91,14 +93,14 @@ class Proof:
         return digest({"certificates": list(self.certificates)}) if self.certificates else None
 
     scope = property(lambda self: f"{'only ' * self.dimensions.startswith('d ≤')}for {self.dimensions}")
-    condition = property(lambda self: f" if {' and '.join(self.conditions)}" * bool(self.conditions))
+    condition = property(lambda self: _if([text for text in self.conditions if text not in self.pulled]))
 
     @property
     def words(self) -> dict[str, str]:
         """The program that a certificate is about and its assumptions, which a certificate alone cannot show."""
         return {
             "program": self.text,
-            "for": f"{self.dimensions}{self.condition}, x of shape {self.shape}",
+            "for": f"{self.dimensions}{_if(self.conditions)}, x of shape {self.shape}",
             "given": ", ".join(self.given),
             "unexamined": "; ".join([*self.unexamined, *self.formats, *NEVER]),
             "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
@@ -149,7 +151,7 @@ class Proof:
         for one in self.derivatives:
             status = "not proved:" if one.status == "not traced" else f"{one.status},"
             known.setdefault(f"{status} {one.text}".strip(", "), []).append(f"d/d{one.name}")
-        return "; ".join(f"{' and '.join(names)} {told}" for told, names in known.items())
+        return "; ".join(f"{' and '.join(names)} {told}" for told, names in known.items()) + _if(self.pulled)
 
     def told(self, *, verbose: bool = True) -> list[str]:
         """What is proved and for what, in indented lines; how, and what is never covered, only if `verbose`."""
@@ -186,6 +188,10 @@ class Proof:
     def __str__(self) -> str:
         notes = (f"  note        {note}" for note in self.notes)
         return "\n".join([f"{self.status}: {self.text}", *self.told(), *notes])
+
+
+def _if(conditions: Sequence[str]) -> str:
+    return f" if {' and '.join(conditions)}" * bool(conditions)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -20,7 +20,7 @@ from .._tracing.factories import keras_function
 from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
-from .._tracing.sizes import FEATURE
+from .._tracing.sizes import FEATURE, POWERS
 from .._tracing.symbols import Literals
 from .._tracing.trace import Refusal, Trace
 from .backward import derivatives
@@ -87,7 +87,7 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
     notes = {f"its backward pass: {note}" for run in runs for note in run.report.notes - {*proof.notes}}
     given = {f"{name} = {value}" for run in runs for name, value in run.report.given.items()} - {*proof.given}
-    first = shape(survey.axes)
+    first, pulled = shape(survey.axes), {text for run in runs for text in run.report.conditions}
     shapes = [f"derivatives for x of other shapes than {first}"] * (proof.shape != first)
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     return replace(
@@ -98,7 +98,8 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
         given=(*proof.given, *sorted(given)),
         sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.report.sources.items()},
         unexamined=tuple(left),
-        conditions=tuple(sorted({*proof.conditions, *(text for run in runs for text in run.report.conditions)})),
+        conditions=tuple(sorted({*proof.conditions, *pulled})),
+        pulled=tuple(sorted(pulled - {*proof.conditions})),
         orders=(*proof.orders, *(one.order for one in backward if one.order and one.status == "proved")),
     )
 
@@ -174,6 +175,7 @@ def _different(path: Path, kind: str | None, seen: Proof) -> Proof:
 def _dimensions(path: Path, alone: int | None, least: int) -> str:
     """For which dimensions, and on which branches, a path is proved."""
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if least > 1 else '≥ 1'}"
+    reach += " that is a power of 2" * (POWERS in path.trace.report.unexamined and not alone)
     if alone is None and path.trace.report.builds:
         reach += f" in place of the {path.trace.report.builds} that it was built with"
     if not all(path.excludes(trace) for trace in path.raised):

@@ -22,6 +22,7 @@ from .trace import Trace, is_ours, program_line
 Dim = tuple[str, ...]
 """The labels whose product an axis runs over; none for an axis of size 1."""
 
+POWERS = "where d is no power of 2, which Triton refuses as the length of a block"
 FEATURE = "d"
 """The label of the axes that one vector fills. All other labels number rows."""
 

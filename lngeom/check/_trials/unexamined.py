@@ -78,7 +78,8 @@ def unexamined(claim: Claim, x: np.ndarray, take: Callable[[Trial], None]) -> Un
     odd = [n for n, p in some if p.default is not REQUIRED and role(n) not in known]
     listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
     listed += filter(None, left(kernel.form.target))
-    listed += ["memory that is not contiguous, and further outputs"] if kernel.form.axes else []
+    listed += ["memory that is not contiguous"] * (kernel.asked.axis is not None)
+    listed += ["further outputs"] * bool(kernel.form.axes)
     backward = [] if kernel.asked.backward else ["the backward pass"]
     others = [name for name in ("float64", "float32", "bfloat16", "float16") if name != kernel.dtype]
     return Untested(tuple(listed), (*backward, f"rows of {', '.join(others[:-1])} and {others[-1]}", *ALWAYS))

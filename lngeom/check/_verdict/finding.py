@@ -223,9 +223,10 @@ class Finding:
         if self.proof is None or status == "not traced":
             return f"within rounding{f', {_FIRST},' if backward else ''} but not proved{alone}"
         limited = f"backward pass within rounding, {shorten(self.proof.gradients)}"
-        reach = f"; {_FIRST if self.proof.proves_backward else limited}"
+        plain = self.proof.proves_backward and not self.proof.pulled
+        reach = f"; {_FIRST if plain else limited}"
         what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
-        condition = f"{self.proof.condition}," * bool(self.proof.conditions)
+        condition = self.proof.condition and f"{self.proof.condition},"
         what = f"not for all sizes {what}" if self.proof.uncovered and not passed else what
         return f"{what}{condition} {self.proof.scope}{reach if backward else alone}"
 

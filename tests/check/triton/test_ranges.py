@@ -85,3 +85,8 @@ def test_a_kernel_of_three_axes_alone_is_called(tmp_path: Path) -> None:
     finding = check(f"{code.co_filename}:layer_norm", d=8)
     assert finding.proof is not None
     assert (finding.verdict, finding.proof.status, finding.proof.shape) == ("rounding", "proved", "(B, L, d)")
+    change = change[0], "B, L, N = x.shape\n    rows, M = x.view(B * L, N), B * L\n    y = torch.empty_like(rows)"
+    code = loaded(tmp_path, "layer_norm", change, ("rows.stride(0), y.stride(0)", "N, N")).__code__
+    finding = check(f"{code.co_filename}:layer_norm", d=8)
+    assert "strides ignored" in str(finding)
+    assert "the first components of a wider array" in str(finding)

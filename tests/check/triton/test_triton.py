@@ -357,6 +357,13 @@ def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
     assert (usual != [] and all(usual)) == right, str(proof)  # what follows "not" is rare, as one program
 
 
+def test_a_block_of_d_lanes_is_one_where_d_is_a_power_of_two(tmp_path: Path) -> None:
+    changes = ('triton.next_power_of_2(args["n_cols"])', 'args["n_cols"]'), ("* w, mask=cols < n_cols", "* w")
+    proof = proof_of(loaded(tmp_path, "rms_norm", *changes), "rms_norm")
+    assert (proof.status, proof.dimensions) == ("proved", "every d ≥ 1 that is a power of 2"), str(proof)
+    assert "where d is no power of 2, which Triton refuses as the length of a block" in proof.unexamined
+
+
 @pytest.mark.parametrize(("use", "told"), [
     ("tl.flip(x)", "flip is not among the functions of Triton that are read"),
     ("tl.sum(x[None, :], axis=0, reduction_ordering=0)", "unexpected keyword argument .reduction_ordering."),

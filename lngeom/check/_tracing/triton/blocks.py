@@ -10,7 +10,7 @@ import torch
 
 from ..arrays import PARTS, Arr, filled
 from ..reductions import total
-from ..sizes import FEATURE, Dim, Num
+from ..sizes import FEATURE, POWERS, Dim, Num
 from ..trace import Trace, program_line
 from .whole import PROGRAM, Shape, Space, Value, Whole, floor, least, running, symbol, whole
 
@@ -262,7 +262,9 @@ class Blocks:
         extent = self.size(size, "a block")
         number, name = extent.number, f"lane {extent}"
         power = number is not None and number > 0 and number & (number - 1) == 0
-        unknown = not power and str(extent) not in self.trace.symbols.blocks
+        if extent == D:
+            self.trace.report.unexamined.add(POWERS)
+        unknown = not power and extent != D and str(extent) not in self.trace.symbols.blocks
         self.never(unknown, f"a block of {extent} lanes, which need be no power of 2")
         self.space.extents |= {} if number == 1 else {name: extent}
         return "" if number == 1 else name
@@ -304,7 +306,8 @@ class Blocks:
         alone = axis is None and not any(tile.shape[:place] + tile.shape[place + 1 :])
         known = place < axes and (axis in (place, place - axes) if type(axis) is int else alone)
         self.never(not known, "a sum over something else than the columns of a row")
-        self.never(tile.outside is None, "a sum over lanes beyond the row, which nothing defines")
+        none = columns[-1] in self.space.extents and self.space.extents[columns[-1]] == D
+        self.never(tile.outside is None and not none, "a sum over lanes beyond the row, which nothing defines")
         self.trace.report.conditions.update(_READ[: tile.unread])
         kept = ("",) * bool(keep_dims)
         shape = kept * axes if alone else tile.shape[:place] + kept + tile.shape[place + 1 :]
@@ -325,8 +328,10 @@ class Blocks:
         at = names.at(str(size)) or (lambda _: size.number or 1)
         # All turns together have as many lanes as the blocks that d needs.
         lanes = names.block(f"all_{size}", lambda d: -(-d // at(d)) * at(d), False) if turns else self.valued(size)
-        beyond = tile.outside.like(tile.outside.value * (lanes - self.trace.ground.d))
-        return total(self.vector(tile.inside), -1).combined(beyond, operator.add)
+        inside = total(self.vector(tile.inside), -1)
+        if size == D and not turns:
+            return inside
+        return inside.combined(tile.outside.like(tile.outside.value * (lanes - self.trace.ground.d)), operator.add)
 
     def vector(self, arr: Arr) -> Arr:
         """Columns that may all be one number."""

@@ -66,7 +66,8 @@ class Accesses(Blocks):
         self.never(both, f"element {offset}: one lane counts rows and columns")
         columns = self.space.columns(column, D) if vector else None
         if vector:
-            needed.append(D.plus(column, -1))
+            full = self.space.extents[columns[-1]] == D if columns else False
+            (allowed if full else needed).append(D.plus(column, -1))
             self.never(columns is None, f"element {offset}: not all columns of a row, in order")
             if len(columns or ()) == 1:  # a lane without turns may end before the row does
                 extent = self.space.extents[columns[-1]]  # type: ignore[index]
