@@ -162,7 +162,7 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
     """All groups of one dimension in one call; a fault if the kernel raises at some of them and takes others."""
     rows = np.concatenate([x for _, x in groups])
     try:
-        whole = claim.steady(claim.trial(_ORDINARY, rows), lambda: claim.trial(_ORDINARY, rows).got)
+        whole = claim.steady(claim.trial(_ORDINARY, rows), lambda: claim.kernel.run(claim.stored(rows)))
     except Exception:
         refused = [note for label, x in groups if (note := _refused(claim, label, x))]
         if refused and len(refused) < len(groups):

@@ -357,6 +357,17 @@ def test_sums_by_few_programs_in_groups_and_beyond_the_last_row(
     assert (usual != [] and all(usual)) == right, str(proof)  # what follows "not" is rare, as one program
 
 
+@pytest.mark.parametrize(("test", "status"), [
+    ("row >= M", "proved"), ("row > M", "not traced"), ("row >= M - 1", "not traced"), ("M <= row", "proved"),
+    ("N < 1", "proved"), ("row < M", "not traced"),
+])  # fmt: skip
+def test_a_program_may_end_early_where_it_has_no_row(test: str, status: str, tmp_path: Path) -> None:
+    changes = ("Mean, stride_x", "Mean, M, stride_x"), ("bias, mean, rows", "bias, mean, M, rows")
+    change = "    cols = tl.arange(0, BLOCK)\n", f"    if {test}:\n        return\n    cols = tl.arange(0, BLOCK)\n"
+    proof = proof_of(loaded(tmp_path, "layer_norm", *changes, change), "layer_norm")
+    assert proof.status == status, str(proof)
+
+
 def test_a_block_of_d_lanes_is_one_where_d_is_a_power_of_two(tmp_path: Path) -> None:
     changes = ('triton.next_power_of_2(args["n_cols"])', 'args["n_cols"]'), ("* w, mask=cols < n_cols", "* w")
     proof = proof_of(loaded(tmp_path, "rms_norm", *changes), "rms_norm")

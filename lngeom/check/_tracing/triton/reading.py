@@ -45,6 +45,16 @@ def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context] = ast.Load)
     return [one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, context)]
 
 
+def _ended(body: list[ast.stmt]) -> list[ast.stmt]:
+    """``if test: ...; return`` with all that follows it as its ``else``."""
+    for k, node in enumerate(body):
+        match node:
+            case ast.If(_, [*first, ast.Return(None)], []):
+                node.body, node.orelse = first or [ast.Pass()], _ended(body[k + 1 :])
+                return body[: k + 1]
+    return body
+
+
 class _Steps(ast.NodeTransformer):
     """``p = p + step`` and ``p = tl.advance(p, step)`` as ``p += step``."""
 
@@ -131,9 +141,19 @@ class _Reader(_Bound):
         self.sums[-1].add(name)
         return _placed([f"{ADDED}({name!r}, {ast.unparse(value)})"], node)
 
+    def visit_If(self, node: ast.If) -> Any:
+        """Names that one side binds are none of the other side."""
+        node.test, before, known = self.visit(node.test), {*self.scopes[-1]}, set[str]()
+        for side in (node.body, node.orelse):
+            self.scopes[-1] = {*before}
+            side[:] = self.generic_visit(ast.Module(side, [])).body  # type: ignore[attr-defined]
+            known |= self.scopes[-1]
+        self.scopes[-1] = known
+        return node
+
     def visit_For(self, node: ast.For) -> Any:
         name = getattr(node.iter, "func", None)
-        if node.orelse or (getattr(name, "id", None), getattr(name, "attr", None)).count("range") != 1:
+        if node.orelse or getattr(name, "id", getattr(name, "attr", "")) not in ("range", "static_range"):
             self.refuse("a loop over something else than a range", node)
         stored = _names([node.target, *node.body], ast.Store)
         read = self.scopes[-1] & {*_names(node.body)}
@@ -176,7 +196,8 @@ def read(function: Any, refuse: Callable[[str, str], Any] | None = None) -> Code
         ast.increment_lineno(node, function.__code__.co_firstlineno - 1)
         node.args = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
         reader = _Bound() if refuse is None else _Reader(refuse, file, set(names))
-        node = node if refuse is None else _Steps().visit(node)
+        if refuse is not None:
+            node.body = _Steps().visit(ast.Module(_ended(node.body), [])).body
         body = reader.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
         node.body, node.decorator_list, node.returns = body, [], None
         codes[function] = compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")

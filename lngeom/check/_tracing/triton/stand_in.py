@@ -153,7 +153,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
         _sized("cdiv", lambda a, b: -(-a // b)),
         lambda self, *of: quotient(*(self.size(x, "a quotient") for x in of)),
     ),
-    "range": (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns),
+    **dict.fromkeys(("range", "static_range"), (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns)),
     **dict.fromkeys(
         ("multiple_of", "max_contiguous"),
         (lambda x, _: x, lambda self, x, _: self.trace.report.unexamined.add(_HINTS) or x),
@@ -174,7 +174,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "atomic_add": (functools.partial(_store, adds=True), Accesses.atomic_add),
     "maximum": (lambda a, b: torch.maximum(block(a), block(b)), None),
     "minimum": (lambda a, b: torch.minimum(block(a), block(b)), Accesses.least),
-    **{"max": (_over(torch.amax), None), "min": (_over(torch.amin), None), "static_range": (range, None)},
+    **{"max": (_over(torch.amax), None), "min": (_over(torch.amin), None)},
     **{"reshape": (torch.reshape, None), "cumsum": (torch.cumsum, None), "dtype": (torch.dtype, None)},
     "tensor": (block, None),
     **{name: _each(name, None) for name in ("exp2", "log", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil")},
