@@ -60,11 +60,8 @@ def derivatives(
 def _of_files(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
     """What a program wrote, which is asked for all derivatives at once."""
     x, given = leaves["x"], {name: values for name, values in leaves.items() if name != "x"}
-    return (
-        {}
-        if only or way in (*LAID, *CALLED)
-        else kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape))
-    )
+    asked = not only and way not in (*LAID, *CALLED)
+    return kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape)) if asked else {}
 
 
 def laid(x: Any, way: str) -> Any:

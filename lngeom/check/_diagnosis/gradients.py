@@ -348,10 +348,8 @@ def _gradient_at(
     base = claim.base(x.shape[-1])
     computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
     x, cotangent = x[told], cotangent[told]
-    passed, values = (
-        Gradients.of(x, base, claim.arithmetic),
-        {k: np.reshape(v, (-1, x.shape[-1])) for k, v in computed.items()},
-    )
+    passed = Gradients.of(x, base, claim.arithmetic)
+    values = {k: np.reshape(v, (-1, x.shape[-1])) for k, v in computed.items()}
     return [
         GradientTrial(label, x, got[told] if name == "x" else got, base, claim.arithmetic, name, cotangent, passed)
         for name, got in values.items()

@@ -79,10 +79,8 @@ def derivatives(path: Path) -> list[Derivative]:
     more = {"run": run, "unexamined": (*left, *kernels.rules)}
     rowed = path.trace.symbols.vectors
     ordered = {n: order(f"d/d{n}", runs, sums=not rowed[n]) for n in gradients} if runs else {}
-    return [
-        replace(one, **more, text=one.text or limits * (one.status == "proved"), order=ordered.get(one.name))
-        for one in verdicts
-    ]
+    told = ((one, one.text or limits * (one.status == "proved")) for one in verdicts)
+    return [replace(one, **more, text=text, order=ordered.get(one.name)) for one, text in told]
 
 
 def _by_some(path: Path, gradients: dict[str, Arr | None]) -> str:

@@ -150,10 +150,7 @@ def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
 
 def exactly(values: Point) -> dict[str, Fraction | tuple[Fraction, ...]]:
     """The same in fractions alone."""
-    return {
-        name: tuple(map(Fraction, value.tolist())) if isinstance(value, np.ndarray) else value
-        for name, value in values.items()
-    }
+    return {k: tuple(map(Fraction, v.tolist())) if isinstance(v, np.ndarray) else v for k, v in values.items()}
 
 
 def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None:

@@ -98,11 +98,8 @@ class Path:
             return []
         asked = trace.decisions.sizes, other.decisions.sizes
         sizes = [self._condition(value, how, yes) for value, how, yes in asked[0] if (value, how, not yes) in asked[1]]
-        return [
-            *(f"where {text}" for text in sizes),
-            *map(str, sorted(mine - others)),
-            *(f"not {case}" for case in sorted(others - mine)),
-        ]
+        cases = [*map(str, sorted(mine - others)), *(f"not {case}" for case in sorted(others - mine))]
+        return [f"where {text}" for text in sizes] + cases
 
     def _where(self, trace: Trace, usual: Trace) -> str:
         """How another run differs from a usual one."""
@@ -303,10 +300,7 @@ def _by_d(text: str) -> str:
 
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _READ_AS = {
-    **{"_over_": " // ", r"^n(?=\d)": ""},
-    "^pow2(.*)": r"next_power_of_2(\1)",
-    r"^chunk_(\d+)_0": r"⌈d/\1⌉",
-    r"^(first|last)_(\d+)": r"min(\2, d)",
-    r"^every_(\d+)_(\d+)": r"len(x[\2::\1])",
-}
+    **{"_over_": " // ", r"^n(?=\d)": ""}, "^pow2(.*)": r"next_power_of_2(\1)", r"^chunk_(\d+)_0": r"⌈d/\1⌉",
+    r"^(first|last)_(\d+)": r"min(\2, d)", r"^every_(\d+)_(\d+)": r"len(x[\2::\1])",
+}  # fmt: skip
 """How names of sizes are told."""

@@ -19,11 +19,9 @@ from .order import Order
 NEVER = (
     "other axes, optional inputs and options",
     "settings that are not floats, parameters in another format than x, inputs that share memory",
-    "other devices, Python with -O",
-    "rounding, overflow and underflow",
-    "what loading, copying, converting or freezing a module changes",
-    "code made to recognise the tracer",
-)
+    "other devices, Python with -O", "rounding, overflow and underflow",
+    "what loading, copying, converting or freezing a module changes", "code made to recognise the tracer",
+)  # fmt: skip
 """What no verdict covers."""
 _ROW = 200
 

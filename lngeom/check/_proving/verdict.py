@@ -128,20 +128,13 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     trace, output = path.again(RecordedGround(Table(), single=path.single))
     certificates = path.certificates(name, proved, trace, output.value - candidate.value(trace.ground))
     return replace(
-        seen,
-        status="proved" if exact else "variant",
-        text=f"{name} computes {candidate.text}",
-        formula=candidate.text,
-        dimensions=_dimensions(path, alone, least),
-        hypotheses=_assumed(path, hypotheses),
-        kind=candidate.kind,
-        eps=path.program.literals.values.get(candidate.eps),
-        affine=candidate.affine,
+        seen, status="proved" if exact else "variant", text=f"{name} computes {candidate.text}", formula=candidate.text,
+        dimensions=_dimensions(path, alone, least), hypotheses=_assumed(path, hypotheses), kind=candidate.kind,
+        eps=path.program.literals.values.get(candidate.eps), affine=candidate.affine,
         axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
         counterexample=None if exact else counterexample(path, _expected(path, kind or candidate.kind)),
-        certificates=tuple(certificates),
-        variants=candidate.variants if plain else {},
-    )
+        certificates=tuple(certificates), variants=candidate.variants if plain else {},
+    )  # fmt: skip
 
 
 def _seen(path: Path, defined: list[Proved]) -> Proof:
@@ -268,25 +261,20 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     proved = all(proof.certificates for proof in proofs)
     parts = tuple(data for proof in proofs if proved for data in proof.certificates)
     ids = [data["id"] for data in parts]
-    parts = tuple(
-        data if ids.count(data["id"]) == 1 else _told(data, id=f"{data['id']}_path{k + 1}")
-        for k, data in enumerate(parts)
-    )
+    named = [id if ids.count(id) == 1 else f"{id}_path{k + 1}" for k, id in enumerate(ids)]
+    parts = tuple(data if data["id"] == id else _told(data, id=id) for data, id in zip(parts, named, strict=True))
     ranges = "; ".join(proof.dimensions for proof in proofs)
     return replace(
-        worst,
-        text="; ".join(proof.text + branch for proof, branch in zip(proofs, where, strict=True)),
+        worst, text="; ".join(proof.text + branch for proof, branch in zip(proofs, where, strict=True)),
         formula="; ".join(proof.formula + branch for proof, branch in zip(proofs, where, strict=True)),
-        dimensions=ranges,
-        certificates=parts,
-        variants={},
+        dimensions=ranges, certificates=parts, variants={},
         operations=dict(sum((Counter(proof.operations) for proof in proofs), Counter())),
         obligations=tuple(dict.fromkeys(text for proof in proofs for text in proof.obligations)),
         hypotheses=tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),
         notes=tuple(dict.fromkeys(text for proof in proofs for text in proof.notes)),
         sizes=tuple(sorted({size for proof in proofs for size in proof.sizes})),
         undecided=worst.status == "not traced" or {"proved", "variant"} <= {proof.status for proof in proofs},
-    )
+    )  # fmt: skip
 
 
 def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:

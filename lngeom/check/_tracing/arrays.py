@@ -372,10 +372,8 @@ def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
     if last is None or last.others != tuple(before) or not last.others[0].leads:
         trace.refuse(f"arrays are put together along the axes {[label or '' for label in labels]}")
     axes = [*parts[0].axes[:-1], (FEATURE,)]
-    whole = [
-        part.like(part.value * label.weights(trace), axes=axes)
-        for part, label in zip(parts, (*last.others, last), strict=True)
-    ]
+    labels = zip(parts, (*last.others, last), strict=True)
+    whole = [part.like(part.value * label.weights(trace), axes=axes) for part, label in labels]
     return functools.reduce(lambda a, b: a.combined(b, operator.add, dtype), whole)
 
 

@@ -178,11 +178,9 @@ class Autograd(Backward):
 
         tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
         derivatives = self._run(values, (), *tensors, *(laid(name, False) for name in self.numbers))
-        return {
-            name: np.moveaxis(derivative.double().numpy(), place if by_row else 0, -1).reshape(-1, d)
-            for (name, by_row), derivative in zip(self.leaves.items(), derivatives, strict=True)
-            if derivative is not None
-        }
+        found = [pair for pair in zip(self.leaves.items(), derivatives, strict=True) if pair[1] is not None]
+        moved = ((name, np.moveaxis(dx.double().numpy(), place if by_row else 0, -1)) for (name, by_row), dx in found)
+        return {name: dx.reshape(-1, d) for name, dx in moved}
 
 
 def _placed(graph: torch.fx.Graph, *args: Any, **options: Any) -> Node:

@@ -64,24 +64,16 @@ _OPERATIONS: dict[str, Operation] = {
     "add": lambda a, b, dtype: a.combined(b, operator.add, dtype),
     "subtract": lambda a, b, dtype: a.combined(b, operator.sub, dtype),
     "multiply": lambda a, b, dtype: a.combined(b, operator.mul, dtype),
-    "divide": lambda a, b, dtype: a.divided(b, dtype),
-    "power": lambda a, b, _: a.power(b),
-    "maximum": lambda a, b, _: a.maximum(b),
-    "minimum": lambda a, b, _: a.maximum(b, sign=-1),
-    "hypot": lambda a, b, dtype: a.hypotenuse(b, dtype),
-    "matmul": lambda a, b, dtype: contracted(a, b, dtype),
-    "negative": lambda a, _: -a,
-    "absolute": lambda a, _: a.absolute(),
-    "sqrt": lambda a, _: a.root(),
-    "rsqrt": lambda a, _: a.power(-0.5),
-    "square": lambda a, _: a.combined(a, operator.mul),
-    "reciprocal": lambda a, _: a.filled(1, ()).divided(a),
-    "exp": lambda a, _: a.exponential(),
-    "log": lambda a, _: a.logarithm(),
-    "tanh": lambda a, _: a.applied("tanh"),
+    "divide": lambda a, b, dtype: a.divided(b, dtype), "power": lambda a, b, _: a.power(b),
+    "maximum": lambda a, b, _: a.maximum(b), "minimum": lambda a, b, _: a.maximum(b, sign=-1),
+    "hypot": lambda a, b, dtype: a.hypotenuse(b, dtype), "matmul": lambda a, b, dtype: contracted(a, b, dtype),
+    "negative": lambda a, _: -a, "absolute": lambda a, _: a.absolute(), "sqrt": lambda a, _: a.root(),
+    "rsqrt": lambda a, _: a.power(-0.5), "square": lambda a, _: a.combined(a, operator.mul),
+    "reciprocal": lambda a, _: a.filled(1, ()).divided(a), "exp": lambda a, _: a.exponential(),
+    "log": lambda a, _: a.logarithm(), "tanh": lambda a, _: a.applied("tanh"),
     "sigmoid": lambda a, _: a.applied("sigmoid"),
     **{name: (lambda a, b, _, how=name: compared(a, b, how)) for name in ("<", "<=", ">", ">=", "=", "!=")},
-}
+}  # fmt: skip
 
 
 def components(library: str, promoted: Callable[[Sequence[Arr]], str]) -> dict[str, Operation]:

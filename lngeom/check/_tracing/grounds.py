@@ -161,17 +161,13 @@ class DualGround(_Repeated):
 
 
 OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
-    "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25),
-    "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
-    "tanh": (numpy.tanh, 1.0),
-    "relu": (lambda t: numpy.maximum(t, 0), 1.0),
+    "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25), "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
+    "tanh": (numpy.tanh, 1.0), "relu": (lambda t: numpy.maximum(t, 0), 1.0),
     "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
     "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
     "gelu_tanh": (lambda t: t * 0.5 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), 1.13),
-    "exp": (numpy.exp, None),
-    "log": (numpy.log, None),
-    "zero": (lambda t: (t == 0) * 1.0, None),
-}
+    "exp": (numpy.exp, None), "log": (numpy.log, None), "zero": (lambda t: (t == 0) * 1.0, None),
+}  # fmt: skip
 """Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.
 
 None where that is not bounded: by as much as a value differs from those at the ends of its range, which holds what

@@ -171,23 +171,17 @@ _SIZES: dict[str, Function] = {
     "pow": operator.pow, "integer_pow": lambda n, *, y: n**y, "square": lambda n: n**2,
 }  # fmt: skip
 _ARRAYS: dict[str, Callable[..., Any]] = components("jax", lambda arrays: arrays[0].dtype) | {
-    "reduce_max": lambda x, *, axes: largest(x, list(axes)),
-    "integer_pow": lambda x, *, y: x.power(y),
-    "reduce_sum": lambda x, *, axes: total(x, list(axes)),
-    "stop_gradient": lambda x: x.view(x.axes),
-    "copy": lambda x: x.like(x.value),
-    "dot_general": lambda a, b, **how: _product(a, b, **how),
-}
+    "reduce_max": lambda x, *, axes: largest(x, list(axes)), "integer_pow": lambda x, *, y: x.power(y),
+    "reduce_sum": lambda x, *, axes: total(x, list(axes)), "stop_gradient": lambda x: x.view(x.axes),
+    "copy": lambda x: x.like(x.value), "dot_general": lambda a, b, **how: _product(a, b, **how),
+}  # fmt: skip
 
 
 def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
     """One primitive."""
     name, made = equation.primitive.name, equation.outvars[0].aval
-    options = {
-        key: value
-        for key, value in equation.params.items()
-        if key != "weak_type" and not (key in _UNSET and value is None)
-    }
+    given = equation.params.items()
+    options = {k: v for k, v in given if k != "weak_type" and not (k in _UNSET and v is None)}
     arrays = [array for array in inputs if isinstance(array, Arr)]
     if name == "dim_as_value":
         return _number(trace, options["dim"])
@@ -248,10 +242,8 @@ def _reshaped(trace: Trace, x: Any, _: np.dtype, *, new_sizes: Sequence[object],
 
 
 _MOVED: dict[str, Function] = {
-    "convert_element_type": _converted,
-    "broadcast_in_dim": _broadcast,
-    "reshape": _reshaped,
+    "convert_element_type": _converted, "broadcast_in_dim": _broadcast, "reshape": _reshaped,
     "squeeze": lambda _, x, __, *, dimensions: x.squeezed(list(dimensions)),
     "transpose": lambda _, x, __, *, permutation: x.transposed(permutation),
-}
+}  # fmt: skip
 """Operations that change form alone, of a trace, an array, and its format."""

@@ -142,14 +142,12 @@ METHODS: dict[str, Callable[..., NumpyArray]] = {
     "astype": lambda x, dtype, order="K", casting="unsafe", subok=True, copy=True: NumpyArray(
         x.arr.like(x.arr.value, _format(x.arr.trace, dtype)) if copy else _wide(x, dtype)
     ),
-    "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)),
-    "reshape": _reshaped,
+    "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)), "reshape": _reshaped,
     "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(_alone(axes) or range(x.ndim)[::-1])),
     "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
     "max": lambda x, axis=None, out=None, keepdims=False: _written("max", largest(x.arr, axis, keepdims), out),
-    "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)),
-    "clip": _clipped,
-}
+    "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)), "clip": _clipped,
+}  # fmt: skip
 """Methods of arrays, with NumPy's signatures."""
 
 
@@ -177,13 +175,11 @@ FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
     **{f"{name}_like": lambda x, dtype=None, n=n: _constant(x, n, dtype) for name, n in _MADE.items()},
     "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),
     "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
-    "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims),
-    "norm": _norm,
+    "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims), "norm": _norm,
     "einsum": lambda equation, *of: NumpyArray(einsum(equation, arrays := [x.arr for x in of], _promoted(arrays))),
-    "where": _where,
-    "dot": lambda a, b: a @ b,
+    "where": _where, "dot": lambda a, b: a @ b,
     "concatenate": lambda arrays, axis=0: NumpyArray(joined(parts := [a.arr for a in arrays], _promoted(parts), axis)),
-}
+}  # fmt: skip
 """NumPy's functions on traced arrays that are not of single components, by name."""
 
 

@@ -90,10 +90,7 @@ _OPERATIONS: dict[str, Function] = components("onnx", lambda arrays: arrays[0].d
     "Cast": lambda x, *, to, saturate=1: (
         x.view(x.axes) if to in _FLOATS else x.trace.refuse(f"a cast to the format {to}")
     ),
-    "ReduceMean": _reduced(mean),
-    "ReduceSum": _reduced(total),
-    "LayerNormalization": _layer(lg.layer_norm),
-    "RMSNormalization": _layer(lg.rms_norm),
-    "SimplifiedLayerNormalization": _layer(lg.rms_norm),
-}
+    "ReduceMean": _reduced(mean), "ReduceSum": _reduced(total), "LayerNormalization": _layer(lg.layer_norm),
+    "RMSNormalization": _layer(lg.rms_norm), "SimplifiedLayerNormalization": _layer(lg.rms_norm),
+}  # fmt: skip
 """Nodes, by their names."""

@@ -23,12 +23,10 @@ from .symbols import Literals
 from .trace import Trace
 
 LAYOUTS: dict[str, tuple[Dim, ...]] = {
-    "rows": (("B",), ("L",), (FEATURE,)),
-    "vectors": (("B",), (FEATURE,)),
-    "images": (("B",), (FEATURE,), ("H",), ("W",)),
-    "sequences": (("B",), (FEATURE,), ("L",)),
+    "rows": (("B",), ("L",), (FEATURE,)), "vectors": (("B",), (FEATURE,)),
+    "images": (("B",), (FEATURE,), ("H",), ("W",)), "sequences": (("B",), (FEATURE,), ("L",)),
     "heads": (("B",), ("L",), ("heads",), (FEATURE,)),
-}
+}  # fmt: skip
 """The axes on which a norm is tried."""
 
 _LIKE = re.compile(r"(^|_)(res|residual|skip|gate|z|y|h|other|inputs?|states|cond|condition|hidden)(_|$|\d)")

@@ -95,16 +95,12 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "sub": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.sub),
     "rsub": lambda a, b, *, alpha=1: _binary(b, _scaled(a, alpha), operator.sub),
     "addcmul": lambda a, b, c, *, value=1: _binary(a, _scaled(_binary(b, c, operator.mul), value), operator.add),
-    "div": _divide,
-    "rdiv": lambda a, b: _divide(b, a),
+    "div": _divide, "rdiv": lambda a, b: _divide(b, a),
     "addcdiv": lambda a, b, c, *, value=1: _binary(a, _scaled(_divide(b, c), value), operator.add),
-    "pow": lambda x, exponent: x.power(exponent),
-    "clone": lambda x: x.like(x.value),
+    "pow": lambda x, exponent: x.power(exponent), "clone": lambda x: x.like(x.value),
     "silu": lambda x, inplace=False: _activated(x, "silu", inplace),
-    "relu": lambda x, inplace=False: _activated(x, "relu", inplace),
-    "clamp": _clamp,
-    "clamp_min": lambda x, min: _clamp(x, min),
-    "clamp_max": lambda x, max: _clamp(x, None, max),
+    "relu": lambda x, inplace=False: _activated(x, "relu", inplace), "clamp": _clamp,
+    "clamp_min": lambda x, min: _clamp(x, min), "clamp_max": lambda x, max: _clamp(x, None, max),
     "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
     "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
@@ -113,7 +109,7 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
         if (beta, threshold) == (1, 20)
         else x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
     ),
-}
+}  # fmt: skip
 
 
 @operation("linear")
@@ -168,13 +164,9 @@ OPERATIONS |= {
     "view": lambda x, *sizes: x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(_shape(sizes)),
     "reshape": lambda x, *sizes, shape=None: x.reshaped(_shape(sizes) if shape is None else shape),
     "permute": lambda x, *order, dims=None: x.transposed(_shape(order) if dims is None else dims),
-    "transpose": lambda x, dim0, dim1: x.swapped(dim0, dim1),
-    "unsqueeze": lambda x, dim: x.unsqueezed(dim),
-    "squeeze": lambda x, dim=None: x.squeezed(dim),
-    "detach": lambda x: x.view(x.axes),
-    "contiguous": contiguous,
-    "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
-    "mT": lambda x: x.swapped(-1, -2),
+    "transpose": lambda x, dim0, dim1: x.swapped(dim0, dim1), "unsqueeze": lambda x, dim: x.unsqueezed(dim),
+    "squeeze": lambda x, dim=None: x.squeezed(dim), "detach": lambda x: x.view(x.axes), "contiguous": contiguous,
+    "T": lambda x: x.transposed(range(len(x.axes))[::-1]), "mT": lambda x: x.swapped(-1, -2),
     "getitem": lambda x, index: x.item(index),
     "select": lambda x, dim, index: x.item((slice(None),) * x._axis(dim) + (index,)),
     "slice": lambda x, dim=0, start=None, end=None, step=1: x.item(
@@ -185,7 +177,7 @@ OPERATIONS |= {
     "chunk": lambda x, chunks, dim=0: x.chunks(dim, chunks),
     "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
     "expand_as": lambda x, other: x.expanded(other.axes),
-}
+}  # fmt: skip
 
 
 @operation("flatten")
@@ -236,13 +228,11 @@ def _spread(how: Callable[[Arr, Arr], object]) -> Function:
 
 
 OPERATIONS |= {
-    "mean": _statistic(mean),
-    "sum": _statistic(total),
-    "var": _spread(lambda variance, mean: variance),
+    "mean": _statistic(mean), "sum": _statistic(total), "var": _spread(lambda variance, mean: variance),
     "std": _spread(lambda variance, mean: variance.root()),
     "var_mean": _spread(lambda variance, mean: (variance, mean)),
     "std_mean": _spread(lambda variance, mean: (variance.root(), mean)),
-}
+}  # fmt: skip
 
 
 def _norm(x: Arr, order: Order | None, dim: Axis, keepdim: bool, dtype: object = None) -> Arr:
@@ -410,17 +400,14 @@ def _requires_grad(x: Arr) -> bool:
 
 
 QUESTIONS |= {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
-    "shape": _lengths,
-    "dtype": lambda x: getattr(torch, x.dtype),
-    "ndim": lambda x: len(x.axes),
+    "shape": _lengths, "dtype": lambda x: getattr(torch, x.dtype), "ndim": lambda x: len(x.axes),
     "numel": lambda x: functools.reduce(operator.mul, _lengths(x)),
     "size": lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size),
     "requires_grad": _requires_grad,
     "grad": lambda x: x.trace.report.unexamined.add("inputs and parameters that have a gradient"),
     "is_inference": lambda x: x.trace.decisions.circumstance("in inference mode"),
-    "requires_grad_": lambda x, requires_grad=True: x,
-    "__set__requires_grad": lambda x, requires_grad: None,
-}
+    "requires_grad_": lambda x, requires_grad=True: x, "__set__requires_grad": lambda x, requires_grad: None,
+}  # fmt: skip
 QUESTIONS |= memory_answers(Size)
 OPERATIONS |= QUESTIONS
 _ALIASES = """

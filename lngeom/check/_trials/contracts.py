@@ -58,11 +58,9 @@ class Contract:
 ANY = Contract(sum=None)
 """Without a named family: the definition of PyTorch, and either sum."""
 CONTRACTS = {
-    "torch": Contract(),
-    "llama": Contract("rmsnorm", 1e-6, cast=True),
-    "gemma": Contract("rmsnorm", 1e-6, offset=1.0),
+    "torch": Contract(), "llama": Contract("rmsnorm", 1e-6, cast=True), "gemma": Contract("rmsnorm", 1e-6, offset=1.0),
     "onnx": Contract(None, 1e-5, cast=True),
-}
+}  # fmt: skip
 
 
 def contract(asked: CheckOptions) -> Contract:

@@ -90,13 +90,10 @@ def statistic(claim: Claim, x: np.ndarray, values: np.ndarray) -> str | None:
     base, rows = claim.base(x.shape[-1]), Sample(x)
     square = base.exact(rows)[1]
     known = {
-        "the mean": rows.mean,
-        "the mean square": square,
-        "the variance": rows.variance,
-        "the reciprocal of the root": base.reciprocal(square, rows),
-        "the root": 1 / base.reciprocal(square, rows),
+        "the mean": rows.mean, "the mean square": square, "the variance": rows.variance,
+        "the reciprocal of the root": base.reciprocal(square, rows), "the root": 1 / base.reciprocal(square, rows),
         "the input": x.astype(REAL),
-    }
+    }  # fmt: skip
     for name, exact in known.items():
         size = abs(x).max(-1, keepdims=True) if name == "the mean" else abs(exact)
         allowed = 8 * x.shape[-1] * 2.0**-claim.arithmetic.storage.bits * size

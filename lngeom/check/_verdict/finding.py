@@ -184,9 +184,7 @@ class Finding:
         within = abs(self.wrong - self.right) <= self.bound
         if self.verdict != "rounding" and self.input and (self.exact or not within):
             exact = "; the row as a whole is outside" * within + "; verified in exact arithmetic" * self.exact
-            lines.append(
-                f"  got         {self.wrong:.9g}, expected {self.right:.9g} (± {self.bound:.2g} allowed{exact})"
-            )
+            lines += [f"  got         {self.wrong:.9g}, expected {self.right:.9g} (± {self.bound:.2g} allowed{exact})"]
             lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
         known = any(text.startswith(("proved", "not:")) for texts in self._bits.values() for text in texts.values())

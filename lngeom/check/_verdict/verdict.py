@@ -40,25 +40,14 @@ def verdict(named: Named) -> Finding:
     shifted = claim.meant.offset == 1 or (named.cause is not None and bool(named.cause.kinds & _SHIFTED))
     unheld = claim.proof.affine is not None and claim.proof.affine.gain is not None  # a gain that no trial sets
     return Finding(
-        named.verdict,
-        named.cause,
-        claim.kind,
-        float(claim.eps),
-        ("ones" if unheld else "none") if bound.gain is None else "1 + weight" if shifted else "weight",
-        asked.dtype,
-        max(worst.largest, named.ratio or 0.0 if of_derivative else of_contract),
-        shown.input,
-        wrong,
-        right,
-        off,
-        named.notes,
-        exact=(by_outputs and known) or of_derivative,
-        gradient_ratio=named.ratio,
-        backward=asked.backward,
+        named.verdict, named.cause, claim.kind, float(claim.eps),
+        ("ones" if unheld else "none") if bound.gain is None else "1 + weight" if shifted else "weight", asked.dtype,
+        max(worst.largest, named.ratio or 0.0 if of_derivative else of_contract), shown.input, wrong, right, off,
+        named.notes, exact=(by_outputs and known) or of_derivative, gradient_ratio=named.ratio, backward=asked.backward,
         proof=replace(claim.proof, counterexample=None) if claim.meant.offset else claim.proof,  # it is to PyTorch's
         left=tried.left,
         point=Point(tried.inputs.layout(shown.label), shown.component, gain, bias, shown.cotangent, script),
-    )
+    )  # fmt: skip
 
 
 def nothing_computed(asked: CheckOptions, cause: Cause | None) -> Finding:

@@ -29,9 +29,7 @@ class Accesses(Blocks):
         sizes = (str(extent) for extent in self.space.extents.values())
         return {names.get(size, size): size for size in sizes} | self.options
 
-    def _place(
-        self, pointer: object, mask: object, *, parts: bool = False, adds: bool = False
-    ) -> tuple[str, ...] | None:
+    def _place(self, pointer: Any, mask: Any, *, parts: bool = False, adds: bool = False) -> tuple[str, ...] | None:
         """What counts the columns of an address, None where it has none; its row and its mask are as they must be.
 
         What holds `parts` of a sum over rows has rows of its own, one for each program; what each row `adds` to is the

@@ -136,9 +136,7 @@ def _made_window(base: Any, shape: Any, strides: Any, offsets: Any, block_shape:
 _UNREAD = "{} is not among the functions of Triton that are read"
 _HINTS = "whether hints to Triton's compiler are true"
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
-    "load": (_load, Accesses.load),
-    "store": (_store, Accesses.store),
-    "arange": (_arange, Accesses.arange),
+    "load": (_load, Accesses.load), "store": (_store, Accesses.store), "arange": (_arange, Accesses.arange),
     "full": (_full, Accesses.full),
     "make_block_ptr": (_made_window, lambda _, *given, **named: _made_window(*given, **named)),
     "advance": (operator.add, lambda _, window, steps: steps if window is None else window + steps),
@@ -147,8 +145,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
         Accesses.broadcast_to,
     ),
     "zeros": (lambda shape, dtype: _full(shape, 0, dtype), lambda self, shape, dtype: self.full(shape, 0.0, dtype)),
-    "sum": (_over(torch.sum), Accesses.sum),
-    "where": (torch.where, Accesses.where),
+    "sum": (_over(torch.sum), Accesses.sum), "where": (torch.where, Accesses.where),
     "cdiv": (
         _sized("cdiv", lambda a, b: -(-a // b)),
         lambda self, *of: quotient(*(self.size(x, "a quotient") for x in of)),
@@ -165,12 +162,9 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     ),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
     "num_programs": (lambda axis=0: programs[-1][1][axis], lambda self, axis=0: programs[-1][1][axis]),
-    "sqrt": _each("sqrt", Arr.root),
-    "sqrt_rn": _each("sqrt_rn", Arr.root),
-    "rsqrt": _each("rsqrt", lambda x: x.power(-0.5)),
-    "abs": _each("abs", Arr.absolute),
-    "sigmoid": _each("sigmoid", lambda x: x.applied("sigmoid")),
-    "exp": _each("exp", lambda x: x.applied("exp")),
+    "sqrt": _each("sqrt", Arr.root), "sqrt_rn": _each("sqrt_rn", Arr.root),
+    "rsqrt": _each("rsqrt", lambda x: x.power(-0.5)), "abs": _each("abs", Arr.absolute),
+    "sigmoid": _each("sigmoid", lambda x: x.applied("sigmoid")), "exp": _each("exp", lambda x: x.applied("exp")),
     "atomic_add": (functools.partial(_store, adds=True), Accesses.atomic_add),
     "maximum": (lambda a, b: torch.maximum(block(a), block(b)), None),
     "minimum": (lambda a, b: torch.minimum(block(a), block(b)), Accesses.least),
@@ -178,7 +172,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     **{"reshape": (torch.reshape, None), "cumsum": (torch.cumsum, None), "dtype": (torch.dtype, None)},
     "tensor": (block, None),
     **{name: _each(name, None) for name in ("exp2", "log", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil")},
-}
+}  # fmt: skip
 """Functions of the language: what each does to blocks of PyTorch, and what it means in a trace, if it is read."""
 
 
@@ -260,10 +254,8 @@ def prepared(
     whole_call.apply_defaults()
     sizes = grid(MappingProxyType(whole_call.arguments)) if callable(grid) else grid
     constant = {name for name, one in signature.parameters.items() if "constexpr" in str(one.annotation)}
-    taken = {
-        name: _FORMATS.get(str(value), value) if is_language(type(value)) else value
-        for name, value in whole_call.arguments.items()
-    }
+    held = whole_call.arguments.items()
+    taken = {k: _FORMATS.get(str(v), v) if is_language(type(v)) else v for k, v in held}
     return taken, constant, tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
