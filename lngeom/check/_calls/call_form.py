@@ -86,7 +86,5 @@ def _check_purposes(kernel: Kernel, x: np.ndarray) -> None:
         others = arrays | {purpose: kernel.array(np.full(kernel.form.size, 3.0))}
         read = kernel.framework.read
         if np.array_equal(read(kernel.call(kernel.array(x), arrays)), read(kernel.call(kernel.array(x), others))):
-            unknown = ", ".join(n for n in list(parameters(kernel.form.target))[1:] if role(n) is None)
-            raise InputError(
-                f"{kernel.name} has a parameter of unknown purpose ({unknown}): check a function without it"
-            )
+            which = ", ".join(n for n in list(parameters(kernel.form.target))[1:] if role(n) is None)
+            raise InputError(f"{kernel.name} has a parameter of unknown purpose ({which}): check a function without it")

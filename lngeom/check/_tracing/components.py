@@ -46,9 +46,8 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
     if isinstance(condition, Condition):
         known = a.trace.decisions.always(condition.gap.value, condition.relation, *a.trace.values.squares)
         if known is None and condition.relation == "=":
-            return b.combined(
-                a.combined(b, operator.sub).combined(condition.where(), operator.mul), operator.add, dtype
-            )
+            apart = a.combined(b, operator.sub).combined(condition.where(), operator.mul)
+            return b.combined(apart, operator.add, dtype)
         condition = known
     if not isinstance(condition, bool):
         a.trace.refuse("a choice by data")
@@ -83,9 +82,8 @@ def components(library: str, promoted: Callable[[Sequence[Arr]], str]) -> dict[s
         def compute(first: object, *others: object) -> Arr:
             arrays = [value for value in (first, *others) if isinstance(value, Arr)]
             dtype = promoted(arrays)
-            return operation(
-                first if isinstance(first, Arr) else filled(arrays[0].trace, first, (), dtype), *others, dtype
-            )
+            made = first if isinstance(first, Arr) else filled(arrays[0].trace, first, (), dtype)
+            return operation(made, *others, dtype)
 
         return compute
 

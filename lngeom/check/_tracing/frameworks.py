@@ -66,9 +66,7 @@ def _undirected(make: Callable[[np.ndarray, str], Any], library: str) -> Callabl
 _MAKERS: dict[str, Callable[[np.ndarray, str, str | None], Any]] = {
     "torch": _torch,
     "jax": _jax,
-    "keras": _undirected(
-        lambda x, dtype: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=dtype), "Keras"
-    ),
+    "keras": _undirected(lambda x, to: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=to), "Keras"),
     "tensorflow": _undirected(lambda x, dtype: importlib.import_module("tensorflow").cast(x, dtype), "TensorFlow"),
     "numpy": _undirected(_numpy, "NumPy"),
 }

@@ -95,6 +95,8 @@ class Program:
             trace.refuse("random numbers", "")
         if output is None:
             return trace.refuse("the output is not an array")
+        if trace.kernels.asks_memory and not trace.kernels.allowed:
+            trace.refuse(trace.kernels.asks_memory[0], "")
         if output.memory.undefined:
             trace.refuse("the output is memory that nothing was written into", "")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))

@@ -30,15 +30,11 @@ from .triton.launch import launching
 
 _RECORDED = "with gradients"
 _QUESTIONS = {
-    "torch.is_grad_enabled": _RECORDED,
-    "torch.is_inference_mode_enabled": "in inference mode",
-    "torch.is_autocast_enabled": AUTOCAST,
-    "torch.is_autocast_cpu_enabled": AUTOCAST,
-    "torch.jit.is_scripting": "in a script",
-    "torch.jit.is_tracing": "in a script",
-    "torch.compiler.is_compiling": COMPILED,
-    "torch.cuda.is_available": "where there is CUDA",
-} | dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype", "torch.get_autocast_cpu_dtype"), "")
+    "torch.is_grad_enabled": _RECORDED, "torch.is_inference_mode_enabled": "in inference mode",
+    "torch.is_autocast_enabled": AUTOCAST, "torch.is_autocast_cpu_enabled": AUTOCAST,
+    "torch.jit.is_scripting": "in a script", "torch.jit.is_tracing": "in a script",
+    "torch.compiler.is_compiling": COMPILED, "torch.cuda.is_available": "where there is CUDA",
+} | dict.fromkeys([f"torch.get_autocast_{of}dtype" for of in ("", "gpu_", "cpu_")], "")  # fmt: skip
 """Query → the circumstance that holds if the answer is yes; empty where the answer is a setting."""
 
 
@@ -219,9 +215,7 @@ def uninitialised() -> Iterator[None]:
 
 def _packed(make: Callable[..., object]) -> Callable[..., object]:
     """A function of several sizes, given as one shape: PyTorch takes no other number there than its own."""
-    return functools.wraps(make)(
-        lambda *sizes, **options: make(sizes, **options) if len(sizes) > 1 else make(*sizes, **options)
-    )
+    return functools.wraps(make)(lambda *sizes, **how: make(sizes, **how) if len(sizes) > 1 else make(*sizes, **how))
 
 
 def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., object]:

@@ -259,9 +259,7 @@ def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
     return x
 
 
-def layer(
-    x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameters: Arr | None, **statistics: Arr
-) -> Arr:
+def layer(x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameters: Weight, **statistics: Arr) -> Arr:
     """A norm layer of PyTorch: the library's norm, with gain and bias as PyTorch applies them."""
     x.not_summed()
     x.trace.kernels.reduced.append((FEATURE, program_line()))

@@ -188,8 +188,7 @@ class Finding:
             lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
         known = any(text.startswith(("proved", "not:")) for texts in self._bits.values() for text in texts.values())
-        by_proof = proof is not None and bool(proof.orders)
-        lines += [f"  same bits   {told(self._bits)}"] * ((known or verbose) and (by_proof or self.verdict != "bug"))
+        lines += [f"  same bits   {told(self._bits)}"] * (known or (verbose and self.verdict != "bug"))
         lines += self.beside.told(name) if self.beside else []
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         worst = worst or "; outputs within rounding" * (self.verdict == "rounding")

@@ -236,9 +236,8 @@ class Blocks:
     def broadcast_to(self, value: Any, *sizes: Any) -> Any:
         """A block with lanes along axes of size 1."""
         value, lanes = value if isinstance(value, Whole) else self.data(value), self._lanes(*sizes)
-        self.never(
-            self.broadcast(value.shape, lanes) != lanes, f"a block of shape {value.shape} becomes one of {lanes}"
-        )
+        other = self.broadcast(value.shape, lanes) != lanes
+        self.never(other, f"a block of shape {value.shape} becomes one of {lanes}")
         return self._shaped(value, lanes)
 
     def _shaped(self, value: Any, shape: Shape) -> Any:
