@@ -9,6 +9,7 @@ from .._tracing.decisions import ROWS
 from .._tracing.programs import LAYOUTS
 from .._tracing.sizes import FEATURE
 from .._tracing.trace import Refusal, Trace
+from .path import rejects
 
 _LABELS = {label for axes in LAYOUTS.values() for dim in axes for label in dim} - {FEATURE}
 
@@ -34,7 +35,7 @@ def order(name: str, runs: Sequence[tuple[Trace, object]], *, sums: bool = False
         cases = trace.decisions.circumstances
         if any(not case.of or re.search("(<= 0|< 1|= 0)$", case.text) for case in cases):  # another mode, or no row
             continue
-        if isinstance(made, Refusal) and (where := _where(trace)):
+        if isinstance(made, Refusal) and not rejects(made) and (where := _where(trace)):
             reasons[f"{where} it is not traced: {made}"] = False
         if not isinstance(made, Exception):
             traces.append(trace)

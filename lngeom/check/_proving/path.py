@@ -246,8 +246,9 @@ def rejects(error: Exception) -> bool:
     """Whether it is an error that the program raises itself, or would, if its text had no symbol in it."""
     *_, last = [None, *(f for f in traceback.extract_tb(error.__traceback__) if kind_of(f.filename) != "ours")]
     stated = [ast.Raise] if isinstance(error, Refusal) else [ast.Raise, ast.Assert]
-    of_program = last is not None and kind_of(last.filename) == "program"
-    return of_program and bool(at_line(last.filename, last.lineno, *stated))
+    if last is None or kind_of(last.filename) != "program":
+        return False
+    return bool(at_line(last.filename, last.lineno, *stated))
 
 
 def reason(error: Exception) -> str:

@@ -178,8 +178,9 @@ class Autograd(Backward):
 
         tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
         derivatives = self._run(values, (), *tensors, *(laid(name, False) for name in self.numbers))
-        found = [pair for pair in zip(self.leaves.items(), derivatives, strict=True) if pair[1] is not None]
-        moved = ((name, np.moveaxis(dx.double().numpy(), place if by_row else 0, -1)) for (name, by_row), dx in found)
+        found = zip(self.leaves.items(), derivatives, strict=True)
+        known = ((name, place if by_row else 0, dx) for (name, by_row), dx in found if dx is not None)
+        moved = ((name, np.moveaxis(dx.double().numpy(), axis, -1)) for name, axis, dx in known)
         return {name: dx.reshape(-1, d) for name, dx in moved}
 
 

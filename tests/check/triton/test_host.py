@@ -22,6 +22,7 @@ SIZES = {
     "text that is not read": ("rms_norm", ROWS, ROWS + "    N = x.shape[-1]\n    name = 'rms_' + str(N) + f'_{N}'\n"),
     "an error over several lines": ("rms_norm", ROWS, ROWS + "    if x.shape[-1] > 65536:\n        raise ValueError(\n"
                                     "            f'{x.shape[-1]} is more than 65536'\n        )\n"),
+    "a block of at least 128 lanes": ("layer_norm", BLOCK, "BLOCK = max(triton.next_power_of_2(N), 128)"),
     "bits": ("layer_norm", BLOCK, "BLOCK = 1 << (N - 1).bit_length()"),
     "an exponent": ("layer_norm", BLOCK, "BLOCK = 2 ** (N - 1).bit_length()"),
     "rows rounded up": ("rms_norm", LAUNCH, LAUNCH.replace("(rows.shape[0],)", "((rows.shape[0] + 1 - 1) // 1,)")),
@@ -79,6 +80,9 @@ def test_a_path_for_many_rows_on_a_gpu_alone_is_followed(tmp_path: Path) -> None
     found = check(kernel, kind="rmsnorm", d=8, require=("batch-invariant",))
     assert (found.verdict, found.named and found.named.kind) == ("variant", "bits differ"), str(found)
     assert "in every batch: not: where B·L >= 256 it launches other kernels" in str(found)
+    guarded = f"{ROWS}    if x.shape[-1] > 65536:\n        raise ValueError(f'{{x.shape[-1]}} is too many')\n"
+    proof = proof_of(tmp_path, "rms_norm", (ROWS, small.replace(ROWS, guarded)))
+    assert proof.orders[0].batch == "where B·L >= 256 it launches other kernels"
     wrong = loaded(tmp_path, "rms_norm", (ROWS, small), ("(wide * scale)", "(wide * scale * scale)"))
     found = check(wrong, kind="rmsnorm", d=8)
     assert found.proof is not None

@@ -9,7 +9,7 @@ from ..layout import checked, distance
 from ..sizes import FEATURE
 from ..trace import Trace, program_line
 from .blocks import Blocks, D, Mask, Pointer, Tile
-from .whole import PROGRAM, Space, Whole, product
+from .whole import PROGRAM, Space, Whole, product, symbol
 
 
 class Accesses(Blocks):
@@ -69,7 +69,9 @@ class Accesses(Blocks):
             self.never(columns is None, f"element {offset}: not all columns of a row, in order")
             if len(columns or ()) == 1:  # a lane without turns may end before the row does
                 extent = self.space.extents[columns[-1]]  # type: ignore[index]
-                known = self.trace.ground.sign(self.valued(extent.plus(D, -1)), ">=")
+                least = [D, *(symbol(name) for name in self.trace.symbols.blocks if name == "pow2d")]  # each ≥ d
+                signs = [self.trace.ground.sign(self.valued(extent.plus(size, -1)), ">=") for size in least]
+                known = True in signs or signs[0]
                 unknown = known is False or (known is None and self.trace.replayed is None)
                 self.never(unknown, f"{extent} lanes need not reach the end of a row")
         self._masked(mask, offset, needed, allowed)

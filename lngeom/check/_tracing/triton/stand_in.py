@@ -34,7 +34,7 @@ ON_GPU = {"device": torch.device("cuda:0"), "is_cuda": True}
 _GPU = {"major": 9, "minor": 0, "name": "NVIDIA H100", "warp_size": 32, "max_threads_per_multi_processor": 2048}
 
 
-def gpu(processors: Any, noted: Callable[[str, str], None] = lambda *_: None) -> dict[str, Callable[..., Any]]:
+def gpu(processors: Any, noted: Callable[[str, str], None] = lambda *_: None) -> dict[str, Any]:
     """What ``torch.cuda`` answers to a program with kernels, by the names of its functions, as far as it is `noted`."""
     asked = {n: property(lambda _, n=n: noted(f"the GPU's {n}", repr(_GPU[n])) or _GPU[n]) for n in _GPU}
     one: Any = type("Properties", (), asked | {"multi_processor_count": processors})()
