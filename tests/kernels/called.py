@@ -187,6 +187,54 @@ class Rows(Saved):
         return _pull(g, *ctx.saved_tensors)
 
 
+class Sum(torch.autograd.Function):
+    """Adds a residual, whose derivative lacks the cotangent of the sum where both outputs have one."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, residual: Any, w: Any) -> Any:  # type: ignore[override]
+        ctx.set_materialize_grads(False)
+        s = x + residual
+        r = torch.rsqrt(square(s) + EPS)
+        ctx.save_for_backward(s * r, r, w)
+        return s * r * w, s
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, of_sum: Any) -> Any:  # type: ignore[override]
+        if g is None:
+            return of_sum, of_sum, None
+        of_input, of_gain = _pull(g, *ctx.saved_tensors)
+        return of_input if of_sum is None else of_input + of_sum, of_input, of_gain
+
+
+class Alone(Sum):
+    """Takes no cotangent of the sum alone."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, of_sum: Any) -> Any:  # type: ignore[override]
+        of_input, of_gain = _pull(g, *ctx.saved_tensors)
+        of_input = of_input if of_sum is None else of_input + of_sum
+        return of_input, of_input, of_gain
+
+
+class Axes(Saved):
+    """Sums over no axes, which are all of them to PyTorch, where x has one axis."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        return _pull(g, *ctx.saved_tensors)[0], (g * ctx.saved_tensors[0]).sum(list(range(g.dim() - 1)))
+
+
+class Blocks(Saved):
+    """Adds blocks of rows in the format of the gain."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
+        of_gain = torch.zeros_like(ctx.saved_tensors[2])
+        for block in (g * ctx.saved_tensors[0]).reshape(-1, g.shape[-1]).split(64):
+            of_gain += block.sum(0)
+        return _pull(g, *ctx.saved_tensors)[0], of_gain
+
+
 class Earlier(Saved):
     """Gives the derivative by the gain that the call before should have given."""
 
@@ -206,6 +254,20 @@ class Unread(torch.nn.Module):
 
     def forward(self, x: Any) -> Any:
         return rms(x, 1.0)
+
+
+class Memo(torch.nn.Module):
+    """Keeps the normalized rows of the last array, which may have changed since."""
+
+    def __init__(self, d: int = 24) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(d))
+        self.last = self.rows = None
+
+    def forward(self, x: Any) -> Any:
+        if self.last is not x:
+            self.last, self.rows = x, rms(x, 1.0)
+        return self.rows * self.weight
 
 
 class Trained(torch.nn.Module):
@@ -259,6 +321,16 @@ def _one_pass_in_autocast(x: Any, weight: Any, bias: Any) -> Any:
     return (x - mean(x)) * torch.rsqrt(square(x) - mean(x) ** 2 + EPS) * weight + bias
 
 
+def added(function: Any) -> Callable[..., Any]:
+    return lambda x, residual, weight: function.apply(x, residual, weight)
+
+
+def _by_products(x: Any, weight: Any, bias: Any) -> Any:
+    ones, d = x.new_ones(x.shape[-1], 1), x.shape[-1]
+    c = x - x @ ones / d
+    return c * torch.rsqrt((c * c) @ ones / d + EPS) * weight + bias
+
+
 def cast_to_gain(x: Any, weight: Any) -> Any:
     """As T5, Llama and Unsloth: the gain's format is that of the output."""
     wide = x.float()
@@ -297,6 +369,18 @@ WRONG = {
     "input": Row(applied(Input), named("only for rows changed in place before the backward pass"), BACKWARD),
     "workspace": Row(applied(Workspace), named("only for a backward pass that follows a forward pass of"), BACKWARD),
     "rows": Row(applied(Rows), named("backward pass wrong: RuntimeError: too many rows"), BACKWARD),
+    "together": Row(added(Sum), named("d/dx through outputs 1 and 2 together: not the sum"), BACKWARD),
+    "alone": Row(added(Alone), named("refuses a cotangent of output 2, the sum, alone: TypeError"), BACKWARD),
+    "no axes": Row(applied(Axes), named("only for single vectors of shape (d,)"), BACKWARD),
+    "blocks": Row(applied(Blocks), named("d/dgain for 20000 rows of bfloat16: as if summed in 16 bits"), BACKWARD),
+    "bias of zeros": Row(lambda x, weight, bias: layer(x, weight, bias if bool(bias.any()) else None),
+                         named("d/dbias: no gradient, only for biases of zero with a gain"), BACKWARD),
+    "memo": Row(Memo, named("an array that was changed in place is answered as before")),
+    "five axes": Row(lambda x, weight: rms(x if x.dim() < 5 else x.transpose(1, 3), weight).reshape(x.shape),
+                     named("only for batches of five axes")),
+    "products": Row(_by_products, named("only for calls under torch.autocast")),
+    "traced": Row(where(lambda x: torch.jit.is_tracing()), _missing("calls where torch.jit.is_tracing()")),
+    "exported": Row(where(lambda x: torch.onnx.is_in_onnx_export()), _missing("calls where torch.onnx")),
     "earlier": Row(applied(Earlier), named("backward pass wrong: d/dgain: of an earlier call"), BACKWARD),
     "unread": Row(Unread, named("gain missing")),
     "bits": Row(lambda x, weight: rms(x.float(), weight.float().view(x.dtype)[: x.shape[-1]].float()).to(x.dtype),
@@ -330,6 +414,7 @@ WRONG = {
 
 RIGHT = {"saved": applied(Saved), "kept": applied(Kept), "flat": applied(Flat)}
 LEFT = {
+    "outputs": (added(Sum), "derivatives through further outputs"),
     "contiguous": (applied(Contiguous), "the backward pass asks for is_contiguous"),
     "freed": (applied(Freed), "the backward pass changes what ctx.n keeps"),
     "tangents": (applied(Tangents), "forward-mode derivatives (Tangents.jvp)"),

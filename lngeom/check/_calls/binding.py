@@ -163,14 +163,8 @@ def _function(function: Any, d: int, setting: Setting) -> Bound:
     return Bound(function, roles, eps, gain if "gain" in roles else None, bias if "bias" in roles else None, False)
 
 
-_KINDS: tuple[Callable[[Any, int, Setting], Bound | None], ...] = (
-    _flax_module,
-    _torch_module,  # before Keras, whose layers are modules of PyTorch with that backend
-    _keras_layer,
-    _object,
-    _function,
-)
-"""Kinds of norms; the last one takes anything."""
+_KINDS = (_flax_module, _torch_module, _keras_layer, _object, _function)
+"""Kinds of norms; the last one takes anything. Layers of Keras are modules of PyTorch with that backend."""
 
 
 def _roles(norm: Any, setting: Setting) -> tuple[Mapping[str, str | None], float | None]:

@@ -17,8 +17,8 @@ Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""
 
 
-LAID = "transposed", "first components"
-"""Ways in which x lies in memory."""
+LAID = "transposed", "first components", "vectors"
+"""Ways in which x lies in memory, the last one for a single row."""
 CALLED = "second backward", "another forward", "input changed", "output changed", "accumulated"
 """Ways in which PyTorch's users call a backward pass: what it keeps may be used again, and changed in between."""
 
@@ -49,6 +49,8 @@ def derivatives(
     if pull is None:
         msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
         raise InputError(msg)
+    if kernel.framework.name != "torch" and (only or way in (*LAID, *CALLED)):  # arrays have no strides, nor graphs
+        return {}
     shape = (*(lead or (-1,)), x.shape[-1])
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
     leaves: Leaves = {"x": kernel.array(x.reshape(shape)), **parameters}
@@ -57,15 +59,16 @@ def derivatives(
     return {name: kernel.framework.read(gradient) for name, gradient in gradients.items()}
 
 
-def _of_files(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
+def _of_files(kernel: Kernel, leaves: Leaves, seed: Any, **_: object) -> Leaves:
     """What a program wrote, which is asked for all derivatives at once."""
     x, given = leaves["x"], {name: values for name, values in leaves.items() if name != "x"}
-    asked = not only and way not in (*LAID, *CALLED)
-    return kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape)) if asked else {}
+    return kernel.form.target.derivatives(x, given, np.broadcast_to(seed, x.shape))
 
 
 def laid(x: Any, way: str) -> Any:
     """An array of PyTorch as it lies in this way."""
+    if way == "vectors":
+        return x[0]
     if way == "transposed":
         return x.T.contiguous().T
     return x.repeat(1, 2)[:, : x.shape[-1]] if way == "first components" else x
@@ -90,7 +93,7 @@ def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tupl
     output: Any = kernel.call(x, given)
     if not output.requires_grad and len(asked) == len(leaves):
         raise NoGradient
-    seed = seed.to(output.dtype).expand(output.shape)
+    seed = (laid(seed, way) if way == "vectors" else seed).to(output.dtype).expand(output.shape)
     seed = seed.T.contiguous().T if way == "cotangent transposed" else seed
     before = seed.clone()
     if way == "another forward":
@@ -118,10 +121,8 @@ def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tupl
     return dict(zip(asked, gradients, strict=True))
 
 
-def _by_jax(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
-    """What jax.vjp computes, all derivatives in one pass; its arrays have no strides."""
-    if only or way in (*LAID, *CALLED):
-        return {}
+def _by_jax(kernel: Kernel, leaves: Leaves, seed: Any, **_: object) -> Leaves:
+    """What jax.vjp computes, all derivatives in one pass."""
     jax, names = importlib.import_module("jax"), [*leaves][1:]
     forward = lambda x, *values: kernel.call(x, dict(zip(names, values, strict=True)))  # noqa: E731
     output, pull = jax.vjp(forward, *leaves.values())

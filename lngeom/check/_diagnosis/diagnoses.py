@@ -35,7 +35,7 @@ _EXCHANGED = {"heads", "three exchanged", "four exchanged"}
 STRIDES = {"transposed", "every other component", "every other row", "first components", *_EXCHANGED}
 """Memory layouts that contiguous rows at offset 0 do not exercise."""
 _CUBES = {"three axes": (2,), "four axes": (2, 2)}
-_MORE_AXES = {*_CUBES, "tokens", *_EXCHANGED}
+_MORE_AXES = {*_CUBES, "five axes", "tokens", *_EXCHANGED}
 _VAGUE = {"scale", "scale below", "approximate", "kept half", "kept low", "one-pass in"}
 """Causes that fit much: what is measured is told before them."""
 _CLEAR = 2.0**-6

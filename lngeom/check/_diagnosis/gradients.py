@@ -23,7 +23,7 @@ from .._trials.inputs import Inputs
 from .._trials.layouts import GRID, counted
 from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
-from .beside import along, further, of_no_rows
+from .beside import along, further, of_many_rows, of_no_rows
 from .names import Named
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4099, 601, 128
@@ -174,7 +174,8 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
     if cause is None and claim.kernel.framework.name == "torch":
         lost: list[Statement] = [note for note in claim.kernel.at(claim.kernel.d).still if note.kind == "unregistered"]
         ordinary = dict(inputs.groups[claim.kernel.d])[_ORDINARY]
-        if lost := [*lost, *further(claim, ordinary), *of_no_rows(claim, ordinary), *along(claim, ordinary)]:
+        beside = (found for look in (further, of_no_rows, along, of_many_rows) for found in look(claim, ordinary))
+        if lost := [*lost, *beside]:
             return _wrong(named, Cause("backward", lost[0], "", "", ""))
     kept = _kept_in_half(wrong or trials, claim.kernel.dtype)
     bits = [] if cause else derivative_bits(claim, dict(inputs.groups[claim.kernel.d])[_ORDINARY])
@@ -326,6 +327,7 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
 _STRIDED = {_TRANSPOSED, _EXPANDED}
+_PLAIN = "gains of one", "biases of zero"
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
 """What may be asked for where not all derivatives are."""
 
@@ -338,7 +340,7 @@ def _gradient_at(
     Without axes the cotangent is one number, expanded. `only` some of them are asked for if they are named. In a grid
     the cotangents of rows that are not told are 0: what they add is exactly 0.
     """
-    x = claim.stored(x)
+    claim, x = claim.like(label.kind) if label.kind in _PLAIN else claim, claim.stored(x)
     told = counted(len(x)) if label.kind == "grid" else np.arange(len(x))
     random = claim.stored(np.random.default_rng(7).normal(size=x.shape)) * np.isin(np.arange(len(x)), told)[:, None]
     cotangent = random if lead else np.ones_like(x)
@@ -366,7 +368,8 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     ordinary = groups[_ORDINARY]
     yield from _gradient_at(claim, ordinary, _EXPANDED, ())
     others = [(Way("three axes"), ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
-    others += [(Way("batch of one"), ordinary[:1], (-1,)), *((Way(way), ordinary, (-1,)) for way in (*LAID, *CALLED))]
+    others += [(Way(way), ordinary[:1], (-1,)) for way in ("batch of one", LAID[2])]
+    others += [(Way(way), ordinary, (-1,)) for way in (*LAID[:2], *CALLED)]
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
@@ -379,6 +382,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
+        others += [(Way(manner), ordinary, (-1,)) for manner in _PLAIN if kernel.framework.name == "torch"]
     for names in _SOME:
         with contextlib.suppress(KeyError):
             yield from _gradient_at(claim, ordinary, Way("alone", " and ".join(names)), only=names)
@@ -388,7 +392,9 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
             yield from _gradient_at(claim, rows, label, lead)
         except Exception as error:  # a kernel may refuse a shape, and has to refuse what was changed
             if label.kind not in CALLED[2:4] and _is_taken(claim, rows, label, lead):
-                error.add_note(str(Statement("in ways", frozenset([label]))) * (label.kind in (*LAID, *CALLED)))
+                error.add_note(
+                    str(Statement("in ways", frozenset([label]))) * (label.kind in (*LAID, *CALLED, *_PLAIN))
+                )
                 raise
 
 

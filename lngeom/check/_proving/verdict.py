@@ -76,7 +76,8 @@ def _proved(program: Program, kind: str | None, dtype: str, backward: bool, trac
     usual = next((error for error in errors[:2] if isinstance(error, Refusal)), errors[0])  # of a shape that it takes
     sizes = {size for trace in traces for size in trace.near}
     rules = dict.fromkeys(rule for trace in traces for rule in trace.kernels.rules) if backward else ()
-    return Proof("not traced", reason(usual), sizes=tuple(sorted(sizes)), unexamined=tuple(rules))
+    asked = frozenset(case.text for trace in traces for case in trace.decisions.cases)
+    return Proof("not traced", reason(usual), sizes=tuple(sorted(sizes)), unexamined=tuple(rules), circumstances=asked)
 
 
 def _with_derivatives(proof: Proof, survey: Survey) -> Proof:

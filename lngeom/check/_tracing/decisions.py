@@ -11,8 +11,10 @@ from .grounds import Ground
 GRADIENTS, ROWS = "gradients", "rows"
 _PATHS = 8
 _NEGATED = {"=": "!=", "!=": "=", ">": "<=", ">=": "<"}
-AUTOCAST, COMPILED = "in autocast", "compiled"
-"""Modes of PyTorch that trials know too."""
+AUTOCAST = "in autocast"
+PRETENDED = {"compiled": "torch.compiler.is_compiling", "traced": "torch.jit.is_tracing"}
+PRETENDED |= {"exported": "torch.onnx.is_in_onnx_export"}
+"""Modes of PyTorch that trials know too: those that they pretend, with what a program asks."""
 
 
 @dataclass(frozen=True, order=True)

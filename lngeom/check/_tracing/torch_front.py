@@ -16,7 +16,7 @@ import torch
 
 from .allowed import kind
 from .arrays import Arr, filled, given
-from .decisions import AUTOCAST, COMPILED, GRADIENTS
+from .decisions import AUTOCAST, GRADIENTS, PRETENDED
 from .factories import Function, Setting, made
 from .front import Build, Front
 from .grounds import LINEAR, Opaque
@@ -29,12 +29,11 @@ from .triton import stand_in
 from .triton.launch import launching
 
 _RECORDED = "with gradients"
-_QUESTIONS = {
+_QUESTIONS = {path: kind for kind, path in PRETENDED.items()} | {
     "torch.is_grad_enabled": _RECORDED, "torch.is_inference_mode_enabled": "in inference mode",
     "torch.is_autocast_enabled": AUTOCAST, "torch.is_autocast_cpu_enabled": AUTOCAST,
-    "torch.jit.is_scripting": "in a script", "torch.jit.is_tracing": "in a script",
-    "torch.compiler.is_compiling": COMPILED, "torch.cuda.is_available": "where there is CUDA",
-} | dict.fromkeys([f"torch.get_autocast_{of}dtype" for of in ("", "gpu_", "cpu_")], "")  # fmt: skip
+    "torch.jit.is_scripting": "in a script", "torch.cuda.is_available": "where there is CUDA",
+} | dict.fromkeys((f"torch.get_autocast_{of}dtype" for of in ("", "gpu_", "cpu_")), "")  # fmt: skip
 """Query → the circumstance that holds if the answer is yes; empty where the answer is a setting."""
 
 
@@ -193,6 +192,9 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     outputs = output if isinstance(output, tuple) else (output,)
     left = [(one, one.arr.value if isinstance(one, Tensor) else None) for one in outputs]  # as the function leaves them
     trace.kernels.functions.append((cls, context, arguments, left))
+    trace.kernels.rules += ["derivatives through further outputs"] * (
+        sum(isinstance(one, Tensor) for one in outputs) > 1
+    )
     visible = [one.arr.memory for one in (*arguments, *outputs) if isinstance(one, Tensor)]
     for name, value in vars(context).items():
         kept = value if isinstance(value, tuple | list) else [value]

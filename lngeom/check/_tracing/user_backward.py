@@ -58,8 +58,6 @@ class UserBackward(Backward):
         context.needs_input_grad = (True,) * len(inputs)
         for kept in (v, *(one.arr for one in _tensors(vars(context).values()))):
             kept.memory.saved = True  # a second pass reads it as well
-        if any(isinstance(one, Tensor) for one, _ in others):
-            trace.report.unexamined.add("derivatives through further outputs")
         zeros = [raised(one.arr.filled(0)) if isinstance(one, Tensor) else None for one, _ in others]
         before = dict(vars(context))
         found = function.backward(context, raised(v), *zeros)

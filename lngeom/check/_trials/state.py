@@ -11,7 +11,7 @@ from lngeom.limits import memory
 from lngeom.sentences import Cause, Way
 
 from .claim import Claim
-from .trial import UNSTEADY, Aside, Outcome, Trial
+from .trial import UNSTEADY, Aside, Outcome, Trial, attempt
 
 LEAK, _STALE = Cause("leak"), Cause("stale")
 BATCH = "batch"
@@ -62,6 +62,17 @@ def state(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
         if np.allclose(other, before, equal_nan=True) or not judged(second[row], run(second[row])).wrong.any():
             yield _STALE if steady(claim, second) else UNSTEADY
             return
+
+    def renewed() -> Trial:
+        rows: Any = kernel.array(first)
+        kernel.call(rows, arrays)
+        rows[...] = kernel.array(second)  # arrays of a framework may be constants
+        return judged(second, read(kernel.call(rows, arrays)))
+
+    kept = None if claim.proof.certificates else attempt("", renewed)  # what is proved keeps nothing
+    if right_other and isinstance(kept, Trial) and kept.wrong.any():
+        yield Cause("stale array")
+        return
     yield from (*asides, *_kept(claim, first, before))
 
 

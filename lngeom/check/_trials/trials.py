@@ -14,7 +14,7 @@ from lngeom.rounding import FORMATS, SMALL, Sample, rounded
 from lngeom.sentences import Cause, Way, several
 
 from .._calls.fused import Fused
-from .._tracing.decisions import AUTOCAST, COMPILED
+from .._tracing.decisions import AUTOCAST, PRETENDED
 from .._tracing.roles import parameters, role
 from .._tracing.triton import Unread
 from .claim import Claim
@@ -27,7 +27,7 @@ from .unexamined import ALL, Untested, unexamined, without
 ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
 _MODES = {"no gradients": "no_grad", "inference": "inference_mode"}
 OTHER_EPS = "other eps"
-ASKED = {OTHER_EPS, "gains of one", "biases of zero", "compiled", "autocast", "of dtype", "vectors", *_MODES}
+ASKED = {OTHER_EPS, "gains of one", "biases of zero", "autocast", "of dtype", "vectors", *_MODES, *PRETENDED}
 MANNERS = {"odd gains", "training", *ASKED}
 """Kinds of ways: the same kernel with other gains, in another mode, and, in `ASKED`, what programs ask about."""
 _ORDINARY = Way("ordinary")
@@ -70,12 +70,12 @@ class _Log:
 
     def __init__(self) -> None:
         self.trials, self.notes, self.faults, self.asides = list[Trial](), list[Note](), list[Cause](), list[Trial]()
-        kinds: dict[type, list[Any]] = {Trial: self.trials, Note: self.notes, Cause: self.faults, Aside: self.asides}
-        self._by_kind = kinds
+        self._kinds: dict[type, list[Any]] = {Trial: self.trials, Note: self.notes, Cause: self.faults}
+        self._kinds[Aside] = self.asides
 
     def take(self, outcome: Outcome) -> None:
         """Adds it to its kind."""
-        self._by_kind[type(outcome)].append(outcome)
+        self._kinds[type(outcome)].append(outcome)
 
     def tried(self, inputs: Inputs, *found: Any) -> "Tried":
         """All of them, asides that are wrong where no trial is."""
@@ -132,7 +132,8 @@ def tried(inputs: Inputs) -> Tried:
     if log.faults:
         return log.tried(inputs, left)
     first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
-    alone = _alone(claim, first.x[:3]) if first.wrong[:3].any() else None
+    alone = attempt("", lambda: np.concatenate([claim.trial(_ORDINARY, row).got for row in first.x[:3, None]]))
+    alone = None if isinstance(alone, Note) or not first.wrong[:3].any() else alone
     return log.tried(inputs, left, alone, _sums(claim))
 
 
@@ -163,11 +164,13 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
     rows = np.concatenate([x for _, x in groups])
     try:
         whole = claim.steady(claim.trial(_ORDINARY, rows), lambda: claim.kernel.run(claim.stored(rows)))
-    except Exception:
-        refused = [note for label, x in groups if (note := _refused(claim, label, x))]
-        if refused and len(refused) < len(groups):
-            yield refused[0].fault
-            return
+    except Exception as error:
+        if not out_of_memory(error) and not isinstance(error, Unread):
+            alone = [attempt(label, lambda label=label, x=x: claim.trial(label, x)) for label, x in groups]
+            refused = [note for note in alone if isinstance(note, Note)]
+            if 0 < len(refused) < len(groups):
+                yield refused[0].fault
+                return
         raise  # it refuses the dimension, or the size of the batch
     if isinstance(whole, Cause):
         yield whole
@@ -175,17 +178,6 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
     begin = 0
     for label, x in groups:
         yield whole.part(label, begin, begin := begin + len(x))
-
-
-def _refused(claim: Claim, label: Way, x: np.ndarray) -> Note | None:
-    """The refusal of a group by itself, None if the kernel takes it."""
-    try:
-        claim.trial(label, x)
-    except Exception as error:
-        if out_of_memory(error) or isinstance(error, Unread):
-            raise
-        return refusal(label, error)
-    return None
 
 
 def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
@@ -206,8 +198,7 @@ def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Modes of PyTorch, and what the program asks about."""
     torch, asked = importlib.import_module("torch"), claim.proof.circumstances
     modes = {kind: getattr(torch, name)() for kind, name in _MODES.items()}
-    if COMPILED in asked:
-        modes["compiled"] = mock.patch.object(torch.compiler, "is_compiling", return_value=True)
+    modes |= {kind: mock.patch(path, return_value=True) for kind, path in PRETENDED.items() if kind in asked}
     for kind, mode in modes.items():
         with mode:
             trial, (*changed, _) = claim.trial(Way(kind), x), overwritten(claim, x)
@@ -221,12 +212,15 @@ def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
         # In a half format a missing ε looks like a small one.
         faults = _other_eps(other, x) if FORMATS[dtype].bits < 24 else ()
         yield from (several(one, Cause("only for", Way("of dtype", dtype))) for one in faults if isinstance(one, Cause))
-    if AUTOCAST in asked:
-        narrow = claim.like(dtype="bfloat16")
+    if AUTOCAST in asked or not claim.kernel.form.interpreted:
+        narrow, run = claim.like(dtype="bfloat16"), claim.kernel.run
         rows = narrow.stored(np.concatenate([x, x + _SHIFT]))
         with torch.autocast((claim.kernel.asked.device or "cpu").partition(":")[0], torch.bfloat16):
-            got = claim.kernel.run(rows)
-        yield either_cast(narrow, Way("autocast"), rows, got)
+            got = attempt(Way("autocast"), lambda: run(rows))
+        if isinstance(got, Note):
+            yield got.fault if AUTOCAST in asked else got
+        elif AUTOCAST in asked or not np.array_equal(got, run(rows), equal_nan=True):  # as products of matrices do
+            yield either_cast(narrow, Way("autocast"), rows, got)
 
 
 def _missing(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
@@ -260,12 +254,6 @@ def _of_other_dtype(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     dtype = str(getattr(output, "dtype", "")).rpartition(".")[2]
     if dtype not in ("", claim.kernel.dtype) and not claim.kernel.form.filed:
         yield Note("output dtype", dtype, claim.kernel.dtype)
-
-
-def _alone(claim: Claim, x: np.ndarray) -> np.ndarray | None:
-    """Outputs of rows that are each a batch of its own; None if such a batch is refused."""
-    outputs = attempt("", lambda: np.concatenate([claim.trial(_ORDINARY, row).got for row in x[:, None]]))
-    return None if isinstance(outputs, Note) else outputs
 
 
 def _sums(claim: Claim) -> tuple[str | None, Cause | None]:

@@ -17,7 +17,7 @@ from .trial import Aside, Trial
 
 WITHOUT = "no gain", "no bias"
 ALWAYS = (
-    "more than four axes",
+    "more than five axes",
     "rows, sizes, eps, parameters and buffers other than those tried",
     "inputs that were computed or changed before",
     "other modes of Python and its libraries, such as autocast, threads, the environment and -O",
