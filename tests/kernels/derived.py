@@ -46,7 +46,8 @@ def kernel(
         @staticmethod
         def backward(ctx: Any, *grads: torch.Tensor) -> Any:
             n, r, gain = ctx.saved_tensors
-            y, axes = grads[0].float(), tuple(range(n.dim() - 1))
+            y, n, r = torch.atleast_2d(grads[0].float(), n, r)  # a sum over no axes is one over all of them
+            axes = tuple(range(n.dim() - 1))
             derivatives = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), of_bias(y, n, axes)
             return tuple(value if value is None else value.to(grads[0].dtype) for value in derivatives)
 

@@ -132,9 +132,9 @@ def tried(inputs: Inputs) -> Tried:
     if log.faults:
         return log.tried(inputs, left)
     first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
-    alone = attempt("", lambda: np.concatenate([claim.trial(_ORDINARY, row).got for row in first.x[:3, None]]))
-    alone = None if isinstance(alone, Note) or not first.wrong[:3].any() else alone
-    return log.tried(inputs, left, alone, _sums(claim))
+    some = first.x[:3, None] if first.wrong[:3].any() else ()
+    alone = attempt("", lambda: np.concatenate([claim.trial(_ORDINARY, row).got for row in some]))
+    return log.tried(inputs, left, None if isinstance(alone, Note) else alone, _sums(claim))
 
 
 def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
