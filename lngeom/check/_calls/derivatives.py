@@ -2,7 +2,7 @@
 
 import importlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from .triton_hook import without_gpu
 
 Leaves = dict[str, Any]
 """Arrays of the framework by what is differentiated: x, gain, bias."""
-
+Only = tuple[str, ...]
 
 LAID = "transposed", "first components", "vectors"
 """Ways in which x lies in memory, the last one for a single row."""
@@ -32,13 +32,7 @@ class NoGradient(LngeomError):
 
 
 def derivatives(
-    kernel: Kernel,
-    x: np.ndarray,
-    cotangent: np.ndarray,
-    lead: tuple[int, ...] = (-1,),
-    *,
-    way: str = "",
-    only: tuple[str, ...] = (),
+    kernel: Kernel, x: np.ndarray, cotangent: np.ndarray, lead: Sequence[int] = (-1,), *, way: str = "", only: Only = ()
 ) -> dict[str, np.ndarray]:
     """The derivatives by x and by gain and bias, or `only` some, in batches with the leading axes `lead`.
 
@@ -83,7 +77,7 @@ def tangent(kernel: Kernel, x: np.ndarray, along: np.ndarray) -> np.ndarray:
         return kernel.framework.read(forward.unpack_dual(kernel.call(dual)).tangent)
 
 
-def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: tuple[str, ...]) -> Leaves:
+def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: Only) -> Leaves:
     """What autograd computes from a cotangent, which it must leave as it is."""
     torch = importlib.import_module("torch")
     leaves = leaves | {"x": laid(leaves["x"], way)}

@@ -24,7 +24,8 @@ from .scripts import ones
 
 SIZES = (64, 128, 16, 4)
 """Dimensions to try until a kernel takes one."""
-_UNKNOWN: Mapping[str, str] = MappingProxyType({})
+Named = Mapping[str, str]
+_UNKNOWN: Named = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,7 @@ class Kernel:
         return self.at(self.form.size).eps if self.asked.eps is None else self.asked.eps
 
     def like(
-        self,
-        manner: Manner = "usual",
-        eps: float | None = None,
-        purposes: Mapping[str, str] | None = None,
-        dtype: str = "",
+        self, manner: Manner = "usual", eps: float | None = None, purposes: Named | None = None, dtype: str = ""
     ) -> "Kernel":
         """The same kernel in another manner or dtype, with another ε, or with the purposes of its parameters."""
         asked = replace(self.asked, eps=eps or self.asked.eps, dtype=dtype or self.dtype)

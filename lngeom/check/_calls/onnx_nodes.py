@@ -64,10 +64,8 @@ class OnnxFile:
 
     def unreadable(self, error: Exception) -> InputError:
         """The error of what cannot be read."""
-        text = " ".join(str(error).split())[:120]
-        return InputError(
-            f"{self.path} cannot be read as an ONNX model: {type(error).__name__}: {text}; export it again"
-        )
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        return InputError(f"{self.path} cannot be read as an ONNX model: {text}; export it again")
 
     def element(self, name: str) -> int:
         """The type of a value, in the numbers of ONNX."""

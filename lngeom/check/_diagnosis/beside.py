@@ -17,8 +17,8 @@ from .._trials.claim import Claim
 from .._trials.trial import Note, attempt
 from .._trials.unexamined import statistic
 
-_MANY = 20_000
-"""Rows over which a sum of ones in bfloat16 stops, in blocks too."""
+_MANY, _WIDEST = 20_000, 128
+"""Rows over which a sum of ones in bfloat16 stops, in blocks too, and the most components that they have."""
 
 
 def further(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
@@ -79,15 +79,12 @@ def of_many_rows(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
 
     Their terms have one sign, so that a sum in 16 bits stops; that of PyTorch's own layer_norm on CPUs does too.
     """
-    array: Any = claim.kernel.array(x)
-    if not _has_own(getattr(claim.kernel.call(array.requires_grad_()), "grad_fn", None)):
+    array, d = claim.kernel.array(x), 4 if claim.kernel.several else claim.kernel.d
+    output: Any = claim.kernel.call(array.requires_grad_())  # pyright: ignore[reportAttributeAccessIssue]
+    if d > _WIDEST or not _has_own(output.grad_fn):
         return
     half = claim if FORMATS[claim.kernel.dtype].bits < 24 else claim.like(dtype="bfloat16")
-    rows = half.stored(
-        np.sort(
-            abs(np.random.default_rng(5).normal(size=(_MANY, 4 if half.kernel.several else half.kernel.d))), axis=-1
-        )
-    )
+    rows = half.stored(np.sort(abs(np.random.default_rng(5).normal(size=(_MANY, d))), axis=-1))
     both = attempt("", lambda: [derivatives(one.kernel, rows, rows, ()) for one in (half, claim.like(dtype="float32"))])
     for name, right in both[1].items() if isinstance(both, list) else ():
         near = 2.0 ** (-half.arithmetic.storage.bits / 2) * abs(right).max()

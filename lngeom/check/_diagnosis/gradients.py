@@ -327,7 +327,7 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
 _STRIDED = {_TRANSPOSED, _EXPANDED}
-_PLAIN = "gains of one", "biases of zero"
+_BARE = "gains of one", "biases of zero"
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
 """What may be asked for where not all derivatives are."""
 
@@ -340,7 +340,7 @@ def _gradient_at(
     Without axes the cotangent is one number, expanded. `only` some of them are asked for if they are named. In a grid
     the cotangents of rows that are not told are 0: what they add is exactly 0.
     """
-    claim, x = claim.like(label.kind) if label.kind in _PLAIN else claim, claim.stored(x)
+    claim, x = claim.like(label.kind) if label.kind in _BARE else claim, claim.stored(x)
     told = counted(len(x)) if label.kind == "grid" else np.arange(len(x))
     random = claim.stored(np.random.default_rng(7).normal(size=x.shape)) * np.isin(np.arange(len(x)), told)[:, None]
     cotangent = random if lead else np.ones_like(x)
@@ -382,7 +382,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
-        others += [(Way(manner), ordinary, (-1,)) for manner in _PLAIN if kernel.framework.name == "torch"]
+        others += [(Way(manner), ordinary, (-1,)) for manner in _BARE if kernel.framework.name == "torch"]
     for names in _SOME:
         with contextlib.suppress(KeyError):
             yield from _gradient_at(claim, ordinary, Way("alone", " and ".join(names)), only=names)
@@ -392,9 +392,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
             yield from _gradient_at(claim, rows, label, lead)
         except Exception as error:  # a kernel may refuse a shape, and has to refuse what was changed
             if label.kind not in CALLED[2:4] and _is_taken(claim, rows, label, lead):
-                error.add_note(
-                    str(Statement("in ways", frozenset([label]))) * (label.kind in (*LAID, *CALLED, *_PLAIN))
-                )
+                error.add_note(str(Statement("in ways", frozenset([label]))) * (label.kind in (*LAID, *CALLED, *_BARE)))
                 raise
 
 

@@ -28,6 +28,7 @@ Core = Callable[..., Carrier]
 _GEMMA = "gain plus 1"
 _UNBIASED = {"ddof": "divisor d − 1"}
 _OUTSIDE = {"eps outside": "outside the root"}
+_BOTH = _UNBIASED | _OUTSIDE
 
 
 class Affine(NamedTuple):
@@ -117,12 +118,7 @@ _CORES: tuple[tuple[str, str, dict[str, str] | None, Core], ...] = (
     ("RMSNorm({z}; ε = {e})", "rmsnorm", {}, lg.rms_norm),
     ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", _OUTSIDE, _outside(lg.rms_norm)),
     ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", _UNBIASED, _unbiased(True, False)),
-    (
-        "LayerNorm({z}; divisor d − 1, ε = {e} outside the root)",
-        "layernorm",
-        _UNBIASED | _OUTSIDE,
-        _unbiased(True, True),
-    ),
+    ("LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", _BOTH, _unbiased(True, True)),
     ("({z})/√(variance with divisor d − 1 + {e})", "other", None, _unbiased(False, False)),
     ("√d·{z}/max(‖{z}‖, {e})", "other", None, _by_length),
     ("{z}/max(‖{z}‖, {e})", "other", None, functools.partial(_by_length, scaled=False)),

@@ -86,14 +86,12 @@ class Survey:
             "shape": " or ".join(map(shape, sorted(alike, key=len))),
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
-            "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])),
-            "own_paths": formats,
+            "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])), "own_paths": formats,
             "circumstances": frozenset(each.text for trace, _ in self.asked for each in trace.decisions.circumstances),
             "uncovered": not all(rejects(error) for _, error in self.raised),
             "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
-            "orders": self.orders,
-            "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
-        }
+            "orders": self.orders, "formats": (f"formats other than {', '.join(self.program.front.formats)}",),
+        }  # fmt: skip
 
     def _circumstances(self) -> Iterator[tuple[tuple[Circumstance, ...], str]]:
         """Circumstances in which it is another function, and why; where several are, the fewest."""

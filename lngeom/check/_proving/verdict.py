@@ -145,13 +145,10 @@ def _seen(path: Path, defined: list[Proved]) -> Proof:
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     unused = [] if path.single else unused  # where d = 1, LayerNorm is its bias whatever ε is
     return Proof(
-        "not traced",
-        "",
+        "not traced", "", operations=dict(path.trace.values.operations), sizes=tuple(path.trace.near),
         obligations=tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True)),
-        operations=dict(path.trace.values.operations),
         notes=(*sorted(path.trace.report.notes), *(f"its setting {name} does not enter" for name in unused)),
-        sizes=tuple(path.trace.near),
-    )
+    )  # fmt: skip
 
 
 def _different(path: Path, kind: str | None, seen: Proof) -> Proof:

@@ -192,9 +192,7 @@ def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     outputs = output if isinstance(output, tuple) else (output,)
     left = [(one, one.arr.value if isinstance(one, Tensor) else None) for one in outputs]  # as the function leaves them
     trace.kernels.functions.append((cls, context, arguments, left))
-    trace.kernels.rules += ["derivatives through further outputs"] * (
-        sum(isinstance(one, Tensor) for one in outputs) > 1
-    )
+    trace.kernels.rules += ["derivatives through further outputs"] * (sum(isinstance(y, Tensor) for y in outputs) > 1)
     visible = [one.arr.memory for one in (*arguments, *outputs) if isinstance(one, Tensor)]
     for name, value in vars(context).items():
         kept = value if isinstance(value, tuple | list) else [value]

@@ -19,7 +19,7 @@ from .._tracing.roles import parameters, role
 from .._tracing.triton import Unread
 from .claim import Claim
 from .inputs import HUGE, Inputs
-from .layouts import TOKENS, either_cast, shaped, tokens
+from .layouts import TOKENS, alone, either_cast, shaped, tokens
 from .state import BATCH, leak, overwritten, state
 from .trial import Aside, Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined, without
@@ -132,9 +132,8 @@ def tried(inputs: Inputs) -> Tried:
     if log.faults:
         return log.tried(inputs, left)
     first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
-    some = first.x[:3, None] if first.wrong[:3].any() else ()
-    alone = attempt("", lambda: np.concatenate([claim.trial(_ORDINARY, row).got for row in some]))
-    return log.tried(inputs, left, None if isinstance(alone, Note) else alone, _sums(claim))
+    rows = attempt("", lambda: alone(claim, first.x[:3])) if first.wrong[:3].any() else None
+    return log.tried(inputs, left, None if isinstance(rows, Note) else rows, _sums(claim))
 
 
 def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
@@ -166,8 +165,8 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
         whole = claim.steady(claim.trial(_ORDINARY, rows), lambda: claim.kernel.run(claim.stored(rows)))
     except Exception as error:
         if not out_of_memory(error) and not isinstance(error, Unread):
-            alone = [attempt(label, lambda label=label, x=x: claim.trial(label, x)) for label, x in groups]
-            refused = [note for note in alone if isinstance(note, Note)]
+            each = [attempt(label, lambda label=label, x=x: claim.trial(label, x)) for label, x in groups]
+            refused = [note for note in each if isinstance(note, Note)]
             if 0 < len(refused) < len(groups):
                 yield refused[0].fault
                 return
