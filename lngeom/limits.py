@@ -20,6 +20,9 @@ _ended: list[str] = []
 """How the trace ended an earlier process."""
 _told: list[mmap.mmap] = []
 """A page shared with the process that waits for this one; empty if none does."""
+_forks = list[int]()
+"""A number for each time that this process forked."""
+os.register_at_fork(after_in_parent=lambda: _forks.append(1))
 _STATISTICS = Path("/proc/self/statm")
 _PAGE = 1 << 14
 _ENDS = struct.Struct("dd")
@@ -77,6 +80,11 @@ def _tell(what: str, script: str, seconds: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def forks() -> int:
+    """How often this process has forked."""
+    return len(_forks)
 
 
 def bound_memory() -> None:

@@ -314,7 +314,8 @@ class Explanation:
             correct kernels; or a named algorithm that loses digits, or another documented definition, fits; or neither.
         method: {"two-pass", "merged", "one-pass"} or None. The first way to the variance that explains every row.
         cause: str or None. The algorithm, definition or mistake whose own family holds what was computed.
-        also_fits: tuple of str. For rounding: variants and mistakes that the precision cannot rule out.
+        also_fits: tuple of str. For rounding: variants and mistakes that the precision cannot rule out. For a variant
+            or bug: the algorithm that loses digits, if the layer itself explains every row by it.
         difference, bound: float64 arrays, shape (..., d). Error of each component, rounded up, and how far a
             backward-stable kernel may be off there.
         ratio, outside: arrays, shape (..., d). Distance from the closest output of a correct kernel over its
@@ -343,7 +344,8 @@ class Explanation:
         if self.verdict != "rounding":
             outside = f"{int(self.outside.sum())} of {self.ratio.size} components beyond every rounding"
             unknown = "none of the known variants, mistakes and algorithms agrees with it"
-            return f"{self.verdict}: {outside}, {numbers}; {f'it agrees with: {self.cause}' if self.cause else unknown}"
+            known = " or ".join(filter(None, (self.cause, *also)))
+            return f"{self.verdict}: {outside}, {numbers}; {f'it agrees with: {known}' if known else unknown}"
         missing = "" if numpy.isfinite(self.bound).all() else "; where squares may over- or underflow no bound exists"
         more = f" and {len(also) - 3} more" if len(also) > 3 else ""
         hint = f"; on these inputs one would not see: {', '.join(also[:3])}{more}" if also else ""
@@ -436,7 +438,10 @@ def _judged(
     if not fit.ok.all():
         verdict, cause = diagnose([few], dtype)
         one_pass = verdict == "unstable" and cause is not None and cause.kinds & {"one-pass", "one-pass in"}
-        return verdict, "one-pass" if one_pass else None, str(cause) if cause else None, ()
+        low = replace(plain, method="one-pass")
+        also = not one_pass and case.base.centered and case.explained_by(case.base, low)
+        method: Method | None = "one-pass" if one_pass or also else None
+        return verdict, method, str(cause) if cause else None, (str(Cause("one-pass")),) * also
     strict = case.base.family(case.sample, replace(plain, method="two-pass")).fit(case.got).ok.all()
-    method: Method = "two-pass" if strict or not case.base.centered else "merged"
+    method = "two-pass" if strict or not case.base.centered else "merged"
     return "rounding", method, None, tuple(map(str, _indistinct(few, dtype, plain)))

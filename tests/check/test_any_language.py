@@ -124,6 +124,12 @@ def test_changed_inputs_and_other_options_are_refused(tmp_path: Path, capsys: py
         assert main(["check", "--outputs", str(tmp_path), f"--{option}", str(value)]) == 2
         assert re.search(words, capsys.readouterr().err)
     assert check_outputs(tmp_path, kind="rmsnorm", eps=1e-6, d=8).verdict == "bug"
+    manifest = (tmp_path / "manifest.json").read_text()
+    for wrong in (('"schema": 1', '"schema": 100'), ('"<f4"', '"<f4x"')):
+        (tmp_path / "manifest.json").write_text(manifest.replace(*wrong))
+        with pytest.raises(InputError, match="schema or type of numbers"):
+            check_outputs(tmp_path)
+    (tmp_path / "manifest.json").write_text(manifest)
     for name in ("gain", "x", "eps"):
         path = tmp_path / "0005" / f"{name}.npy"
         values = np.load(path)

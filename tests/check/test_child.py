@@ -169,6 +169,13 @@ def test_a_kernel_that_no_signal_ends_is_killed(first: str, inside: str, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
+def test_a_call_that_forks_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(ENDS.format("", "if os.fork() == 0: return x * 0"))
+    done = _run(tmp_path, "k.py:rms", "--d", 8)
+    assert (done.returncode, "a call forks other processes" in done.stdout) == (0, True), done
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
 @pytest.mark.parametrize(
     ("first", "inside", "more", "told"),
     [

@@ -25,6 +25,16 @@ def explained(kernel: Kernel, kind: str, d: int) -> lg.rounding.Explanation:
     return lg.explain_difference(x, got.astype(np.float32), **parameters, eps=EPS, centered=kind == "layernorm")
 
 
+@pytest.mark.parametrize("seed", range(5, 12))
+def test_a_variance_of_one_pass_is_named_beside_a_variant_that_fits(seed: int) -> None:
+    x = (np.random.default_rng(seed).normal(size=64) + 3000).astype(np.float32)
+    variance = (x * x).mean(dtype=np.float32) - x.mean(dtype=np.float32) ** 2
+    got = ((x - x.mean()) / np.sqrt(abs(variance) + np.float32(1e-5))).astype(np.float32)
+    explanation = lg.explain_difference(x, got, eps=1e-5)
+    assert explanation.verdict == "rounding" or explanation.method == "one-pass"
+    assert explanation.verdict == "rounding" or "one-pass variance" in explanation.message
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0, 3)])
 def test_no_vectors_cannot_be_compared(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=f"x has shape {re.escape(str(shape))}: there are no vectors to compare"):

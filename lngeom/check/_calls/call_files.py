@@ -77,6 +77,8 @@ class Filed:
         try:
             record = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
             asked = CheckOptions(**record["options"])
+            if (record["schema"], record["stored"]) != (1, _STORED[asked.dtype]):
+                raise ValueError(f"schema or type of numbers of {_MANIFEST} is another")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{folder} holds no inputs: write them with --write-inputs ({error})") from error
         if (wrote := record["version"]) != lngeom.__version__:
@@ -146,12 +148,9 @@ class Filed:
     def _save(self, number: str, arrays: dict[str, Any]) -> None:
         (self.folder / number).mkdir(parents=True)
         for name, value in arrays.items():
-            stored = np.asarray(value, "<f8") if name == "eps" else self._stored(np.asarray(value))
-            np.save(self.folder / number / f"{name}.npy", stored)
-
-    def _stored(self, values: np.ndarray) -> np.ndarray:
-        kind = _STORED[self.asked.dtype]
-        return (values.astype("<f4").view("<u4") >> 16).astype(kind) if kind == "<u2" else values.astype(kind)
+            kind, values = "<f8" if name == "eps" else _STORED[self.asked.dtype], np.asarray(value)
+            stored = values.astype("<f4").view("<u4") >> 16 if kind == "<u2" else values
+            np.save(self.folder / number / f"{name}.npy", stored.astype(kind))
 
     def _load(self, path: Path, shape: tuple[int, ...] | None = None) -> np.ndarray:
         """Numbers of a file, float64."""

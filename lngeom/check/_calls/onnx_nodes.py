@@ -1,6 +1,7 @@
 """The norms of an ONNX file, each cut out as a model of its own and run by onnxruntime."""
 
 import importlib
+from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -26,14 +27,20 @@ class OnnxFile:
             self.model = self.onnx.load(str(path))
             if not (graph := self.model.graph).node:
                 raise ValueError("it is empty")
-            self.kinds = {v.name: v.type.tensor_type.elem_type for v in (*graph.value_info, *graph.input)}
+            self.kinds = defaultdict[str, int](lambda: self.onnx.TensorProto.FLOAT)
+            typed = {v.name: v.type.tensor_type for v in (*graph.value_info, *graph.input)}
+            self.kinds |= {name: kind.elem_type for name, kind in typed.items()}
             array = self.onnx.numpy_helper.to_array
             self.constants = {value.name: array(value) for value in graph.initializer}
+            sparse = (tensor.values.name for tensor in graph.sparse_initializer)
+            known = {"", *self.constants, *sparse, *(v.name for v in graph.input)}
             for node in graph.node:
                 if node.op_type == "Constant":
                     self.constants[node.output[0]] = array(node.attribute[0].t)
-            shaped = (v for v in (*graph.value_info, *graph.input) if v.type.tensor_type.HasField("shape"))
-            self.ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in shaped}
+                if odd := [*({*node.input} - known), *(known.intersection(node.output) - {""})]:
+                    raise ValueError(f"{node.op_type} reads {odd[0]!r} before it is written, or writes it again")
+                known.update(node.output)
+            self.ranks = {name: len(kind.shape.dim) for name, kind in typed.items() if kind.HasField("shape")}
         except Exception as error:  # of onnx or of protobuf
             raise self.unreadable(error) from None
 
@@ -52,7 +59,7 @@ class OnnxFile:
 
     def session(self, nodes: "list[NodeProto]", ends: tuple[str, str]) -> "InferenceSession":
         """The nodes as a model that runs."""
-        helper, element = self.onnx.helper, self.element(ends[0])
+        helper, element = self.onnx.helper, self.kinds[ends[0]]
         wanted, given = ([helper.make_tensor_value_info(end, element, None)] for end in ends)
         names = dict.fromkeys(value for node in nodes for value in node.input if value in self.constants)
         kept = [self.onnx.numpy_helper.from_array(self.constants[name], name) for name in names]
@@ -67,10 +74,6 @@ class OnnxFile:
         text = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
         return InputError(f"{self.path} cannot be read as an ONNX model: {text}; export it again")
 
-    def element(self, name: str) -> int:
-        """The type of a value, in the numbers of ONNX."""
-        return self.kinds.get(name, self.onnx.TensorProto.FLOAT)
-
 
 class OnnxNorm:
     """One norm as a function of rows: a fused node, or the nodes that PyTorch's exporter notes as one module's."""
@@ -78,7 +81,7 @@ class OnnxNorm:
     def __init__(self, name: str, nodes: "list[NodeProto]", file: OnnxFile) -> None:
         ends = file.ends(name, nodes)
         self.name, self.input = name, ends[0]
-        self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
+        self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.kinds[self.input])
         self.session = file.session(nodes, ends)
         from .._tracing.onnx_graph import OnnxFront
 

@@ -24,7 +24,6 @@ Parameter = Carrier | None
 Core = Callable[..., Carrier]
 """A norm of x, gain, bias and ε."""
 
-
 _GEMMA = "gain plus 1"
 _UNBIASED = {"ddof": "divisor d − 1"}
 _OUTSIDE = {"eps outside": "outside the root"}
@@ -228,7 +227,6 @@ def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affin
 
 
 _NONE = Part("", None, (), True)
-
 
 _ALIKE = 2.0**-26
 """√u of float64: rounding gets there at a condition of 2²⁶ alone, another formula by chance as rarely."""

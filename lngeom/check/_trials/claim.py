@@ -115,18 +115,25 @@ def claimed(kernel: Kernel) -> Claim:
 
 
 def _stated(kernel: Kernel, meant: Contract, proof: Proof) -> Claim | None:
-    """The definition that the user states as a function, which has a value on rows."""
+    """The definition that the user states as a function, with a value on rows and of the kind that is given."""
+    kind, spec = kernel.asked.kind, kernel.asked.spec
+    other = InputError(f"spec {spec} and kind {kind} exclude each other: leave one out")
     if meant.stated is None:
+        if kind and meant.kind not in (None, kind):
+            raise other
         return None
     claim = Claim(kernel, str(meant.kind), kernel.eps or proof.eps or meant.eps or 0.0, meant, proof, ())
     bound, taken = kernel.at(kernel.d), getattr(meant.stated, "roles", ())
     if lacking := [name for name in ("gain", "bias") if name in taken and getattr(bound, name) is None]:
         raise InputError(f"{meant.kind} takes a {lacking[0]}, which {kernel.name} does not: compare with one that does")
+    row = np.linspace(-1.0, 2.0, kernel.d)[None]
     try:
-        claim.base(kernel.d).output(Sample(np.linspace(-1.0, 2.0, kernel.d)[None]))
+        one, shifted = (claim.base(kernel.d).output(Sample(x)).astype(float) for x in (row, row + 1))
     except Exception as error:  # whatever a function raises that is no definition on rows
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"{meant.kind} has no value at a row of d = {kernel.d}: {reason:.150}") from error
+    if kind and np.allclose(one, shifted, equal_nan=True) != (kind == "layernorm"):
+        raise other
     return claim
 
 

@@ -97,9 +97,7 @@ def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Outcome]:
 
 def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Given]:
     """The rows as views that are not contiguous: slices of wider arrays, transposed, at an offset."""
-    kernel = claim.kernel
-    n, d = x.shape
-    m = n // 2
+    kernel, (n, d), m = claim.kernel, x.shape, len(x) // 2
     cube = x[: 2 * m].reshape(2, m, d)
     heads = np.stack([cube, -cube])
     other = claim.stored(np.full_like(x, 7.0))

@@ -10,6 +10,7 @@ import numpy as np
 
 from lngeom.behaviours import probes
 from lngeom.cli import out_of_memory
+from lngeom.limits import forks
 from lngeom.rounding import FORMATS, SMALL, Sample, rounded
 from lngeom.sentences import Cause, Way, several
 
@@ -100,7 +101,7 @@ class _Log:
 
 def tried(inputs: Inputs) -> Tried:
     """Rows of every dimension, then shapes and layouts, other parameters, and memory."""
-    claim, log = inputs.claim, _Log()
+    claim, log, before = inputs.claim, _Log(), forks()
     form, (main, *elsewhere) = claim.kernel.form, inputs.groups.items()
     ordinary = main[1][0][1]
     log.add(_ORDINARY, _of_main(claim, main[1]), *_ERRORS)
@@ -128,6 +129,7 @@ def tried(inputs: Inputs) -> Tried:
     log.add("a large batch", leak(claim, ordinary))
     in_place, after = getattr(form.given, "in_place", False), getattr(form.target, "after", False)
     held = {"works in place": in_place, "residual after": after, "interpreted": form.interpreted, "filed": form.filed}
+    held["forks"] = forks() > before
     log.notes += [Note(kind) for kind, holds in held.items() if holds]
     if log.faults:
         return log.tried(inputs, left)

@@ -7,6 +7,7 @@ import pytest
 from lngeom.check import onnx_norms
 from lngeom.check._proving.proof import Proof
 from lngeom.check._proving.verdict import prove_target
+from lngeom.errors import InputError
 
 onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
 pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
@@ -60,3 +61,12 @@ def test_epsilon_of_a_node_is_read(tmp_path: Path, attributes: dict[str, Any], s
     verdict = proof(tmp_path, [("LayerNormalization", ["x", "g", "b"], "y")], **attributes)
     assert verdict.status == status
     assert "used as a number" not in verdict.text
+
+
+@pytest.mark.parametrize(
+    "after", [[("Relu", ["z"], "q")], [("Neg", ["y"], "q")], [("Neg", ["x"], "q"), ("Relu", ["x"], "q")]]
+)
+def test_a_graph_that_is_not_in_order_is_refused(after: list[tuple[str, list[str], str]], tmp_path: Path) -> None:
+    """A cycle, a value that is read before it is written, and one that is written twice."""
+    with pytest.raises(InputError, match="before it is written, or writes it again"):
+        proof(tmp_path, [*after[1:], ("LayerNormalization", ["q", "g", "b"], "z"), *after[:1]])
