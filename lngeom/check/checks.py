@@ -68,8 +68,7 @@ def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:
     """
     path = Path(target)
     if path.suffix == ".onnx":
-        norms = onnx_norms(path)
-        if not norms:
+        if not (norms := onnx_norms(path)):
             msg = f"{path} has no norm: neither a fused node nor a module that torch.onnx.export noted as a norm"
             raise InputError(msg)
         dtypes = ({**options, "dtype": norm.dtype.name} for norm in norms)

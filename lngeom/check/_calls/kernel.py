@@ -136,8 +136,7 @@ class Kernel:
 
     def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
         """The first output, the normalized rows."""
-        output = _first(self.whole(x, arrays))
-        if output is None:
+        if (output := _first(self.whole(x, arrays))) is None:
             raise TypeError("it returns nothing")
         if isinstance(output, list):
             raise TypeError("it returns a list, which is no array")

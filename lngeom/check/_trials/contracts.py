@@ -69,8 +69,7 @@ def contract(asked: CheckOptions) -> Contract:
     Raises:
         InputError: There is none of that name.
     """
-    name = asked.spec
-    if name is None:
+    if (name := asked.spec) is None:
         return ANY
     if ":" in name:
         return _of_name(name, resolve(name), asked)
