@@ -192,8 +192,8 @@ SENTENCES = {
     "kept low": "intermediate results kept in {} (lower precision)",
     "approximate": "approximate reciprocal square root (off by up to {:.2g}, {:.1f} digits left)",
     "multiplied by": "normalized value multiplied by {}", "output multiplied": "output multiplied by {:.6g}",
-    "clamped": "variance clamped {} at {:.3g}", "scale": "scale wrong by factors {:.3g} to {:.3g}",
-    "scale below": "scale wrong by factors {:.3g} to {:.3g} where the variance is below {:.3g}",
+    "clamped": "variance clamped {} at {:.3g}", "scale": "outputs scaled by factors {:.3g} to {:.3g}",
+    "scale below": "outputs scaled by factors {:.3g} to {:.3g} in rows of variance below {:.3g}",
     "padding filled": "padding to a multiple of {}, filled with {:.3g}, counted in the statistics",
     "quantity rounded": "{} rounded to {} (half-precision accumulation)",
     # What a kernel refuses, or does although its outputs are right.

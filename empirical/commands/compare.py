@@ -46,8 +46,9 @@ def _told(rows: Sequence[Json], k: int) -> str:
     halves = [(row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]) for row in rows]
     pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
     return (
-        f"run {k}: d·E[cos²θ] along the all-ones vector differs from run 1 at {sum(c > h for c, h in pairs)} of "
-        f"{len(pairs)} places, by 95 % intervals; by chance {false_alarms(len(pairs)):.3g}; others not distinguished"
+        f"run {k}: the energy d·E[cos²θ] along the all-ones vector differs from that of run 1 at "
+        f"{sum(c > h for c, h in pairs)} of {len(pairs)} places: there the 95 % interval of the change excludes 0 (by "
+        f"chance at {false_alarms(len(pairs)):.3g}); at the others no difference was seen"
     )
 
 

@@ -57,7 +57,8 @@ def _summary(certificate: Json) -> list[str]:
     lines = [f"replaced {count} {form}; certified {maps} changed weight matrices"]
     if not lifted:
         lines.append(
-            "the stock class loads it with LayerNorms, lngeom.empirical.folding.load_folded loads it with RMSNorms"
+            "lngeom.empirical.folding.load_folded loads it with RMSNorms; the stock class loads the same weights with "
+            "LayerNorms"
         )
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")

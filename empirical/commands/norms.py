@@ -36,7 +36,9 @@ def run(options: Options) -> int:
         if rows:
             print_rows([{name: row[name] for name in columns} for row in shown])
             print("placement: where eps is added, inside or outside the root")
-            print("ratio: largest error of the outputs, divided by what rounding allows; a norm has at most 1")
+            print(
+                "ratio: largest error of the outputs, divided by what rounding allows; at most 1 if the norm is right"
+            )
         else:
             print("no norm was found")
     return 0

@@ -324,8 +324,8 @@ def load_tokenizer(source: ModelSource) -> Any:
     if reason:
         raise ModelError(
             f"model {source.spec!r} has no tokenizer that can be loaded ({reason}); "
-            "save one beside it, give token ids (.npy or .bin), for lngeom sweep also --corpus random, or give "
-            "a model that does not read text as MODULE:FUNCTION"
+            "save one beside it, or give token ids as the corpus (.npy or .bin; lngeom sweep also takes random), or a "
+            "model that does not read text as MODULE:FUNCTION"
         )
     return tokenizer
 

@@ -75,10 +75,10 @@ def _carrying(before: Sequence[Row]) -> Iterable[str]:
     told = []
     for index, count in often:
         most = max((row for row in known if row["top_1"] == index), key=lambda row: row["top_1_share"])
-        told.append(f"no. {index} before {count} of {len(known)} norms (up to {100 * most['top_1_share']:.3g} %)")
+        told.append(f"no. {index} before {count} of {len(known)} norms, up to {100 * most['top_1_share']:.3g} %")
     fewest, largest = (pick(known, key=lambda row: row["components_99"] / row["d"]) for pick in (min, max))
     ends = " to ".join(dict.fromkeys(f"{row['components_99']} of {row['d']}" for row in (fewest, largest)))
-    yield f"largest component: {', '.join(told)} of ‖x‖²"
+    yield f"largest component (share of ‖x‖²): {'; '.join(told)}"
     yield f"components that hold 99 % of ‖x‖²: {ends}"
 
 
@@ -87,15 +87,15 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
     place = "in" if side == "input" else "out"
     if detail or side == "input":
         yield f"angle {place} (°)", f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
-    yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", energy(row, interval=detail == 2)
-    yield "ranks", ranked((row["rank_among_signs"], row["rank_among_random"]), row)
+    yield f"energy {place}", energy(row, interval=detail == 2)
+    yield f"ranks {place}", ranked((row["rank_among_signs"], row["rank_among_random"]), row)
     if detail:
         yield f"norm {place}", f"{row['norm_mean']:.3g}"
         if side == "input":
             yield "median", f"{row['norm_median']:.3g}"
             yield "max", f"{row['norm_max']:.3g}"
     if side == "input":
-        yield "largest", carriers(row, 1)
+        yield "largest (share)", carriers(row, 1)
 
 
 def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
@@ -166,8 +166,8 @@ def summary(rows: Sequence[Row]) -> list[str]:
     norms = [row for row in rows if row["bucket"] == "all" and row["tokens"] > 0 and row.get("role") != "stream"]
     before = [row for row in norms if row["side"] == "input"]
     lines = [
-        "angles are those of the hidden states to the all-ones vector 1, before (in) and after (out) each norm",
-        "ranks say how many sign vectors, and how many isotropic directions, have less energy d·E[cos²θ] than 1",
+        "angles: between the hidden states and the all-ones vector, before (in) and after (out) each norm",
+        "ranks: along how many sign vectors, and isotropic directions, the energy d·E[cos²θ] is smaller",
     ]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in norms if row["side"] == side]
@@ -181,17 +181,17 @@ def summary(rows: Sequence[Row]) -> list[str]:
         for null, others in NULLS.items():
             low, high = map(len, quarters(measured, null))
             lines.append(
-                f"{words} the norm: 1 is in the lowest quarter of the {others} at {low} of {len(measured)} "
+                f"{words} the norm: all-ones ranks in the lowest quarter of the {others} at {low} of {len(measured)} "
                 f"norm{'s' * (len(measured) != 1)}, in the highest at {high} (by chance {by_chance(measured):.3g} each)"
             )
     lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors, for comparison: angles of {isotropic}, energy 1")
-    lines.append(f"other weights with the same outputs (lngeom gauge) can have other {', '.join(STORED.values())}")
+    lines.append(f"rewriting the weights with the same outputs (lngeom gauge) can change {', '.join(STORED.values())}")
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
         if values := [row[name] for row in before if row.get(name) is not None]:
-            lines.append(f"they have the same {words}: from {min(values):.4g} to {max(values):.4g}")
+            lines.append(f"it cannot change the {words}: from {min(values):.4g} to {max(values):.4g}")
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
         if left:

@@ -239,5 +239,5 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
     finally:
         sys.path.remove(here)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):
-        raise ModelError(f"{spec}: returned {type(made).__name__}; return a pair (model, batches)")
+        raise ModelError(f"{spec} returned a {type(made).__name__}; give a function that returns (model, batches)")
     return made

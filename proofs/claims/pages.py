@@ -35,7 +35,7 @@ _CORRECTIONS: dict[Verdict, str] = {
     "convention": "In fact",
 }
 _HYPOTHESES: dict[Verdict, str] = {"true": "Stated there", "true_under": "Needed"}
-_EXAMPLES: dict[Verdict, str] = {"true_under": "Without", "false": "Refuted", "non_sequitur": "A model"}
+_EXAMPLES: dict[Verdict, str] = {"true_under": "Without", "false": "Refuted", "non_sequitur": "Counterexample"}
 
 
 def ledger(chosen: Sequence[Claim]) -> Group:

@@ -1,10 +1,10 @@
 """Prove the theorems, and check everything about them.
 
-Without an id, print a table of all theorems: id, statement, source, status, milliseconds of the proof, refuted wrong
-variants, and whether the proof was replayed in Coq. With the id of a theorem, print its statement, certificate and
-counterexamples. The name of a chapter selects its theorems, and a Python file those that it states. A statement without
-a proof is refuted, by a counterexample, or undecided. The verdict of each of several theorems goes to standard error as
-soon as it is known. The exit code is 0 only if every check of every chosen theorem holds.
+Without an id, print a table of all theorems: id, statement, source, status, milliseconds of the proof, number of wrong
+variants refuted, and whether the proof was replayed in Coq. With the id of a theorem, print its statement, certificate
+and counterexamples. Give a chapter to prove all its theorems, or a Python file to prove the theorems in it. If no proof
+is found, the verdict is refuted (there is a counterexample) or undecided. With several theorems, each verdict goes to
+standard error as soon as it is known. The exit code is 0 only if every check of every chosen theorem holds.
 
 Examples:
     lngeom prove

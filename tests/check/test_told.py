@@ -282,7 +282,7 @@ TOLD = {
     "one step": Row(one_step, "strides ignored.* wrong for the heads of a wider array"),
     "four axes": Row(doubled(lambda x, _: x.ndim == 4), r"batches of four axes, as \(2, 2, n, d\)"),
     "one row": Row(doubled(lambda x, _: x.shape == (1, 32) and 2 < abs(x).max() < 2.2),
-                   "^bug: scale wrong by factors 1 to 2.*  at .*batches of one row"),
+                   "^bug: outputs scaled by factors 1 to 2.*  at .*batches of one row"),
     "a call in many": Row(at_call(97), "^bug: two calls in a row"),
     "one token": Row(short_path, r"of batches of shape \(n, 1, d\)"),
     "single tokens": Row(squeezed, r"outputs of shape \(3, 3, 32\)"),

@@ -183,7 +183,7 @@ class Finding:
         lines = [f"{'PASS' if passed else 'FAIL'}{name and f' {name}'}: {self.headline(passed)}"]
         within = abs(self.wrong - self.right) <= self.bound
         if self.verdict != "rounding" and self.input and (self.exact or not within):
-            exact = "; the row as a whole is outside" * within + "; verified in exact arithmetic" * self.exact
+            exact = "; the row as a whole is outside" * within + "; error confirmed in exact arithmetic" * self.exact
             lines += [f"  got         {self.wrong:.9g}, expected {self.right:.9g} (± {self.bound:.2g} allowed{exact})"]
             lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
@@ -198,12 +198,12 @@ class Finding:
         lines += [f"  note        {note}" for note in shown]
         lines += [f"  note        {len(notes) - len(shown)} more: --verbose"] * (len(notes) > len(shown))
         if self.point.reproducer:
-            lines.append("  to see it   --reproducer FILE writes a script that shows it without lngeom")
+            lines.append("  reproduce   --reproducer FILE writes a script that shows the bug without lngeom")
         if not passed and self.passes(kinds := tuple(self.named.kinds if self.named else ()), proved=proved):
             lines.append("  to allow it" + "".join(f" --allow '{kind}'" for kind in sorted(kinds)))
         if verbose:
             return "\n".join([*lines, f"  not tested in floats: {self.left}"])
-        more = "what every check leaves out (--verbose lists it)"
+        more = "the usual exclusions; --verbose lists them"
         return "\n".join([*lines, f"  not tested  {', '.join([*self.left.here, more])}"])
 
     def headline(self, passed: bool | None = None) -> str:

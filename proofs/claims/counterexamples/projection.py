@@ -14,7 +14,7 @@ from ._exact import cosine
 def nothing_to_remove(case: WorkedExample) -> None:
     """The mean angle is 90° and yet centring changes every single output."""
     x, y = case.vector("x (probability ½)", 1, 7), case.vector("−x (probability ½)", -1, -7)
-    case.given("cos|cos| of θ(−x) and of θ(x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0)
+    case.given("the mean angle is 90°: the signed cos² of θ(x) and θ(−x) add up to 0", _signed(x) + _signed(y), "=", 0)
     layer, rms = lg.layer_norm(x, eps=0), lg.rms_norm(x, eps=0)
     case.find("LN(x)", layer)
     case.find("RMS(x)", rms)
