@@ -75,8 +75,7 @@ class GradientTrial(Outputs):
         """Whether the worst component is outside the box in fractions too."""
         row, component = self.worst
         x = self.x if self.name == "gain" else self.x[row : row + 1]
-        passed = Gradients.exactly(x.tolist(), self.base, self.arithmetic)
-        if passed is None:
+        if (passed := Gradients.exactly(x.tolist(), self.base, self.arithmetic)) is None:
             return False
         if self.name == "x":
             low, high = passed.of_input(self.cotangent[row : row + 1])

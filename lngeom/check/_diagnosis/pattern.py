@@ -28,8 +28,7 @@ _WIDEST = 1100
 def patterned(claim: Claim, trials: list[Trial]) -> Cause | None:
     """The first fitted cause that gives the ordinary rows of every failing dimension that is not too wide."""
     ordinary = [t for t in trials if t.label.kind == "ordinary" and 2 < t.d <= _WIDEST and t.wrong.any()]
-    finite = [trial for trial in ordinary if np.isfinite(trial.got).all()]
-    if not finite:
+    if not (finite := [trial for trial in ordinary if np.isfinite(trial.got).all()]):
         return None
     first = max(finite[:4], key=lambda trial: trial.d)  # a pattern has to have room
     with np.errstate(all="ignore"):
