@@ -97,12 +97,10 @@ class Proof:
     def words(self) -> dict[str, str]:
         """The program that a certificate is about and its assumptions, which a certificate alone cannot show."""
         return {
-            "program": self.text,
-            "for": f"{self.dimensions}{_if(self.conditions)}, x of shape {self.shape}",
-            "given": ", ".join(self.given),
-            "unexamined": "; ".join([*self.unexamined, *self.formats, *NEVER]),
+            "program": self.text, "for": f"{self.dimensions}{_if(self.conditions)}, x of shape {self.shape}",
+            "given": ", ".join(self.given), "unexamined": "; ".join([*self.unexamined, *self.formats, *NEVER]),
             "sources": ", ".join(f"{name} {hashed}" for name, hashed in sorted(self.sources.items())),
-        }
+        }  # fmt: skip
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`.
@@ -130,12 +128,10 @@ class Proof:
         names = ("status", "text", "dimensions", "hypotheses", "obligations", "operations", "shape", "given", "sources")
         plain = {name: getattr(self, name) for name in names}
         return plain | {
-            "certificate_sha256": self.certificate_sha256,
-            "counterexample": self.counterexample,
-            "notes": self.notes,
+            "certificate_sha256": self.certificate_sha256, "counterexample": self.counterexample, "notes": self.notes,
             "unexamined": [*self.unexamined, *self.formats, *NEVER] if self.certificates else [],
             "derivatives": {derivative.name: derivative.status for derivative in self.derivatives},
-        }
+        }  # fmt: skip
 
     @property
     def proves_backward(self) -> bool:

@@ -94,15 +94,13 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     return replace(
         proof,
         derivatives=tuple(replace(one, run=None) for one in backward),  # a trace stays in its process
-        certificates=(*proof.certificates, *more),
-        notes=(*proof.notes, *sorted(notes)),
+        certificates=(*proof.certificates, *more), notes=(*proof.notes, *sorted(notes)),
         given=(*proof.given, *sorted(given)),
         sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.report.sources.items()},
-        unexamined=tuple(left),
-        conditions=tuple(sorted({*proof.conditions, *pulled})),
+        unexamined=tuple(left), conditions=tuple(sorted({*proof.conditions, *pulled})),
         pulled=tuple(sorted(pulled - {*proof.conditions})),
         orders=(*proof.orders, *(one.order for one in backward if one.order and one.status == "proved")),
-    )
+    )  # fmt: skip
 
 
 def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:

@@ -71,16 +71,14 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
     grid = np.resize(many, (GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
     told = counted(len(grid))
     return (
-        (SINGLE, x[:3], lambda: alone(claim, x[:3])),
-        (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
+        (SINGLE, x[:3], lambda: alone(claim, x[:3])), (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
         (TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
         (Way("three axes"), cube.reshape(-1, d), lambda: kernel.run(cube)),
         (Way("four axes"), heads.reshape(-1, d), lambda: kernel.run(heads)),
         *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),
-        (Way("no rows"), x[:0], lambda: kernel.run(x[:0])),
-        (Way("many", len(many)), many, lambda: kernel.run(many)),
+        (Way("no rows"), x[:0], lambda: kernel.run(x[:0])), (Way("many", len(many)), many, lambda: kernel.run(many)),
         (Way("grid", len(grid)), grid[told], lambda: kernel.run(grid)[told]),
-    )
+    )  # fmt: skip
 
 
 def counted(rows: int) -> np.ndarray:

@@ -132,6 +132,11 @@ def test_strides_and_shapes_are_tuples(tmp_path: Path) -> None:
     assert proof_of(tmp_path, "rms_norm", *kernel).status == "proved"
 
 
+def test_a_tile_may_have_one_row(tmp_path: Path) -> None:
+    tuned = '@triton.autotune([triton.Config({"BT": 8}), triton.Config({"BT": 16})], key=["N"])\n', ""
+    assert proof_of(tmp_path, "tiled_layer_norm", tuned, ("eps, BLOCK", "eps, BT=1, BLOCK")).status == "proved"
+
+
 def test_bits_of_what_fails_on_strides_alone_are_told(tmp_path: Path) -> None:
     change = "rows.stride(0), y.stride(0), rows.shape[1], eps)", "rows.shape[1], rows.shape[1], rows.shape[1], eps)"
     found = check(loaded(tmp_path, "rms_norm", change), kind="rmsnorm", d=8, require=("batch-invariant",))

@@ -221,7 +221,7 @@ class Blocks:
         left, right = (self.size(one, "a comparison") for one in ((a, b) if how in ("lt", "le") else (b, a)))
         gap, shape = right.plus(left, -1).plus(whole(int(how in ("le", "ge")))), self.broadcast(left.shape, right.shape)
         rest = self.space.grid.plus(PROGRAM, -1)  # there are more programs than the number of this one
-        if gap in (rest, whole(1).plus(rest, -1)):
+        if not shape and gap in (rest, whole(1).plus(rest, -1)):
             return gap == rest
         return Mask((gap,), shape) if shape else self.trace.decisions.decide(self.valued(gap), ">")
 
