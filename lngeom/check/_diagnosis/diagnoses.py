@@ -124,14 +124,10 @@ def unsteady(evidence: Evidence) -> Answer | None:
     return None
 
 
-def rows_not_computed(evidence: Evidence) -> Answer | None:
-    """The last rows of a batch are zeros; statistics of other rows would fit these."""
-    left = evidence.left_out
-    return ("bug", left) if left is not None and left.kind == "rows not computed" else None
-
-
 def other_rows(evidence: Evidence) -> Answer | None:
-    """Statistics of other rows; the formula that is fitted is that of a norm."""
+    """The last rows of a batch are zeros, which others would fit, or statistics of other rows, if it is a norm."""
+    if evidence.left_out is not None and evidence.left_out.kind == "rows not computed":
+        return "bug", evidence.left_out
     rows = of_other_rows(evidence.trials[0]) if evidence.claim.meant.stated is None else None
     return None if rows is None else ("bug", rows)
 
@@ -158,13 +154,10 @@ def mixed_rows(evidence: Evidence) -> Answer | None:
     return ("bug", Cause("rows mixed")) if mixed else None
 
 
-def rows_left_out(evidence: Evidence) -> Answer | None:
-    """Rows from one on are wrong; rows that depend on each other would be as well."""
-    return None if evidence.left_out is None else ("bug", evidence.left_out)
-
-
 def memory(evidence: Evidence) -> Answer | None:
-    """It fails only where rows are not contiguous, or do not begin at offset 0."""
+    """Rows from one on are wrong, or those alone that are not contiguous or do not begin at offset 0."""
+    if evidence.left_out is not None:  # rows that depend on each other would be wrong as well
+        return "bug", evidence.left_out
     failing = frozenset(trial.label for trial in evidence.trials if trial.wrong.any())
     kinds = {way.kind for way in failing}
     if kinds & BEGINNINGS and kinds <= BEGINNINGS | {"heads"}:
@@ -265,7 +258,7 @@ def failing_rows(evidence: Evidence) -> Answer:
 
 DIAGNOSES: tuple[Callable[[Evidence], Answer | None], ...] = (
     # What is normalized instead of each row: no formula of one row can explain these.
-    unsteady, rows_not_computed, other_rows, mixed_rows, rows_left_out, memory, strided_parameters, residual,
+    unsteady, other_rows, mixed_rows, memory, strided_parameters, residual,
     # What fails only under a circumstance, whose formula is right elsewhere.
     stated, manner,
     # Formulas, from the one that explains most to the symptom.

@@ -163,19 +163,13 @@ def _arguments(names: Names) -> Iterator[Part]:
 
 
 def _gains(names: Names) -> Iterator[Part]:
-    yield Part("", None, (), True)
+    yield _NONE
     for name in names.vectors:
         yield Part(f"{name}∘", _vector(name), (name,), name not in names.rows)
         yield Part(f"(1 + {name})∘", lambda ground, _n=name: 1 + ground.vector(_n), (name,), False, f"1 + {name}")
     for count in (2, 3):
         for several in itertools.combinations(names.vectors, count):
             yield Part("".join(f"{name}∘" for name in several), _product(*several), several, False)
-
-
-def _biases(names: Names) -> Iterator[Part]:
-    yield Part("", None, (), True)
-    for name in names.vectors:
-        yield Part(f" + {name}", _vector(name), (name,), name not in names.rows)
 
 
 def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = None, **vectors: str) -> Value:
@@ -195,7 +189,8 @@ def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = 
 def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate | None = None) -> list[Candidate]:
     """The definitions with these names that have a value in floats, the `stated` one or those of a norm first."""
     candidates: list[Candidate] = []
-    gains, biases = list(_gains(names)), list(_biases(names))
+    added = (Part(f" + {name}", _vector(name), (name,), name not in names.rows) for name in names.vectors)
+    gains, biases = list(_gains(names)), [_NONE, *added]
     epsilons = [*names.scalars, ""]
     for argument in _arguments(names):
         for (text, kind, variants, function), eps in itertools.product(_CORES, epsilons):
@@ -208,7 +203,9 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
                 if len(used) == len(set(used)) and _agree(_affine(y, *after), output):
                     value = _composed(function, (inner, gain, bias), eps)
                     exact = variants == {} and argument.plain and gain.plain and bias.plain
-                    affine = _affine_of(gain, bias, names, standard=variants == {}) if argument.plain else None
+                    single = argument.plain and len(gain.used) < 2 and not {*gain.used, *bias.used} & {*names.rows}
+                    parts = (*gain.used, None)[0], float(gain.variant != ""), (*bias.used, None)[0]
+                    affine = Affine(*parts, variants == {}) if single else None
                     known = {_GEMMA: gain.variant} if gain.variant else {}
                     known = {} if affine is None or variants is None else known | variants
                     text = f"{gain.text}{inner.text}{bias.text}"
@@ -218,12 +215,6 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
         own = [stated] if _agree(stated.value(ground), output) else []
         return [*own, *(replace(candidate, exact=False) for candidate in candidates)]
     return sorted(candidates, key=lambda candidate: not candidate.exact)
-
-
-def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affine | None:
-    if len(gain.used) > 1 or {*gain.used, *bias.used} & {*names.rows}:
-        return None
-    return Affine((*gain.used, None)[0], float(gain.variant != ""), (*bias.used, None)[0], standard)
 
 
 _NONE = Part("", None, (), True)

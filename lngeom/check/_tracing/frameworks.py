@@ -81,8 +81,10 @@ def likely_frameworks(target: object) -> list[str]:
     ``x.std(axis=-1, keepdims=True)`` is NumPy's, though it runs in PyTorch too, and divides by d - 1 there.
     """
     mentioned = {_ROOTS.get(name.partition(".")[0]) for name in _mentioned(target, set())} - {None}
-    for name, options in (("numpy", {"axis", "keepdims"}), ("torch", {"dim", "keepdim"})):
-        mentioned = mentioned or ({name} if options & _keywords(target) else set())
+    code = getattr(target, "__code__", None)
+    words = [word for names in (code.co_consts if code else ()) if isinstance(names, tuple) for word in names]
+    for name, options in (("numpy", ("axis", "keepdims")), ("torch", ("dim", "keepdim"))):
+        mentioned = mentioned or ({name} if any(word in options for word in words) else set())
     order = sorted(FRAMEWORKS, key=lambda name: name not in mentioned)
     return [name for name in order if name in mentioned or name in sys.modules] or ["numpy"]
 
@@ -108,13 +110,6 @@ def _mentioned(target: object, seen: set[int]) -> Iterator[str]:
                 yield value
             else:
                 yield from _mentioned(value, seen)
-
-
-def _keywords(target: object) -> set[str]:
-    """Names of the options that a function calls others with."""
-    code = getattr(target, "__code__", None)
-    tuples = [constant for constant in (code.co_consts if code else ()) if isinstance(constant, tuple)]
-    return {word for words in tuples for word in words if isinstance(word, str)}
 
 
 def _referred(function: FunctionType) -> Iterator[object]:

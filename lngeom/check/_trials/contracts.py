@@ -10,7 +10,6 @@ from lngeom.carriers import Rounded
 from lngeom.errors import InputError
 from lngeom.limits import stating
 from lngeom.norms import Placement
-from lngeom.rounding import FORMATS
 
 from .._calls.call_form import call_form
 from .._calls.kernel import Kernel
@@ -47,12 +46,6 @@ class Contract:
     sum: Literal["rounded", "unrounded"] | None = "rounded"
     stated: Callable[..., Any] | None = None
     kernel: Kernel | None = None
-
-    def default_eps(self, kind: str, dtype: str) -> float:
-        """ε of a kernel that states none."""
-        spacing = 2 * float(min(FORMATS[each].roundoff for each in (dtype, "float32")))
-        unit = 1e-5 if kind == "layernorm" else spacing
-        return unit if self.eps is None else self.eps
 
 
 ANY = Contract(sum=None)

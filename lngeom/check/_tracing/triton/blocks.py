@@ -69,13 +69,14 @@ class Pointer(Value):
 
 @dataclass(frozen=True)
 class Window:
-    """What ``tl.make_block_ptr`` makes: blocks of so many lanes along each axis of an array, at these offsets."""
+    """What ``tl.make_block_ptr`` makes of these arguments."""
 
     base: Any
-    sizes: tuple[Any, ...]
-    strides: tuple[Any, ...]
-    offsets: tuple[Any, ...]
-    lanes: tuple[Any, ...]
+    shape: Any
+    strides: Any
+    offsets: Any
+    block_shape: Any
+    order: Any = ()
 
     def __add__(self, steps: Any) -> "Window":
         return replace(self, offsets=tuple(map(operator.add, self.offsets, steps)))
@@ -90,8 +91,10 @@ class Mask(Value):
 
     def __and__(self, other: object) -> Any:
         if not isinstance(other, Mask):
-            return NotImplemented
+            return self if other is True else NotImplemented
         return Mask(self.conditions + other.conditions, running[-1].broadcast(self.shape, other.shape))
+
+    __rand__ = __and__
 
 
 class Blocks:

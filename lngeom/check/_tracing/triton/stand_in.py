@@ -101,13 +101,13 @@ def _full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
 
 def _at_window(window: Window, boundary_check: tuple[int, ...] = (), padding_option: str = "") -> tuple[Any, Any, Any]:
     """The places of a window, which of them lie inside, and what is read beyond."""
-    at, inside, axes = window.base, None, range(len(window.lanes))
+    at, inside, axes = window.base, None, range(len(window.shape))
     for k in axes:
         parts = tuple(slice(None) if k == axis else None for axis in axes)
-        place = (language.arange(0, window.lanes[k]) + window.offsets[k])[parts]
+        place = (language.arange(0, window.block_shape[k]) + window.offsets[k])[parts]
         at = at + place * window.strides[k]
         if k in boundary_check:
-            size = window.sizes[k]
+            size = window.shape[k]
             here = running[-1].compared("lt", place, size) if running else (place >= 0) & (place < size)
             inside = here if inside is None else inside & here
     return at, inside, {"": None, "zero": 0, "nan": float("nan")}[padding_option]
@@ -129,16 +129,12 @@ def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., An
     return lambda x: function(block(x)), how and (lambda launch, x: launch.applied(x, how))
 
 
-def _made_window(base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: object = ()) -> Window:
-    return Window(base, *map(tuple, (shape, strides, offsets, block_shape)))
-
-
 _UNREAD = "{} is not among the functions of Triton that are read"
 _HINTS = "whether hints to Triton's compiler are true"
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "load": (_load, Accesses.load), "store": (_store, Accesses.store), "arange": (_arange, Accesses.arange),
     "full": (_full, Accesses.full),
-    "make_block_ptr": (_made_window, lambda _, *given, **named: _made_window(*given, **named)),
+    "make_block_ptr": (Window, lambda _, *given, **named: Window(*given, **named)),
     "advance": (operator.add, lambda _, window, steps: steps if window is None else window + steps),
     "broadcast_to": (
         lambda x, *shape: torch.broadcast_to(block(x), shape[0] if isinstance(shape[0], tuple | list) else shape),
