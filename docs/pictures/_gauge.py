@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from lngeom.colors import BLUE, GREEN, ORANGE, PURPLE
 from lngeom.empirical.support import Rows, read_table
 
-NETWORKS = {"whisper": "Whisper tiny.en", "smollm2": "SmolLM2-135M"}
+NETWORKS = {"whisper": "Whisper tiny.en", "smollm2": "SmolLM2-135M-Instruct, 4-bit"}
 
 
 def table(name: str) -> Rows:
