@@ -172,29 +172,10 @@ def as_gguf(model: Any) -> str:
     return "port.gguf"
 
 
-def as_onnx(model: Any) -> str:
-    """Its norms alone, one after another."""
-    onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
-    pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
-    helper, gains = onnx.helper, [norm.weight.detach().numpy() for norm in norms(model)]
-    made = [onnx.numpy_helper.from_array(gain, f"g{i}") for i, gain in enumerate(gains)]
-    eps = model.config.rms_norm_eps
-    nodes = [
-        helper.make_node("RMSNormalization", [f"x{i}", f"g{i}"], [f"x{i + 1}"], name=f"norm {i}", epsilon=eps)
-        for i in range(len(gains))
-    ]
-    x, y = (helper.make_tensor_value_info(f"x{i}", onnx.TensorProto.FLOAT, [None, 32]) for i in (0, len(gains)))
-    graph = helper.make_graph(nodes, "norms", [x], [y], made)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), "port.onnx")
-    return "port.onnx"
-
-
-@pytest.mark.parametrize("saved", [as_directory, as_gguf, as_onnx])
+@pytest.mark.parametrize("saved", [as_directory, as_gguf])
 def test_a_port_is_diagnosed_at_its_first_wrong_norm(saved: Any, capsys: pytest.CaptureFixture[str]) -> None:
     model = llama("source")
-    alone = saved is as_onnx  # of norms alone, whose outputs are none of a model
-    assert main(["doctor", "source", saved(model)]) == alone
-    assert ("not shown to be the same: the outputs" in capsys.readouterr().out) == alone
+    assert main(["doctor", "source", saved(model)]) == 0
     with torch.no_grad():
         model.layers[1].input_layernorm.weight += 1
     capsys.readouterr()

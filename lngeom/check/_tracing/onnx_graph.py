@@ -33,7 +33,9 @@ class OnnxFront(Front):
     formats = ("float32",)
 
     def __init__(self, nodes: list[Node], constants: Mapping[str, np.ndarray], ends: tuple[str, ...]) -> None:
-        self.nodes, self.ends = nodes, ends
+        self.nodes, self.ends, read = nodes, ends, importlib.import_module("onnx").helper.get_attribute_value
+        # Before a call is traced: the first reading changes a class of protobuf.
+        self.attributes = [{attribute.name: read(attribute) for attribute in node.attribute} for node in nodes]
         inputs = [name for node in nodes for name in node.input]
         self.constants = {name: constants[name] for name in inputs if constants.get(name) is not None}
         vectors = {name: value for name, value in self.constants.items() if value.dtype.kind == "f" and value.size > 1}
@@ -49,18 +51,16 @@ class OnnxFront(Front):
             dims = tuple((FEATURE,) if n == self.size else () for n in value.shape)
             plain = value.item() if value.size == 1 else value
             known[name] = given(x.trace, self.names[name], dims, x.dtype) if name in self.names else plain
-        for node in self.nodes:
+        for node, attributes in zip(self.nodes, self.attributes, strict=True):
             if node.op_type != "Constant":
-                known[node.output[0]] = _result(x.trace, node, [known[name] for name in node.input])
+                known[node.output[0]] = _result(x.trace, node, [known[name] for name in node.input], attributes)
         x.trace.line = ""
         return known[self.ends[-1]]
 
 
-def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
+def _result(trace: Trace, node: Node, inputs: list[Any], attributes: dict[str, Any]) -> Arr:
     """One node."""
     trace.line = f"{node.op_type} {node.name or node.output[0]}"
-    read = importlib.import_module("onnx").helper.get_attribute_value
-    attributes: dict[str, Any] = {attribute.name: read(attribute) for attribute in node.attribute}
     result = trace.applied(node.op_type, _OPERATIONS.get(node.op_type), *inputs, **attributes)
     if result.value is not inputs[0].value:
         trace.values.operations[node.op_type] += 1

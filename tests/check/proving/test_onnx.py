@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +72,10 @@ def test_a_graph_that_is_not_in_order_is_refused(after: list[tuple[str, list[str
     """A cycle, a value that is read before it is written, and one that is written twice."""
     with pytest.raises(InputError, match="before it is written, or writes it again"):
         proof(tmp_path, [*after[1:], ("LayerNormalization", ["q", "g", "b"], "z"), *after[:1]])
+
+
+def test_attributes_are_read_in_a_process_that_made_no_node(tmp_path: Path) -> None:
+    proof(tmp_path, [("LayerNormalization", ["x", "g", "b"], "y")], epsilon=1e-3)
+    words = [sys.executable, "-m", "lngeom", "check", "m.onnx"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert "m.onnx: proved for every d" in done.stdout, done
