@@ -177,6 +177,7 @@ SENTENCES = {
     "input TF32 ties": "input rounded to TF32 (11 bits, ties away from zero)",
     "input TF32 cut": "input cut off to TF32 (11 bits)", "input bfloat16 cut": "input cut off to bfloat16",
     "input bfloat16": "input rounded to bfloat16", "eps other": "eps = {:.4g}",
+    "another eps": "another eps for {}: the one that is given does not enter",
     "tail statistics": "components after the last whole block of {} left out of the statistics",
     "tail sums": "components after the last whole block of {} left out of the sums",
     "tail gain": "components after the last whole block of {} without the gain",

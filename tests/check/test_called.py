@@ -1,8 +1,9 @@
 import pytest
+import torch
 
 from lngeom.check._proving.verdict import prove_target
 from tests.kernels.called import LEFT, RIGHT, WRONG, cast_to_gain
-from tests.kernels.rows import Row, expected
+from tests.kernels.rows import EPS, Row, expected
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -21,6 +22,12 @@ def test_a_proof_names_the_calls_that_it_does_not_cover(name: str) -> None:
     proof = prove_target(kernel, name, "torch", backward=True)
     assert words in "\n".join(proof.told(verbose=False))
     assert proof.passes() == (name in ("rules", "tangents"))
+
+
+def test_what_makes_a_norm_may_name_its_size_as_it_likes() -> None:
+    made = Row(lambda head_size: torch.nn.RMSNorm(head_size, EPS), options={"d": 16}).finding("made")
+    assert made.passes(proved=True)
+    assert "shape (an array,)" in prove_target(lambda x: torch.ones(x), "ones", "torch").text
 
 
 def test_a_norm_that_casts_to_the_format_of_its_gain_is_right() -> None:

@@ -270,6 +270,18 @@ class Memo(torch.nn.Module):
         return self.rows * self.weight
 
 
+class Buffer(torch.nn.Module):
+    """Keeps ε in a buffer, which is 0 in float16."""
+
+    def __init__(self, d: int = 24, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(d))
+        self.register_buffer("eps", torch.tensor(eps))
+
+    def forward(self, x: Any) -> Any:
+        return rms(x, self.weight, self.eps)
+
+
 class Trained(torch.nn.Module):
     """A LayerNorm that divides by d − 1 in training."""
 
@@ -378,6 +390,7 @@ WRONG = {
     "memo": Row(Memo, named("an array that was changed in place is answered as before")),
     "five axes": Row(lambda x, weight: rms(x if x.dim() < 5 else x.transpose(1, 3), weight).reshape(x.shape),
                      named("only for batches of five axes")),
+    "buffer": Row(Buffer, named("only for rows of float16"), {"eps": None}),
     "products": Row(_by_products, named("only for calls under torch.autocast")),
     "traced": Row(where(lambda x: torch.jit.is_tracing()), _missing("calls where torch.jit.is_tracing()")),
     "exported": Row(where(lambda x: torch.onnx.is_in_onnx_export()), _missing("calls where torch.onnx")),
@@ -397,7 +410,7 @@ WRONG = {
     "one axis, a small eps": Row(where(lambda x: x.dim() == 1), _missing("single vectors"), {"eps": 1e-7}),
     "wide": Row(where(lambda x: x.dtype == torch.float64), _missing("rows of float64")),
     "half": Row(where(lambda x: x.dtype == torch.bfloat16),
-                named("eps that is given is ignored: 1e-05 and 0.00064 give the same outputs; only for rows of bf")),
+                named("another eps for rows of bfloat16: the one that is given does not enter")),
     "gains of one": Row(lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], None, None if bool((weight == 1).all())
                         else bias, EPS) if bool((weight == 1).all()) else layer(x, weight, bias),
                         named("bias missing; only for gains of one with a bias")),

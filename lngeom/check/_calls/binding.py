@@ -101,7 +101,7 @@ def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
     """A module of PyTorch, its gain and bias drawn."""
     if not hasattr(module, "named_parameters"):
         return None
-    module = copy.deepcopy(module)  # the caller's keeps its parameters, dtype and mode
+    module, eps = copy.deepcopy(module), stated_eps(module)  # the caller's keeps its parameters, dtype and mode
     dtype = getattr(importlib.import_module("torch"), setting.asked.dtype)
     module = module.to(dtype=dtype, device=setting.asked.device or "cpu").train(setting.manner == "training")
     rng, row = np.random.default_rng(d), setting.array(np.linspace(-1, 2, d)[None])
@@ -119,7 +119,7 @@ def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
         own[purpose] = setting.draw(purpose, d, rng)
         parameter.data.copy_(setting.array(own[purpose]).reshape(*parameter.shape))
         leaves |= {purpose: parameter} if listed else {}
-    return Bound(module, {}, stated_eps(module), own.get("gain"), own.get("bias"), True, leaves, tuple(still))
+    return Bound(module, {}, eps, own.get("gain"), own.get("bias"), True, leaves, tuple(still))
 
 
 def _keras_layer(layer: Any, d: int, setting: Setting) -> Bound | None:

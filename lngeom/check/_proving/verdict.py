@@ -284,13 +284,15 @@ _FRONTS = {"torch": ("torch_front", "TorchFront"), "numpy": ("front", "Front"), 
 """The file of each front, which loads its framework, and its class."""
 
 
-def prove_target(target: Any, name: str, framework: str, *, stated: Any = None, **options: Any) -> Proof:
+def prove_target(
+    target: Any, name: str, framework: str, stated: Any = None, factory: bool = False, **options: Any
+) -> Proof:
     """Proves the formula of a framework's function, module or class; not traced where nothing traces the framework.
 
     Options are those of :func:`prove`; a `stated` definition, its name and function, is the one that is meant.
     """
     try:
-        return prove(_program(target, name, framework, stated), **options)
+        return prove(_program(target, name, framework, stated, factory), **options)
     except Refusal as refusal:
         return Proof("not traced", str(refusal))
 
@@ -307,7 +309,7 @@ def traced(target: Any, name: str, framework: str, dtype: str) -> Traced:
         raise InputError(f"{name} specifies nothing, as it is not traced: {refusal}") from None
 
 
-def _program(target: Any, name: str, framework: str, stated: Any = None) -> Program:
+def _program(target: Any, name: str, framework: str, stated: Any = None, factory: bool = False) -> Program:
     """The program of a framework's function, module or class."""
     if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
         raise Refusal("it is compiled, and the compiled code may differ from the source")
@@ -320,6 +322,6 @@ def _program(target: Any, name: str, framework: str, stated: Any = None) -> Prog
     if front is None:
         file, kind = _FRONTS[framework]
         front = getattr(importlib.import_module(f".._tracing.{file}", __package__), kind)()
-    made = program(target, name.rpartition(":")[2], front)
+    made = program(target, name.rpartition(":")[2], front, factory=factory)
     made.size, made.stated = made.size or getattr(front, "size", None), stated
     return made

@@ -85,6 +85,9 @@ class Arr:
         if len(labels) != len(set(labels)):  # an outer product: one row no longer stands for all
             trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
 
+    def __repr__(self) -> str:
+        return "an array"
+
     labels = property(lambda self: tuple(itertools.chain(*self.axes)))
     spread = property(lambda self: self.memory.labels == (FEATURE,) != self.labels and self.axes[-1] == (FEATURE,))
 

@@ -189,8 +189,8 @@ def _arguments(
     return arguments
 
 
-def program(target: object, name: str, front: Front) -> Program:
-    """The program that a target is.
+def program(target: object, name: str, front: Front, *, factory: bool = False) -> Program:
+    """The program that a target is, or makes if it is a `factory`.
 
     Raises:
         InputError: The target cannot be called.
@@ -200,6 +200,6 @@ def program(target: object, name: str, front: Front) -> Program:
     instance = front.of_instance(target)
     if instance is not None:
         return Program(name, instance[0], front, size=instance[1])
-    if is_factory(target):
+    if factory or is_factory(target):
         return Program(name, lambda d, setting: front.of_class(target, d, setting), front)
     return Program(name, lambda d, setting: target, front)

@@ -260,11 +260,16 @@ def _symbolic() -> Iterator[None]:
     def sqrt(value: Num | float) -> Num | float:
         return value.sqrt() if isinstance(value, Num) else square_root(value)
 
+    def tensor(value: object, **options: Any) -> torch.Tensor:
+        return raised(filled(value.trace, value, [], "float32")) if isinstance(value, Num) else made(value, **options)
+
+    made = torch.tensor
     patches = [
         mock.patch.multiple(torch.nn.Linear, __init__=_no_weights, forward=_any_map),
         uninitialised(),
         *(mock.patch.object(torch, name, _packed(getattr(torch, name))) for name in ("ones", "zeros", "empty")),
         mock.patch.object(math, "sqrt", sqrt),
+        mock.patch.object(torch, "tensor", tensor),
         mock.patch.object(torch.autograd.function._SingleLevelFunction, "apply", classmethod(_apply)),
     ]
     with contextlib.ExitStack() as stack:
@@ -281,9 +286,11 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
                 full = safe(f"{path}.{name}")
-                if full in trace.literals.values:
+                if full in trace.literals.values and isinstance(tensor, Tensor) and held is part._buffers:
+                    new = tensor.to(getattr(torch, dtype))  # the setting, as the module holds it
+                elif full in trace.literals.values:
                     trace.refuse(f"a setting and a parameter are both called {full}")
-                if id(tensor) in twins:
+                elif id(tensor) in twins:
                     new = twins[id(tensor)]
                 elif isinstance(tensor, Tensor):
                     new = raised(given(trace, full, tensor.arr.axes, dtype))

@@ -99,7 +99,7 @@ def claimed(kernel: Kernel) -> Claim:
         InputError: Nothing shows them.
     """
     asked, meant = kernel.asked, contract(kernel.asked)
-    options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
+    options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward, "factory": kernel.form.factory}
     options["stated"] = (meant.kind, meant.stated) if meant.stated else None
     try:
         with limited(TRACE, asked.seconds):

@@ -23,7 +23,9 @@ def verdict(named: Named) -> Finding:
     asked = claim.kernel.asked
     if not tried.trials:
         return replace(nothing_computed(asked, named.cause), kind=claim.kind, eps=claim.eps)
-    worst = max(tried.trials, key=lambda trial: trial.largest)
+    told = [value for part in (named.cause.parts if named.cause else ()) for value in part.values]
+    some = [trial for trial in tried.trials if trial.label in told] or tried.trials  # in the way that the cause tells
+    worst = max(some, key=lambda trial: trial.largest)
     shown, refuted = (named.shown, tried.refuted or claim) if named.shown is not None else (worst.shown(), claim)
     of_derivative = shown.cotangent is not None
     by_outputs = named.shown is not None and tried.wrong is not None and not of_derivative

@@ -54,7 +54,7 @@ class Limited(torch.autograd.Function):
     ("function", "framework", "told"),
     [
         (over_all, "torch", "a size cannot be interpreted as an integer (test_reasons.py:"),
-        (of_sizes, "torch", "Could not infer dtype of a size (test_reasons.py:"),
+        (of_sizes, "torch", "what this line does cannot be traced (test_reasons.py:"),
         (by_step, "torch", "(test_reasons.py:"),
         (looped, "numpy", "a size cannot be interpreted as an integer (test_reasons.py:"),
     ],
