@@ -135,8 +135,13 @@ class Filed:
         shapes = {name: rows.shape if name in ("x", "y") else rows.shape[1:] for name in names}
         if self.answer is not None:
             if key not in self.calls:
-                self._save(number := f"{len(self.calls):04d}", arrays)
-                self.calls[key] = number
+                folder = self.folder / f"{len(self.calls):04d}"
+                folder.mkdir(parents=True)
+                for name, value in arrays.items():
+                    kind, values = "<f8" if name == "eps" else _STORED[self.asked.dtype], np.asarray(value)
+                    stored = values.astype("<f4").view("<u4") >> 16 if kind == "<u2" else values
+                    np.save(folder / f"{name}.npy", stored.astype(kind))
+                self.calls[key] = folder.name
             found = {name: self.answer(**arrays) if name == "y" else np.zeros(shapes[name]) for name in names}
         elif key in self.calls:
             folder = self.folder / self.calls[key]
@@ -144,13 +149,6 @@ class Filed:
         else:
             raise Unwritten("no file has these rows")
         return {name: value.reshape(x.shape) if name in ("x", "y") else value for name, value in found.items()}
-
-    def _save(self, number: str, arrays: dict[str, Any]) -> None:
-        (self.folder / number).mkdir(parents=True)
-        for name, value in arrays.items():
-            kind, values = "<f8" if name == "eps" else _STORED[self.asked.dtype], np.asarray(value)
-            stored = values.astype("<f4").view("<u4") >> 16 if kind == "<u2" else values
-            np.save(self.folder / number / f"{name}.npy", stored.astype(kind))
 
     def _load(self, path: Path, shape: tuple[int, ...] | None = None) -> np.ndarray:
         """Numbers of a file, float64."""

@@ -95,8 +95,7 @@ def _arange(start: int, end: int) -> torch.Tensor:
 
 
 def _full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
-    zeros = torch.zeros(tuple(shape) if isinstance(shape, list | tuple) else (shape,), dtype=dtype)
-    return zeros + block(value).to(dtype)
+    return torch.zeros(shape, dtype=dtype) + block(value).to(dtype)
 
 
 def _at_window(window: Window, boundary_check: tuple[int, ...] = (), padding_option: str = "") -> tuple[Any, Any, Any]:
@@ -136,10 +135,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "full": (_full, Accesses.full),
     "make_block_ptr": (Window, lambda _, *given, **named: Window(*given, **named)),
     "advance": (operator.add, lambda _, window, steps: steps if window is None else window + steps),
-    "broadcast_to": (
-        lambda x, *shape: torch.broadcast_to(block(x), shape[0] if isinstance(shape[0], tuple | list) else shape),
-        Accesses.broadcast_to,
-    ),
+    "broadcast_to": (lambda x, *shape: block(x).expand(*shape), Accesses.broadcast_to),
     "zeros": (lambda shape, dtype: _full(shape, 0, dtype), lambda self, shape, dtype: self.full(shape, 0.0, dtype)),
     "sum": (_over(torch.sum), Accesses.sum), "where": (torch.where, Accesses.where),
     "cdiv": (
