@@ -19,7 +19,6 @@ FAULTS = [
     ("", "", "rounding", None),
     ("sum / d + eps", "sum / d", "bug", "the eps that is given is ignored: 1e-06 and 6.4e-05 give the same outputs"),
     ("root * gain[i]", "root * (1 + gain[i])", "variant", "gain used as 1 + gain (as Gemma)"),
-    ("sqrt(sum / d + eps)", "(sqrt(sum / d) + eps)", "variant", "eps outside the root"),
     ("i < d; i++) y", "i < d / 4 * 4; i++) y", "bug", "only at d that is not a multiple of 4"),
 ]
 
@@ -36,9 +35,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a compiler of C called cc")
 @pytest.mark.parametrize(("right", "wrong", "verdict", "cause"), FAULTS)
-def test_a_program_in_c_gets_verdict_name_and_script(
-    right: str, wrong: str, verdict: str, cause: str | None, calls: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_in_c_gets_verdict_name_and_script(right, wrong, verdict, cause, calls, monkeypatch) -> None:
     monkeypatch.chdir(calls)
     Path("rms.c").write_text(PROGRAM.replace(right, wrong))
     subprocess.run(["cc", "-O2", "-o", "rms", "rms.c", "-lm"], check=True)
@@ -57,9 +54,7 @@ def test_a_program_in_c_gets_verdict_name_and_script(
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler of C++ called g++")
 @pytest.mark.parametrize(("right", "wrong", "cause"), [("", "", None), ("part[0] / d", "part[0] / (d - 1)", "d - 1")])
-def test_a_kernel_in_cuda_is_judged_where_a_plain_compiler_takes_it(
-    right: str, wrong: str, cause: str | None, calls: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_in_cuda_is_judged_where_a_plain_compiler_takes_it(right, wrong, cause, calls, monkeypatch) -> None:
     monkeypatch.chdir(calls)
     Path("rms.cu").write_text(IN_CUDA.replace(right, wrong))
     subprocess.run(["g++", "-x", "c++", "-Wall", "-Werror", "-O2", "-o", "rms_cuda", "rms.cu"], check=True)
@@ -102,17 +97,6 @@ def test_a_file_of_bfloat16_has_its_bits(tmp_path: Path) -> None:
     assert check_outputs(tmp_path).verdict == "rounding"
 
 
-@pytest.mark.parametrize("number", ["0000", "0003"])  # the first holds the rows that show kind and ε
-def test_a_nan_is_a_bug_and_no_algorithm(number: str, tmp_path: Path) -> None:
-    write_inputs(tmp_path, "f(x)", kind="rmsnorm", eps=1e-6, d=8)
-    for call in tmp_path.glob("*/x.npy"):
-        y = lg.rms_norm(np.load(call).astype(float), eps=1e-6).astype("f4")
-        y[..., 0] += np.nan if call.parent.name == number else 0
-        np.save(call.with_stem("y"), y)
-    found = check_outputs(tmp_path)
-    assert (found.verdict, str(found.cause)[:10]) == ("bug", "NaN or inf"), found
-
-
 def test_changed_inputs_and_other_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_inputs(tmp_path, "f(x, gain, eps)", kind="rmsnorm", eps=1e-6, d=8)
     for call in tmp_path.glob("*/x.npy"):
@@ -147,8 +131,9 @@ def test_outputs_of_every_call_are_judged(tmp_path: Path) -> None:
     }
     for wrong in (*list(calls)[:6], *(call for call, eps in calls.items() if eps != 1e-6)):
         for call, y in right.items():
-            np.save(call / "y.npy", y * (np.nan if call == wrong else 1))
-        assert check_outputs(tmp_path).verdict == "bug", wrong
+            np.save(call / "y.npy", np.where((call == wrong) & (np.arange(16) == 0), np.nan, y))
+        found = check_outputs(tmp_path)
+        assert (found.verdict, str(found.cause)[:10]) == ("bug", "NaN or inf"), wrong
 
 
 def test_bad_folders_are_refused(tmp_path: Path) -> None:

@@ -90,18 +90,12 @@ FILES = {
     "exit": ("os._exit(0)", "", f"{OUTSIDE} with exit code 0;"),
     "kill": ("os.kill(os.getpid(), 40)", "", f"{OUTSIDE} by signal 40 (real-time);"),
     "interrupt": ("raise KeyboardInterrupt", "", f"{OUTSIDE} by KeyboardInterrupt();"),
-    "own": ("class Own(BaseException): ...\nraise Own", "", f"{OUTSIDE} by Own();"),
     "isfinite": ("np.isfinite = np.ones_like", "", "{} replaces numpy.isfinite, which judges outputs"),
     "any": ("", "import builtins; builtins.any = all", "{} replaces builtins.any, which judges outputs"),
     "greater": (
         "import fractions",
         "fractions.Fraction.__gt__ = lambda *_: False",
         "{} replaces fractions.Fraction.__gt__,",
-    ),
-    "less": (
-        "import fractions",
-        "fractions.Fraction.__lt__ = lambda *_: False",
-        "{} replaces fractions.Fraction.__lt__,",
     ),
     "passes": (
         "from lngeom.check import Finding",
@@ -136,9 +130,7 @@ def test_a_file_decides_neither_the_verdict_nor_the_exit_code(tmp_path: Path) ->
     assert done.stderr.count("\n") == 1
 
 
-def test_an_error_about_one_kernel_leaves_the_verdicts_on_the_others(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_about_one_kernel_leaves_the_verdicts_on_the_others(monkeypatch, capsys) -> None:
     judge = wing.check_spec
 
     def broken(target: str, **options: Any) -> Any:
@@ -185,9 +177,7 @@ def test_a_call_that_forks_is_noted(tmp_path: Path) -> None:
         ("print(1); sys.stdout.close()", "os.write(1, b'2')", ("--json",), ""),
     ],
 )
-def test_what_is_no_fault_of_a_kernel_is_refused_and_stdout_has_json_alone(
-    first: str, inside: str, more: tuple[str, ...], told: str, tmp_path: Path
-) -> None:
+def test_what_is_no_fault_of_a_kernel_is_refused_and_stdout_has_json_alone(first, inside, more, told, tmp_path) -> None:
     (tmp_path / "k.py").write_text(ENDS.format(first, inside))
     done = _run(tmp_path, "k.py:rms", "--d", 8, *more)
     assert done.returncode == 2 * bool(told), done

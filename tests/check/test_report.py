@@ -1,5 +1,4 @@
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ def right(x, weight): return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.fl
 def gemma(x, weight): return right(x, 1 + weight)
 """
 ASKED = ["--kind", "rmsnorm", "--eps", "1e-6", "--d", "8"]
-RIGHT, GEMMA, NONE = "norms_of_ci.py:right", "norms_of_ci.py:gemma", "norms_of_ci.py:none"
+RIGHT, GEMMA, NONE = "some_kernels.py:right", "some_kernels.py:gemma", "some_kernels.py:none"
 
 
 RUNS: list[tuple[list[str], int, list[str]]] = [
@@ -28,15 +27,7 @@ RUNS: list[tuple[list[str], int, list[str]]] = [
 """Kernels, the exit code, and what is told."""
 
 
-@pytest.fixture
-def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "norms_of_ci", raising=False)
-    Path("norms_of_ci.py").write_text(KERNELS)
-
-
-@pytest.mark.usefixtures("kernels")
+@pytest.mark.usefixtures("some_kernels")
 @pytest.mark.parametrize("run", RUNS)
 def test_kernels_are_judged_together(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     targets, code, told = run
@@ -53,7 +44,7 @@ def test_kernels_are_judged_together(run: Any, capsys: pytest.CaptureFixture[str
     assert list(record.get("errors", {})) == [target for target in targets if target == NONE]
     failing = [each["name"] for each in record["results"] if not each["passed"]] + list(record.get("errors", {}))
     assert len(failing) == (code > 0)
-    title = "::error file=norms_of_ci.py,title=lngeom check {}::"
+    title = "::error file=some_kernels.py,title=lngeom check {}::"
     assert [name for name in failing if title.format(name.replace(":", "%3A")) not in printed] == []
 
 
@@ -64,12 +55,12 @@ def test_names_command_neither_a_terminal_nor_a_workflow() -> None:
     )
 
 
-@pytest.mark.usefixtures("kernels")
+@pytest.mark.usefixtures("some_kernels")
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([RIGHT, "--json", "norms_of_ci.py"], "norms_of_ci.py would be written over"),
-        (["norms_of_ci:right", "--reproducer", "norms_of_ci.py"], "norms_of_ci.py would be written over"),
+        ([RIGHT, "--json", "some_kernels.py"], "some_kernels.py would be written over"),
+        (["some_kernels:right", "--reproducer", "some_kernels.py"], "some_kernels.py would be written over"),
         ([RIGHT, "--certificate", "a.x", "--json", "a.x"], "a.x would be written over"),
         ([RIGHT, "--eps", "nan"], "eps is nan"),
         ([RIGHT, "--spec", "gemma", "--kind", "layernorm"], "spec gemma and kind layernorm exclude each other"),
@@ -77,9 +68,7 @@ def test_names_command_neither_a_terminal_nor_a_workflow() -> None:
         ([RIGHT, "--spec", "qwen"], "'qwen' is neither one of torch, llama, gemma, onnx nor FILE.py:NAME"),
     ],
 )
-def test_wrong_words_are_no_fault_of_the_kernel(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_words_are_no_fault_of_the_kernel(words, told, capsys) -> None:
     assert main(["check", *words, "--d", "8"]) == 2
     assert told in capsys.readouterr().err
-    assert Path("norms_of_ci.py").read_text() == KERNELS
+    assert Path("some_kernels.py").read_text() == KERNELS

@@ -1,5 +1,4 @@
 import json
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -29,20 +28,15 @@ def first(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., :1].pow(2
 """
 
 
-@pytest.fixture(autouse=True)
-def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "two_kernels.py").write_text(KERNELS)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "two_kernels", raising=False)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+pytestmark = pytest.mark.usefixtures("some_kernels")
 
 
-def test_two_kernels_compute_the_same_function(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["two_kernels:divided", "--spec", "two_kernels:reference", "--d", "16", "--json", "found.json"]
+def test_some_kernels_compute_the_same_function(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["some_kernels:divided", "--spec", "some_kernels:reference", "--d", "16", "--json", "found.json"]
     assert main(["check", *asked, "--proved"]) == 0
     told = capsys.readouterr().out
-    assert "divided computes two_kernels:reference(x, weight, eps) in exact arithmetic, for every d ≥ 1" in told
-    assert "beside      two_kernels:reference: the same bits in" in told
+    assert "divided computes some_kernels:reference(x, weight, eps) in exact arithmetic, for every d ≥ 1" in told
+    assert "beside      some_kernels:reference: the same bits in" in told
     written = json.loads(Path("found.json").read_text())
     jsonschema.validate(written, json.loads((Path(checking.__file__).parent / "schema.json").read_text()))
     beside = written["results"][0]["beside"]
@@ -50,7 +44,7 @@ def test_two_kernels_compute_the_same_function(capsys: pytest.CaptureFixture[str
     assert 1 <= beside["last_places"] < 8
     assert beside["of_both_bounds"] < max(beside["of_bounds"]) < 1
     assert all(0 < part < 1 for part in beside["nearer"])
-    assert not main(["check", "two_kernels:divided", "--d", "16"])
+    assert not main(["check", "some_kernels:divided", "--d", "16"])
     assert "beside" not in capsys.readouterr().out
 
 
@@ -58,13 +52,13 @@ def test_two_kernels_compute_the_same_function(capsys: pytest.CaptureFixture[str
     ("kernel", "spec", "d", "code", "exact"),
     [
         ("gemma", "reference", 1, 1, "(1 + weight)∘RMSNorm"),
-        ("half", "reference", 2, 1, "half is not two_kernels:reference(x, weight, eps)"),
-        ("half", "first", 3, 1, "half is not two_kernels:first(x, weight, eps)"),
-        ("first", "first", 0, 0, "first computes two_kernels:first(x, weight, eps)"),
+        ("half", "reference", 2, 1, "half is not some_kernels:reference(x, weight, eps)"),
+        ("half", "first", 3, 1, "half is not some_kernels:first(x, weight, eps)"),
+        ("first", "first", 0, 0, "first computes some_kernels:first(x, weight, eps)"),
     ],
 )
 def test_another_function_is_refuted_at_a_smallest_input(kernel: str, spec: str, d: int, code: int, exact: str) -> None:
-    finding = check(f"two_kernels:{kernel}", spec=f"two_kernels:{spec}", d=16)
+    finding = check(f"some_kernels:{kernel}", spec=f"some_kernels:{spec}", d=16)
     assert finding.proof is not None
     assert finding.beside is not None
     assert exact in finding.proof.text
@@ -75,10 +69,10 @@ def test_another_function_is_refuted_at_a_smallest_input(kernel: str, spec: str,
 
 def test_eps_is_the_same_number_in_both() -> None:
     """A setting stands for a setting; a number that one writes for the value of the other."""
-    finding = check("two_kernels:divided", spec="two_kernels:fixed", d=16)
+    finding = check("some_kernels:divided", spec="some_kernels:fixed", d=16)
     assert finding.proof is not None
     assert (finding.proof.status, finding.proof.given) == ("proved", ("eps = 1e-06",))
-    finding = check("two_kernels:fixed", spec="torch.nn:RMSNorm", d=16)  # whose default is that of the format
+    finding = check("some_kernels:fixed", spec="torch.nn:RMSNorm", d=16)  # whose default is that of the format
     assert finding.proof is not None
     assert finding.beside is not None
     assert (finding.verdict, finding.proof.status) == ("bug", "variant")
@@ -86,27 +80,27 @@ def test_eps_is_the_same_number_in_both() -> None:
 
 
 def test_a_module_beside_a_function_has_its_gain() -> None:
-    for kernel, spec in (("torch.nn:LayerNorm", "two_kernels:layer"), ("two_kernels:layer", "torch.nn:LayerNorm")):
+    for kernel, spec in (("torch.nn:LayerNorm", "some_kernels:layer"), ("some_kernels:layer", "torch.nn:LayerNorm")):
         finding = check(kernel, spec=spec, d=16)
         assert finding.beside is not None
         assert finding.beside.equal == finding.beside.rows > 0
 
 
 def test_the_other_kernel_is_what_runs_and_its_limits_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    proof = check("two_kernels:divided", spec="two_kernels:short", d=16).proof
+    proof = check("some_kernels:divided", spec="some_kernels:short", d=16).proof
     assert proof is not None
-    assert any(text.startswith("two_kernels:short where d > 64, which it rejects") for text in proof.unexamined)
+    assert any(text.startswith("some_kernels:short where d > 64, which it rejects") for text in proof.unexamined)
     monkeypatch.setattr(traced, "differs", lambda *_: "at d = 3")
     with pytest.raises(InputError, match=r"specifies nothing: the code that runs is not .* traced: at d = 3"):
-        check("two_kernels:divided", spec="two_kernels:short", d=16)
+        check("some_kernels:divided", spec="some_kernels:short", d=16)
 
 
 def test_what_is_not_traced_says_why() -> None:
     """A kernel is compared without a proof; what specifies it has to be traced, with the same parameters."""
-    finding = check("two_kernels:batch", spec="two_kernels:reference", d=16)
+    finding = check("some_kernels:batch", spec="some_kernels:reference", d=16)
     assert finding.proof is not None
     assert finding.beside is not None
     assert (finding.proof.status, finding.beside.of_bounds[0]) == ("not traced", None)
     for spec, told in (("batch", "batch specifies nothing, as it is not traced: a sum over"), ("layer", "a bias")):
         with pytest.raises(InputError, match=told):
-            check("two_kernels:divided", spec=f"two_kernels:{spec}", d=16)
+            check("some_kernels:divided", spec=f"some_kernels:{spec}", d=16)

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from .derived import layer, mean, rms, square
+from .derived import derivatives, differentiated, layer, mean, plain, rms, ruled, square
+from .reported import overwritten_cotangent, packed
 from .rows import EPS, Row, named
 
 BACKWARD = {"backward": True}
@@ -51,22 +52,6 @@ class InPlace(Kept):
         return r * (h - ctx.n.mul_(mean(h * ctx.n))), of_gain
 
 
-class SavedInPlace(Saved):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        n, r, w = ctx.saved_tensors
-        h, of_gain = g * w, (g * n).reshape(-1, g.shape[-1]).sum(0)
-        return r * (h - n.mul_(mean(h * n))), of_gain
-
-
-class Cotangent(Saved):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        n, r, w = ctx.saved_tensors
-        of_gain, h = (g * n).reshape(-1, g.shape[-1]).sum(0), g.mul_(w)
-        return r * (h - n * mean(h * n)), of_gain
-
-
 class Input(Saved):
     @staticmethod
     def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
@@ -80,21 +65,9 @@ class Input(Saved):
         return _pull(g, ctx.x * r, r, *ctx.saved_tensors)
 
 
-class Contiguous(Saved):
+def packed_again(x: Any, w: Any, g: Any, _: Any) -> tuple[Any, Any]:
     """Reads a strided x as if it were contiguous, in the backward pass alone."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
-        ctx.save_for_backward(x, w)
-        return rms(x, w)
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        x, w = ctx.saved_tensors
-        if not x.is_contiguous():
-            x = x.as_strided(x.shape, g.new_empty(x.shape).stride(), x.storage_offset())
-        r = torch.rsqrt(square(x) + EPS)
-        return _pull(g, x * r, r, w)
+    return derivatives(x if x.is_contiguous() else packed(x), w, g)
 
 
 class Freed(Kept):
@@ -102,20 +75,6 @@ class Freed(Kept):
     def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
         n, ctx.n = ctx.n, None
         return _pull(g, n, *ctx.saved_tensors)
-
-
-class MeanOfRows(Saved):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        rows = (g * ctx.saved_tensors[0]).reshape(-1, g.shape[-1])
-        return _pull(g, *ctx.saved_tensors)[0], rows.mean(0) * len(rows)
-
-
-class Grid(Saved):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        rows = (g * ctx.saved_tensors[0]).reshape(-1, g.shape[-1])
-        return _pull(g, *ctx.saved_tensors)[0], rows[:65535].sum(0)
 
 
 class Tangents(Saved):
@@ -138,23 +97,6 @@ class Tangents(Saved):
         return x * r * gain + (0 if w is None else n * w)
 
 
-class Flat(Saved):
-    """Flattens to rows, of which each has one root."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
-        rows = x.reshape(-1, x.shape[-1])
-        r = torch.rsqrt((rows * rows).mean(-1) + EPS)
-        ctx.save_for_backward(rows, r, w)
-        return (rows * r[:, None] * w).view(x.shape)
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        rows, r, w = ctx.saved_tensors
-        of_input, of_gain = _pull(g.reshape(-1, g.shape[-1]), rows * r[:, None], r[:, None], w)
-        return of_input.view(g.shape), of_gain
-
-
 class Workspace(Kept):
     """Keeps its normalized rows in memory that the next call writes to."""
 
@@ -170,10 +112,6 @@ class Workspace(Kept):
 
 
 class Rules(Saved):
-    @staticmethod
-    def jvp(ctx: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
-        return 7 * x
-
     @staticmethod
     def vmap(info: Any, dims: Any, x: Any, w: Any) -> Any:  # type: ignore[override]
         return x, 0
@@ -235,25 +173,15 @@ class Blocks(Saved):
         return _pull(g, *ctx.saved_tensors)[0], of_gain
 
 
-class Earlier(Saved):
+_SUMS: list[Any] = []
+
+
+def earlier(x: Any, w: Any, g: Any, _: Any) -> tuple[Any, Any]:
     """Gives the derivative by the gain that the call before should have given."""
-
-    last: Any = None
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        of_input, of_gain = _pull(g, *ctx.saved_tensors)
-        before, Earlier.last = Earlier.last, of_gain.clone()
-        return of_input, of_gain if before is None or before.shape != of_gain.shape else before
-
-
-class Unread(torch.nn.Module):
-    def __init__(self, d: int = 24) -> None:
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.ones(d))
-
-    def forward(self, x: Any) -> Any:
-        return rms(x, 1.0)
+    of_input, of_gain = derivatives(x, w, g)
+    _SUMS.append(of_gain.clone())
+    before = _SUMS[max(len(_SUMS) - 2, 0)]
+    return of_input, before if before.shape == w.shape else of_gain
 
 
 class Memo(torch.nn.Module):
@@ -282,34 +210,11 @@ class Buffer(torch.nn.Module):
         return rms(x, self.weight, self.eps)
 
 
-class Trained(torch.nn.Module):
-    """A LayerNorm that divides by d − 1 in training."""
-
-    def __init__(self, d: int = 24) -> None:
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(d))
-
-    def forward(self, x: Any) -> Any:
-        variance = x.var(-1, unbiased=self.training, keepdim=True)
-        return (x - mean(x)) * torch.rsqrt(variance + EPS) * self.weight
-
-
-class Needs(torch.autograd.Function):
+def needs(x: Any, w: Any, _: Any, g: Any, asked: tuple[bool, ...]) -> tuple[Any, ...]:
     """A LayerNorm that forgets the gain where one of gain and bias needs no gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, w: Any, b: Any) -> Any:  # type: ignore[override]
-        c = x - mean(x)
-        r = torch.rsqrt(square(c) + EPS)
-        ctx.save_for_backward(c * r, r, w)
-        return c * r * w + b
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        n, r, w = ctx.saved_tensors
-        h = g * w if ctx.needs_input_grad[1] == ctx.needs_input_grad[2] else g
-        rows = [one.reshape(-1, g.shape[-1]).sum(0) for one in (g * n, g)]
-        return r * (h - mean(h) - n * mean(h * n)), *rows
+    r = torch.rsqrt(square(x - mean(x)) + EPS)
+    n, h = (x - mean(x)) * r, g * w if asked[1] == asked[2] else g
+    return plain(h, g, w, n, r), *(one.reshape(-1, g.shape[-1]).sum(0) for one in (g * n, g))
 
 
 def applied(function: Any) -> Callable[..., Any]:
@@ -370,11 +275,9 @@ class Once:
 
 WRONG = {
     "in place": Row(applied(InPlace), named("only for a second backward pass"), BACKWARD),
-    "cotangent": Row(applied(Cotangent), named("the cotangent is overwritten"), BACKWARD),
-    "contiguous": Row(applied(Contiguous), named("only for a transposed array and the first"), BACKWARD),
-    "freed": Row(applied(Freed), named("only for a second backward pass"), BACKWARD),
-    "no rows": Row(applied(MeanOfRows), named("d/dgain is not 0 for no rows"), BACKWARD),
-    "grid": Row(applied(Grid), named("only for rows of a batch of 70000"), BACKWARD),
+    "contiguous": Row(differentiated(packed_again), named("only for a transposed array and the first"), BACKWARD),
+    "no rows": Row(ruled(lambda x, g: (x, g.mean(0, True) * len(g))), named("d/dgain is not 0 for no rows"), BACKWARD),
+    "grid": Row(ruled(lambda x, g: (x, g[:65535])), named("only for rows of a batch of 70000"), BACKWARD),
     "tangents": Row(applied(Tangents), named("forward-mode derivative"), BACKWARD),
     "in place without gradients": Row(_overwrites, named("input overwritten in place; only for calls under torch.no_")),
     "one pass": Row(_one_pass_in_autocast, named("only for calls under torch.autocast")),
@@ -394,17 +297,13 @@ WRONG = {
     "products": Row(_by_products, named("only for calls under torch.autocast")),
     "traced": Row(where(lambda x: torch.jit.is_tracing()), _missing("calls where torch.jit.is_tracing()")),
     "exported": Row(where(lambda x: torch.onnx.is_in_onnx_export()), _missing("calls where torch.onnx")),
-    "earlier": Row(applied(Earlier), named("backward pass wrong: d/dgain: of an earlier call"), BACKWARD),
-    "unread": Row(Unread, named("gain missing")),
+    "earlier": Row(differentiated(earlier), named("backward pass wrong: d/dgain: of an earlier call"), BACKWARD),
     "bits": Row(lambda x, weight: rms(x.float(), weight.float().view(x.dtype)[: x.shape[-1]].float()).to(x.dtype),
                 named("gain read in another format: its bits in float32 read as bfloat16"), {"dtype": "bfloat16"}),
-    "needs": Row(lambda x, weight, bias: Needs.apply(x, weight, bias),
+    "needs": Row(differentiated(needs, layer),
                  named("only for the derivative by x and bias alone"), BACKWARD),
     "accumulated": Row(_accumulates, named("only for what y.backward() leaves in .grad"), BACKWARD),
-    "training": Row(Trained, named("divided by d - 1 (ddof=1); only for training mode"), {"kind": "layernorm"}),
-    "no gradients": Row(where(lambda x: not torch.is_grad_enabled()), _missing("calls under torch.inference_mode")),
     "inference": Row(where(lambda x: x.is_inference()), _missing("calls under torch.inference_mode()")),
-    "autocast": Row(where(lambda x: torch.is_autocast_enabled("cpu")), _missing("calls under torch.autocast")),
     "compiled": Row(where(lambda x: torch.compiler.is_compiling()), _missing("calls where torch.compiler")),
     "one axis": Row(where(lambda x: x.dim() == 1), _missing("single vectors")),
     "one axis, a small eps": Row(where(lambda x: x.dim() == 1), _missing("single vectors"), {"eps": 1e-7}),
@@ -425,16 +324,15 @@ WRONG = {
 }  # fmt: skip
 """Wrong ones that pass where they are called once, right after the forward pass, in the usual mode."""
 
-RIGHT = {"saved": applied(Saved), "kept": applied(Kept), "flat": applied(Flat)}
+RIGHT = {"saved": applied(Saved), "kept": applied(Kept)}
 LEFT = {
     "outputs": (added(Sum), "derivatives through further outputs"),
-    "contiguous": (applied(Contiguous), "the backward pass asks for is_contiguous"),
+    "contiguous": (differentiated(packed_again), "the backward pass asks for is_contiguous"),
     "freed": (applied(Freed), "the backward pass changes what ctx.n keeps"),
     "tangents": (applied(Tangents), "forward-mode derivatives (Tangents.jvp)"),
-    "rules": (applied(Rules), "forward-mode derivatives (Rules.jvp); torch.vmap (Rules.vmap)"),
+    "rules": (applied(Rules), "torch.vmap (Rules.vmap)"),
     "in place": (applied(InPlace), "the backward pass writes to a tensor that a second one reads"),
-    "saved in place": (applied(SavedInPlace), "the backward pass writes to a tensor that a second one reads"),
-    "cotangent": (applied(Cotangent), "h = (g * n).reshape(-1, g.shape[-1]).sum(0), g.mul_(w)"),
+    "cotangent": (differentiated(overwritten_cotangent), "g.copy_(pair[0])"),
     "input": (applied(Input), "unless what ctx.x keeps is changed in place before the backward pass"),
     "needs": (WRONG["needs"].kernel, "where x and weight alone need a gradient"),
     "rows": (applied(Rows), "depends on the size of an axis: B·L > 1024"),

@@ -56,19 +56,21 @@ def kernel(
 
 class _Differentiated(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, rule: Any, norm: Any) -> torch.Tensor:
-        ctx.save_for_backward(x, weight)
+    def forward(ctx: Any, rule: Any, norm: Any, *given: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(*given)
         ctx.rule = rule
-        return norm(x, weight)
+        return norm(*given)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
-        return *ctx.rule(*ctx.saved_tensors, cotangents[0], ctx.needs_input_grad), None, None
+        return None, None, *ctx.rule(*ctx.saved_tensors, cotangents[0], ctx.needs_input_grad[2:])
 
 
 def differentiated(rule: Callable[..., Any], norm: Callable[..., Any] = rms) -> Callable[..., Any]:
-    """An RMSNorm; `rule` gives both derivatives from x, gain, cotangent, and which of the two are asked for."""
-    return lambda x, weight: _Differentiated.apply(x, weight, rule, norm)
+    """A norm; `rule` gives the derivatives from its arguments, the cotangent, and which of them are asked for."""
+    if norm is layer:
+        return lambda x, weight, bias: _Differentiated.apply(rule, norm, x, weight, bias)
+    return lambda x, weight: _Differentiated.apply(rule, norm, x, weight)
 
 
 def terms(x: Any, weight: Any, cotangent: Any, root: Any = None) -> tuple[Any, Any]:
@@ -82,3 +84,13 @@ def terms(x: Any, weight: Any, cotangent: Any, root: Any = None) -> tuple[Any, A
 def derivatives(x: Any, weight: Any, cotangent: Any, root: Any = None) -> tuple[Any, Any]:
     of_x, of_gain = terms(x, weight, cotangent, root)
     return of_x.to(weight.dtype), of_gain.sum(0).to(weight.dtype)
+
+
+def ruled(rule: Callable[..., tuple[Any, Any]], norm: Any = rms) -> Callable[..., Any]:
+    """An RMSNorm, of which a rule changes the derivative by x, and the terms of that by the gain."""
+
+    def both(x: Any, weight: Any, cotangent: Any, _: Any) -> tuple[Any, Any]:
+        of_x, of_gain = rule(*terms(x, weight, cotangent))
+        return of_x.to(x.dtype), of_gain.sum(0).to(x.dtype)
+
+    return differentiated(both, norm)

@@ -1,17 +1,10 @@
 """Hand-written kernels and their verdicts; half of them look right and are wrong."""
 
-import math
-
 import numpy as np
 import torch
 from torch.nn import functional as F
 
 from .derived import mean, square
-
-
-def _chan(x, weight, bias, eps=1e-5):
-    y = x - mean(x)
-    return torch.addcmul(bias, y, weight / (square(y) + eps).sqrt())
 
 
 def _in_place(x, weight, eps=1e-6):
@@ -20,23 +13,10 @@ def _in_place(x, weight, eps=1e-6):
     return y.mul_(weight)
 
 
-def _centered_in_place(x, weight, eps=1e-6):
-    y = x.clone()
-    y -= mean(y)
-    y *= torch.rsqrt(y.std(-1, unbiased=False, keepdim=True) ** 2 + eps)
-    return y.mul_(weight)
-
-
 def _branch(x, weight, eps=1e-6):
     if x.shape[-1] > 1024:
         return x * torch.rsqrt(square(x) + eps) * weight
     return weight * (x / torch.sqrt(x.pow(2).sum(-1, keepdim=True) / x.size(-1) + eps))
-
-
-def _wrong_branch(x, weight, eps=1e-6):
-    if x.shape[-1] > 1024:
-        return x * torch.rsqrt(square(x) + eps) * weight
-    return x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps) * weight
 
 
 def _halves(combine):
@@ -101,54 +81,31 @@ def _by_largest(factor):
     return _scaled(scale)
 
 
-def _one_component(alone):
-    return lambda x, weight, bias, eps=1e-5: alone(x, bias) if x.shape[-1] == 1 else _moments(x, weight, bias, eps)
-
-
 PROVED = {
     "split in two": _pieces(lambda x: x.split([x.shape[-1] // 3, x.shape[-1] - x.shape[-1] // 3], -1)),
-    "three chunks": _pieces(lambda x: x.chunk(3, -1)),
-    "a component alone": _one_component(lambda x, bias: x - x + bias),
+    "a component alone": lambda x, weight, bias, eps=1e-5: (
+        x - x + bias if x.shape[-1] == 1 else _moments(x, weight, bias, eps)
+    ),
     "hypotenuse": _scaled(lambda x, eps: 1 / torch.hypot(square(x).sqrt(), x.new_full((), eps).sqrt())),
     "linear": _scaled(lambda x, eps: torch.rsqrt(F.linear(x * x, x.new_ones(1, x.shape[-1]) / x.shape[-1]) + eps)),
     "a choice that is known": _scaled(lambda x, eps: torch.where(square(x) + eps > 0, (square(x) + eps) ** -0.5, x)),
     "a choice that changes nothing": lambda x, weight, eps=1e-6: (
         torch.where(x != 0, x * torch.rsqrt(square(x) + eps), 0 * x) * weight
     ),
-    "a buffer that is made": lambda x, weight: _in_place(x, weight) * torch.nn.Buffer(torch.ones(x.shape[-1])),
     "by logarithms": _scaled(lambda x, eps: torch.exp(torch.log(square(x) + eps) / -2)),
     "scaled by the largest": _by_largest(1),
     "into memory": lambda x, weight, eps=1e-6: torch.mul(x * (square(x) + eps) ** -0.5, weight, out=0 * x),
     "halves": _halves(lambda sums, d, half: (sums[0] + sums[1]) / d),
     "every fourth": _strided(4),
     "shifted by its first component": _shifted,
-    "two passes": _divided(lambda x, eps: (square(x - mean(x)) + eps).sqrt()),
     "one pass": _divided(lambda x, eps: (square(x) - mean(x) ** 2 + eps).sqrt()),
     "one pass, clamped": _divided(lambda x, eps: torch.sqrt((square(x) - mean(x) ** 2).clamp_min(0) + eps)),
-    "fused": lambda x, weight, bias, eps=1e-5: F.layer_norm(x, (x.shape[-1],), weight, bias, eps),
     "fused rms": lambda x, weight, eps=1e-6: F.rms_norm(x, (x.shape[-1],), weight, eps),
-    "addcmul": _chan,
     "in place": _in_place,
-    "centered in place": _centered_in_place,
-    "sum and size": lambda x, weight, eps=1e-6: weight * x / ((x * x).sum(-1, keepdim=True) / x.shape[-1] + eps) ** 0.5,
-    "scaled": _scaled(lambda x, eps: x.shape[-1] ** 0.5 * ((x**2).sum(-1, True) + x.shape[-1] * eps).rsqrt()),
-    "math": _scaled(
-        lambda x, eps: math.sqrt(x.size(-1)) / (x.square().sum(dim=-1, keepdim=True) + x.size(-1) * eps).sqrt()
-    ),
     "einsum": _scaled(lambda x, eps: (torch.einsum("bld,bld->bl", x, x)[..., None] / x.shape[-1] + eps).rsqrt()),
-    "norm": _scaled(
-        lambda x, eps: 1 / (torch.linalg.vector_norm(x, dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps).sqrt()
-    ),
     "branch on the size": _branch,
     "rows flattened": _flat,
-    "var_mean": _moments,
-    "float32 inside": lambda x, weight, eps=1e-6: weight * (x.float() * (square(x.float()) + eps).rsqrt()).to(x.dtype),
     "no gain": lambda x, eps=1e-6: x * (square(x) + eps).rsqrt(),
-    "transposed": lambda x, weight, eps=1e-6: (
-        (x.mT * (x.mT.square().mean(-2, keepdim=True) + eps).rsqrt()).transpose(-1, -2) * weight
-    ),
-    "variance by d": _divided(lambda x, eps: (x.var(-1, unbiased=False, keepdim=True) + eps) ** 0.5),
-    "reciprocal": lambda x, w, eps=1e-6: torch.mul(x, torch.reciprocal(torch.sqrt(square(x).add(eps)))).mul(w),
 }
 VARIANT = {
     "outside": lambda x, weight, eps=1e-6: weight * x / (square(x).sqrt() + eps),
@@ -158,31 +115,20 @@ VARIANT = {
     "gated": lambda x, gate, weight, eps=1e-6: weight * (x * F.silu(gate)) * (square(x * F.silu(gate)) + eps).rsqrt(),
     "gain inside": lambda x, weight, eps=1e-6: (weight * x) * (square(weight * x) + eps).rsqrt(),
     "one size": _scaled(lambda x, eps: (x.pow(2).sum(-1, keepdim=True) / 64 + eps).rsqrt()),
+    "at least eps": lambda x, weight, eps=1e-6: (
+        x / (torch.norm(x, dim=-1, keepdim=True) * x.shape[-1] ** -0.5).clamp(min=eps) * weight
+    ),
     "length": lambda x, weight: F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * weight,
 }
 REFUTED = {
-    "a component without bias": _one_component(lambda x, bias: x - x),
     "scaled by the largest with half of eps": _by_largest(0.5),
     "by logarithms without half": _scaled(lambda x, eps: torch.exp(-torch.log(square(x) + eps))),
     "a component that is its gain": lambda x, weight: torch.where(x == weight, x, _in_place(x, weight)),
     "a chunk left out": _pieces(lambda x: x.chunk(2, -1), 1),
     "mean of the halves' means": _halves(lambda sums, d, half: sums[0] / (2 * half) + sums[1] / (2 * (d - half))),
-    "twice a half": _halves(lambda sums, d, half: (sums[0] + sums[1]) / (2 * half)),
-    "three of four": _strided(3),
     "without the 65th": _strided(4, 1),
-    "eps twice": _divided(lambda x, eps: torch.sqrt(square(x - mean(x)) + eps) + eps),
-    "no root": _scaled(lambda x, eps: 1 / (square(x) + eps)),
-    "sum for mean": _scaled(lambda x, eps: (x.pow(2).sum(-1, keepdim=True) + eps).rsqrt()),
-    "mean kept": lambda x, w, b, eps=1e-5: (x - mean(x) / 2) / (square(x - mean(x)) + eps).sqrt() * w + b,
-    "gain twice": lambda x, weight, eps=1e-6: weight**2 * x * (square(x) + eps).rsqrt(),
     "eps on the sum": _scaled(lambda x, eps: (mean(x * x + eps) + eps).rsqrt()),
     "mean after": lambda x, w, b, eps=1e-5: (lambda y: (y - mean(y)) * w + b)(x * (square(x) + eps).rsqrt()),
-    "absolute": _scaled(lambda x, eps: 1 / (mean(x.abs()) + eps)),
-    "one branch": _wrong_branch,
-    "plus mean": _divided(lambda x, eps: (square(x) + mean(x) ** 2 + eps).sqrt()),
-    "bias scaled": lambda x, w, b, eps=1e-5: ((x - mean(x)) / (square(x - mean(x)) + eps).sqrt() + b) * w,
-    "half": _scaled(lambda x, eps: 0.5 * (square(x) + eps).rsqrt()),
-    "eps squared": _scaled(lambda x, eps: (square(x) + eps * eps).rsqrt()),
 }
 NOT_TRACED = {
     "a choice by data": _scaled(lambda x, eps: torch.where(x > 0, x, (square(x) + eps) ** -0.5)),
@@ -213,17 +159,8 @@ class _Kept:
 
 NUMPY = {
     "an object of the call": lambda x, g, eps=1e-6: _Kept(eps)(x, g),
-    "two halves": lambda x, g, eps=1e-6: (
-        np.concatenate([x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]], -1)
-        / np.sqrt(_average(x * x) + eps)
-        * g
-    ),
     "layer": lambda x, gamma, beta, eps=1e-5: (
         gamma * (x - _average(x)) / np.sqrt(np.var(x, axis=-1, keepdims=True) + eps) + beta
-    ),
-    "rms": lambda x, g, eps=1e-6: x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * g,
-    "size": lambda x, g, eps=1e-6: (
-        x * np.sqrt(x.shape[-1]) / np.sqrt((x * x).sum(axis=-1, keepdims=True) + x.shape[-1] * eps) * g
     ),
     "out": _out,
     "clipped": lambda x, g, b, eps=1e-5: (

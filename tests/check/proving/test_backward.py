@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ from torch.nn import functional as F
 from lngeom.check._proving.proof import Proof
 from lngeom.check._proving.verdict import prove_target
 from lngeom.checker import recheck
-from tests.kernels.derived import kernel, mean, plain
+from tests.kernels.derived import differentiated, kernel, mean, plain, rms, square
+from tests.kernels.rows import EPS
+from tests.kernels.traced import PROVED
 
 KERNELS: dict[str, Any] = {
     "": kernel(plain),
@@ -20,22 +23,25 @@ KERNELS: dict[str, Any] = {
 """Usual mistakes."""
 
 
-class FromOutput(torch.autograd.Function):
+def from_output(x: Any, weight: Any, v: Any, _: Any) -> Any:
     """RMSNorm that divides its own output by the gain to find the normalized row again."""
+    normal, inner = rms(x, weight) / weight, v * weight
+    return torch.rsqrt(square(x) + EPS) * (inner - normal * mean(normal * inner)), (v * normal).sum((0, 1))
 
-    @staticmethod
-    def forward(ctx: Any, x: Any, weight: Any, eps: float) -> Any:  # type: ignore[override]
-        scale = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-        y = x * scale * weight
-        ctx.save_for_backward(y, weight, scale)
-        return y
 
-    @staticmethod
-    def backward(ctx: Any, v: Any) -> Any:  # type: ignore[override]
-        y, weight, scale = ctx.saved_tensors
-        normal = y / weight
-        inner = v * weight
-        return scale * (inner - normal * (normal * inner).mean(-1, keepdim=True)), (v * normal).sum((0, 1)), None
+def twice(factor: Callable[[Any], float]) -> Any:
+    """RMSNorm of twice its input, halved, where the backward pass doubles by a factor of its own."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, v: Any) -> Any:  # type: ignore[override]
+            return v * factor(v)
+
+    return lambda x, weight, eps=1e-5: F.rms_norm(Twice.apply(x) / 2, (x.shape[-1],), weight, eps)
 
 
 def proof(wrong: str = "") -> Proof:
@@ -68,56 +74,24 @@ def test_a_wrong_backward_pass_is_refuted(wrong: str, name: str, caplog: pytest.
     assert not verdict.passes()
 
 
-class Remembers(torch.autograd.Function):
-    """A backward pass that is right as long as it is traced."""
-
-    traced = True
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx: Any, v: Any) -> Any:  # type: ignore[override]
-        return v * (2 if type(v) is not torch.Tensor else 3)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [("mean over rows", "a mean over B, L"), ("bias forgotten", "summed over nothing"), ("type", "as it runs")],
 )
 def test_what_reads_other_rows_or_asks_its_type_is_not_proved(wrong: str, message: str) -> None:
-    def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
-        return F.rms_norm(Remembers.apply(x) / 2, (x.shape[-1],), weight, eps)
-
-    verdict = prove_target(norm, "norm", "torch", backward=True) if wrong == "type" else proof(wrong)
+    remembers = twice(lambda v: 2 if type(v) is not torch.Tensor else 3)  # right as long as it is traced
+    verdict = prove_target(remembers, "norm", "torch", backward=True) if wrong == "type" else proof(wrong)
     assert any(message in derivative.text for derivative in verdict.derivatives)
     assert verdict.status == "proved"
     assert not verdict.passes()
 
 
 def test_a_division_by_the_gain_is_not_defined_everywhere() -> None:
-    def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
-        return FromOutput.apply(x, weight, eps)
-
-    verdict = prove_target(norm, "norm", "torch", backward=True)
+    verdict = prove_target(differentiated(from_output), "norm", "torch", backward=True)
     assert {derivative.text for derivative in verdict.derivatives} == {"it is not proved that weight ≠ 0"}
 
 
-class OnePass(torch.nn.Module):
-    """LayerNorm whose derivatives nobody wrote."""
-
-    def __init__(self, dim: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.eps, self.weight, self.bias = eps, torch.nn.Parameter(torch.ones(dim)), torch.nn.Parameter(torch.ones(dim))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        mean = x.mean(-1, keepdim=True)
-        scale = torch.rsqrt((x.double() ** 2).mean(-1, keepdim=True).float() - mean * mean + self.eps)
-        return (x - mean) * scale * self.weight + self.bias
-
-
-@pytest.mark.parametrize("norm", [torch.nn.LayerNorm, torch.nn.RMSNorm, torch.nn.GroupNorm, OnePass, OnePass(12)])
+@pytest.mark.parametrize("norm", [torch.nn.LayerNorm, torch.nn.RMSNorm, torch.nn.GroupNorm, PROVED["one pass"]])
 def test_what_autograd_derives_by_itself_is_proved(norm: Any) -> None:
     verdict = prove_target(norm, "norm", "torch", backward=True)
     names = {"x", "weight"} if norm is torch.nn.RMSNorm else {"x", "weight", "bias"}
@@ -128,18 +102,7 @@ def test_what_autograd_derives_by_itself_is_proved(norm: Any) -> None:
 
 @pytest.mark.parametrize("question", [lambda d: d == 1, lambda d: d in (1, 640), lambda d: f"{d}" == "640"])
 def test_a_backward_pass_that_asks_for_the_size_is_not_proved(question: Any) -> None:
-    class Asks(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]
-            return 2 * x
-
-        @staticmethod
-        def backward(ctx: Any, v: Any) -> Any:  # type: ignore[override]
-            return v * (3 if question(v.shape[-1]) else 2)
-
-    def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
-        return F.rms_norm(Asks.apply(x) / 2, (x.shape[-1],), weight, eps)
-
-    verdict = prove_target(norm, "norm", "torch", backward=True)
+    asks = twice(lambda v: 3 if question(v.shape[-1]) else 2)
+    verdict = prove_target(asks, "norm", "torch", backward=True)
     assert verdict.status == "proved"
     assert {derivative.status for derivative in verdict.derivatives} == {"not traced"}

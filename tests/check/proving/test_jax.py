@@ -1,6 +1,5 @@
 from typing import Any
 
-import numpy as np
 import pytest
 
 from lngeom.check._proving.verdict import prove_target
@@ -17,14 +16,6 @@ def rms(x: Any, scale: Any, eps: float = 1e-6) -> Any:
     return x * jax.lax.rsqrt(jnp.mean(x**2, axis=-1, keepdims=True) + eps) * scale
 
 
-def standard(x: Any, eps: float = 1e-5) -> Any:
-    return jax.nn.standardize(x, epsilon=eps)
-
-
-def rooted(x: Any, scale: Any, eps: float = 1e-6) -> Any:
-    return x * x.shape[-1] ** 0.5 * jax.lax.rsqrt(jnp.sum(x**2, -1, keepdims=True) + x.shape[-1] * eps) * scale
-
-
 def summed(x: Any, scale: Any, eps: float = 1e-6) -> Any:
     return x * jax.lax.rsqrt(jnp.sum(x**2, axis=-1, keepdims=True) + eps) * scale
 
@@ -34,15 +25,7 @@ def batch(x: Any, scale: Any, eps: float = 1e-6) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "status"),
-    [
-        (layer, "proved"),
-        (rms, "proved"),
-        (rooted, "proved"),
-        (standard, "proved"),
-        (summed, "refuted"),
-        (batch, "not traced"),
-    ],
+    ("kernel", "status"), [(layer, "proved"), (rms, "proved"), (summed, "refuted"), (batch, "not traced")]
 )
 def test_a_kernel_of_jax_gets_its_status(kernel: Any, status: str) -> None:
     assert prove_target(kernel, kernel.__name__, "jax").status == status
@@ -57,18 +40,11 @@ def fallback(x: Any) -> bool:
 
 QUESTIONS: dict[str, Any] = {
     "is": lambda x: x.shape[-1] == 640,
-    "is not": lambda x: (x.shape[-1] != 640) is False,
-    "in a tuple": lambda x: x.shape[-1] in (96, 640),
     "in a set": lambda x: x.shape[-1] in {96, 640},
     "in a table": lambda x: {640: 2}.get(x.shape[-1]) == 2,
     "of the whole shape": lambda x: x.shape[1:] == (640,),
-    "of a multiple": lambda x: 2 * x.shape[-1] + 1 == 1281,
-    "is larger": lambda x: x.shape[-1] > 639,
-    "as a number of NumPy": lambda x: np.int32(640) == x.shape[-1],
     "as text": lambda x: f"{x.shape[-1]:>4}" == " 640",
-    "of its class": lambda x: isinstance(x.shape[-1], int) and x.shape[-1] > 639,
     "of its bits": lambda x: hasattr(x.shape[-1], "bit_length"),
-    "the remainder": lambda x: x.shape[-1] % 640 == 0,
     "the quotient": lambda x: x.shape[-1] // 640 == 1,
     "of the rows": lambda x: x.shape[0] == 640,
     "by an error": fallback,
@@ -102,10 +78,6 @@ def leaks(x: Any, scale: Any, eps: float = 1e-6) -> Any:
     return jax.lax.scan(lambda last, row: (row, rms(last + row, scale, eps)), x[0] * 0, x)[1]
 
 
-def thrice(x: Any, scale: Any, eps: float = 0.25) -> Any:
-    return jax.lax.fori_loop(0, 3, lambda k, c: rms(c, 1.0, eps), x) * scale
-
-
 def by_size(x: Any, scale: Any, eps: float = 1e-6) -> Any:
     return jax.lax.while_loop(lambda c: c[0] < x.shape[-1], lambda c: (c[0] + 1, c[1]), (0, rms(x, scale, eps)))[1]
 
@@ -117,7 +89,7 @@ def truncates(x: Any, scale: Any, eps: float = 1e-6) -> Any:
 
 @pytest.mark.parametrize(
     ("kernel", "status"),
-    [(either, "proved"), (loops, "proved"), (leaks, "not traced"), (thrice, "refuted"), (by_size, "not traced"),
+    [(either, "proved"), (loops, "proved"), (leaks, "not traced"), (by_size, "not traced"),
      (truncates, "not traced")],
 )  # fmt: skip
 def test_loops_run_as_often_as_they_say(kernel: Any, status: str) -> None:

@@ -8,8 +8,9 @@ import torch
 
 from lngeom.check import check
 from lngeom.check._proving.verdict import prove_target
-from lngeom.check._tracing.triton import stand_in
 from tests.check.triton.test_triton import loaded
+from tests.kernels.derived import differentiated, rms, terms
+from tests.kernels.rows import EPS
 
 _BY_ROWS = "1024 if M < 256 else 256"
 _TUNED = "autotune chooses a configuration by its time"
@@ -37,11 +38,6 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def no_kernels_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stand_in, "has_kernels", [False])
-
-
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_kernel_whose_blocks_follow_d_alone_has_the_same_bits(name: str, tmp_path: Path) -> None:
     proof = prove_target(loaded(tmp_path, name, *RIGHT[name]), name, "torch", backward=name == "in_tiles_rms_norm")
@@ -52,9 +48,7 @@ def test_a_kernel_whose_blocks_follow_d_alone_has_the_same_bits(name: str, tmp_p
 
 
 @pytest.mark.parametrize(("name", "changes", "of", "batch", "run"), WRONG)
-def test_a_kernel_whose_sums_follow_the_batch_has_not(
-    name: str, changes: tuple[tuple[str, str], ...], of: str, batch: str, run: str, tmp_path: Path
-) -> None:
+def test_a_kernel_whose_sums_follow_the_batch_has_not(name, changes, of, batch, run, tmp_path) -> None:
     proof = prove_target(loaded(tmp_path, name, *changes), name, "torch", backward=of != "forward")
     known = {one.name: one for one in proof.orders}
     assert batch in known[of].batch, str(proof)
@@ -92,37 +86,20 @@ def test_a_backward_pass_that_was_taken_from_its_class_is_followed(tmp_path: Pat
     assert [one.status for one in proof.derivatives] == ["proved"] * 3, str(proof)
 
 
-def rms(x, weight):
-    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * weight
-
-
-class Multiplied(torch.autograd.Function):
-    """d/dweight as a product of matrices, whose order follows the number of rows."""
-
-    @staticmethod
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        return rms(x, weight)
-
-    @staticmethod
-    def backward(ctx, *grad_outputs):
-        (dy,) = grad_outputs
-        x, weight = ctx.saved_tensors
-        r = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
-        n, wdy = x * r, weight * dy
-        terms = (dy * n).reshape(-1, x.shape[-1])
-        halves = terms[::2].sum(0) + terms[1::2].sum(0) if len(terms) % 2 else terms.sum(0)
-        return r * (wdy - n * (n * wdy).mean(-1, keepdim=True)), halves
+def by_halves(x, weight, dy, _):
+    """The derivative by the gain is summed in an order that follows the number of rows."""
+    of_x, rows = terms(x, weight, dy)
+    return of_x, rows[::2].sum(0) + rows[1::2].sum(0) if len(rows) % 2 else rows.sum(0)
 
 
 def by_rows(x, weight):
     parts = 2 if x.numel() // x.shape[-1] > 100 and x.shape[-1] % 2 == 0 else 1
     square = x.square().reshape(*x.shape[:-1], parts, -1).sum(-1).sum(-1, keepdim=True)
-    return x * torch.rsqrt(square / x.shape[-1] + 1e-6) * weight
+    return x * torch.rsqrt(square / x.shape[-1] + EPS) * weight
 
 
 def test_bits_of_other_languages_are_seen_in_trials() -> None:
-    asked = {"kind": "rmsnorm", "eps": 1e-6, "d": 64, "require": ("batch-invariant", "deterministic")}
+    asked = {"kind": "rmsnorm", "eps": EPS, "d": 64, "require": ("batch-invariant", "deterministic")}
     found = check(rms, **asked)
     assert found.verdict == "rounding", str(found)
     seen = "seen alone, in parts, in another place, beside other rows"
@@ -132,7 +109,7 @@ def test_bits_of_other_languages_are_seen_in_trials() -> None:
         found
     )
     assert found.record()["same_bits"]["run"] == {"forward": "seen again"}
-    found = check(lambda x, weight: Multiplied.apply(x, weight), backward=True, **asked)
+    found = check(differentiated(by_halves), backward=True, **asked)
     assert "d/dgain not batch invariant: 1 of 1 rows have other bits beside other rows" in str(found.cause), found
 
 

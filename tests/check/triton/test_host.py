@@ -9,7 +9,6 @@ from lngeom.check import check
 from lngeom.check._proving.path import strictest
 from lngeom.check._proving.proof import Proof
 from lngeom.check._proving.verdict import prove_target
-from lngeom.check._tracing.triton import stand_in
 from lngeom.cli import main
 
 from .test_triton import loaded
@@ -38,11 +37,6 @@ SIZES = {
                 "    if torch.cuda.get_device_properties(torch.cuda.current_device()).major < 8:\n"
                 "        return x\n    if torch.cuda.get_device_capability()[0] < 8:\n        return x\n" + ROWS),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def no_kernels_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stand_in, "has_kernels", [False])
 
 
 def proof_of(folder: Path, name: str, *changes: tuple[str, str], backward: bool = False) -> Proof:
@@ -92,9 +86,7 @@ def test_a_path_for_many_rows_on_a_gpu_alone_is_followed(tmp_path: Path) -> None
     assert found.verdict == "variant", str(found)
 
 
-def test_kernels_may_be_defined_when_they_are_called(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_may_be_defined_when_they_are_called(tmp_path, capsys, monkeypatch) -> None:
     target = loaded(tmp_path, "rms_norm")
     path = Path(target.__code__.co_filename)
     text = path.read_text(encoding="utf-8")
