@@ -31,7 +31,7 @@ def first(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., :1].pow(2
 pytestmark = pytest.mark.usefixtures("some_kernels")
 
 
-def test_some_kernels_compute_the_same_function(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_kernels_compute_the_same_function(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["some_kernels:divided", "--spec", "some_kernels:reference", "--d", "16", "--json", "found.json"]
     assert main(["check", *asked, "--proved"]) == 0
     told = capsys.readouterr().out
