@@ -64,10 +64,7 @@ def test_names_command_neither_a_terminal_nor_a_workflow() -> None:
         ([RIGHT, "--certificate", "a.x", "--json", "a.x"], "a.x would be written over"),
         ([RIGHT, "--eps", "nan"], "eps is nan"),
         ([RIGHT, "--spec", "gemma", "--kind", "layernorm"], "spec gemma and kind layernorm exclude each other"),
-        (
-            [RIGHT, "--spec", RIGHT, "--kind", "layernorm"],
-            "some_kernels.py:right and kind layernorm exclude each other",
-        ),
+        ([RIGHT, "--spec", RIGHT, "--kind", "layernorm"], f"{RIGHT} and kind layernorm exclude each other"),
         ([RIGHT, "--spec", "qwen"], "'qwen' is neither one of torch, llama, gemma, onnx nor FILE.py:NAME"),
     ],
 )
