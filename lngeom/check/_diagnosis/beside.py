@@ -81,7 +81,7 @@ def of_many_rows(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
     """
     array, d = claim.kernel.array(x), 4 if claim.kernel.several else claim.kernel.d
     output: Any = claim.kernel.call(array.requires_grad_())  # pyright: ignore[reportAttributeAccessIssue]
-    if d > _WIDEST or not _has_own(output.grad_fn):
+    if d > _WIDEST or claim.kernel.form.interpreted or not _has_own(output.grad_fn):
         return
     half = claim if FORMATS[claim.kernel.dtype].bits < 24 else claim.like(dtype="bfloat16")
     rows = half.stored(np.sort(abs(np.random.default_rng(5).normal(size=(_MANY, d))), axis=-1))
