@@ -77,9 +77,7 @@ def layer_norm_rms_norm() -> Figure:
     label = f"{NAME}: at each norm, 98 % of the\nangles lie in {low:.1f}° to {high:.1f}°;\n"
     label += f"distance there at most {most:.2f} $\\sqrt{{d}}$"
     right.axvspan(low, high, color=BLUE, alpha=0.25, linewidth=0, label=label)
-    right.set(
-        xticks=range(0, 181, 30), xlim=(0.0, 180.0), ylim=(0.0, 1.5), title="How far the two outputs lie apart"
-    )
+    right.set(xticks=range(0, 181, 30), xlim=(0.0, 180.0), ylim=(0.0, 1.5), title="How far the two outputs lie apart")
     right.set_xlabel(r"angle $\theta$ of $x$ to $\mathbf{1}$ (degrees)")
     right.set_ylabel(r"distance of $\mathrm{LN}(x)$ and $\mathrm{RMS}(x)$, in units of $\sqrt{d}$")
     right.legend(loc="upper center", frameon=True, framealpha=1.0, edgecolor="none")
