@@ -34,13 +34,7 @@ class _Less:
 
 
 class Fused(_Less):
-    """A kernel that adds a residual: every other component of x comes as the residual, so that the sum is exact.
-
-    Attributes:
-        residual: A residual to give instead, beside the whole x.
-        total: The second output of the last call.
-        after: Whether the residual is added after the norm; None before the first call.
-    """
+    """A kernel that adds a residual: every other component of x comes as the residual, so that the sum is exact."""
 
     residual: FrameworkArray | None = None
     total: FrameworkArray | None = None

@@ -22,14 +22,7 @@ Told = tuple[str, Cause | None, Shown | None]
 
 @dataclass(frozen=True)
 class Named:
-    """What a kernel computes.
-
-    Attributes:
-        verdict, cause: ``rounding``, ``unstable``, ``variant`` or ``bug``, and the algorithm, definition or mistake.
-        notes: All notes.
-        shown: What shows it, None of what is right or computes nothing.
-        ratio: Largest distance of a derivative from an exact one over its bound, None if none was computed.
-    """
+    """What a kernel computes."""
 
     tried: Tried
     verdict: str

@@ -45,13 +45,7 @@ class Affine(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A definition with the names of a program.
-
-    Attributes:
-        exact: Whether it is a norm as defined.
-        affine: What follows the norm of x itself, if one vector each does.
-        variants: What the formula has of each variant, by the kind of its cause; empty if it may have more.
-    """
+    """A definition with the names of a program."""
 
     text: str
     value: Value
@@ -64,13 +58,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Names:
-    """The names in a program beside x.
-
-    Attributes:
-        vectors: Parameters, or what an opaque function gave.
-        rows: Those of them that differ from row to row.
-        scalars: Settings and constants that have names, with the text of each.
-    """
+    """The names in a program beside x."""
 
     vectors: tuple[str, ...]
     rows: tuple[str, ...]

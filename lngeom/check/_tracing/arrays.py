@@ -32,15 +32,7 @@ _STRIDE = 8
 
 @dataclass(eq=False)
 class Memory:
-    """The storage of an array and its views.
-
-    Attributes:
-        shared, parted: Whether anything else may see it, or a part of it.
-        labels: Its elements in order.
-        name: The input that it holds.
-        undefined, zero: Whether nothing was written into it, or nothing but zeros.
-        saved: Whether a backward pass reads it, which may run again.
-    """
+    """The storage of an array and its views."""
 
     shared: bool = False
     labels: Dim = ()

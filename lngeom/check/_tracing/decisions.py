@@ -34,15 +34,7 @@ Branch = tuple[Any, str, bool]
 
 @dataclass
 class Decisions:
-    """The questions of one run.
-
-    Attributes:
-        planned: The answers to its first branches.
-        backward: Whether derivatives are asked for.
-        replayed: The questions of the run that this one repeats on another carrier.
-        asked: All answers in order, None where the question is open.
-        branches: The questions that the carrier leaves open.
-    """
+    """The questions of one run."""
 
     ground: Ground
     refuse: Callable[[str], NoReturn]

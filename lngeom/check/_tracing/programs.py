@@ -35,14 +35,7 @@ _LIKE = re.compile(r"(^|_)(res|residual|skip|gate|z|y|h|other|inputs?|states|con
 
 @dataclass
 class Program:
-    """A norm as a program: traced, and run on real arrays.
-
-    Attributes:
-        build: The function of arrays for a size and the numbers of settings.
-        size: The only dimension it was made for, or None.
-        literal: Whether its settings keep their values, instead of being arbitrary.
-        stated: Name and function of the definition that it should be, where it is no usual one.
-    """
+    """A norm as a program: traced, and run on real arrays."""
 
     name: str
     build: Build

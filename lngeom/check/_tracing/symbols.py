@@ -59,15 +59,7 @@ class Block(NamedTuple):
 
 @dataclass
 class Symbols:
-    """The names of one run.
-
-    Attributes:
-        integers: The whole numbers above 1 that the code computes with.
-        scalars, numbers: Names of constants, all positive, and of parameters of size 1.
-        vectors: Names of vectors, and whether they differ from row to row.
-        blocks: Whole numbers that kernels get.
-        parts: Names of slices, each with its 0s and 1s for a dimension.
-    """
+    """The names of one run."""
 
     ground: Ground
     literals: Literals

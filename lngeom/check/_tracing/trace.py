@@ -94,13 +94,7 @@ class Values:
 
 @dataclass
 class Calls:
-    """The calls of opaque functions.
-
-    Attributes:
-        opaque: Each function with its argument and the name of the result, on a run that repeats none.
-        called: The names in the order of the calls.
-        kinds, maps, computed: The functions by name, the outputs of maps with weights, and those of known functions.
-    """
+    """The calls of opaque functions."""
 
     ground: Ground
     symbols: Symbols

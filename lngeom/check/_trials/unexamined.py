@@ -27,12 +27,7 @@ ALWAYS = (
 
 
 class Untested(NamedTuple):
-    """Conditions that no trial had.
-
-    Attributes:
-        here: Those of this kernel: further outputs, options at their defaults.
-        always: Those of every kernel that is asked in the same way.
-    """
+    """Conditions that no trial had."""
 
     here: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
