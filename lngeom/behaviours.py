@@ -16,13 +16,6 @@ class Behaviour(NamedTuple):
 
     `eps` is None where the rows do not resolve it, `error` the largest distance of an output from the formula, in
     units of the largest component of its row before the bias.
-
-    >>> import lngeom as lg
-    >>> from lngeom.behaviours import behaviour, probes
-    >>> x = probes(16, "float64")
-    >>> shown = behaviour(x, lg.rms_norm(x, eps=1e-6), 2.0**-53)
-    >>> shown.kind, shown.placement, f"{shown.eps:.3g}"
-    ('rmsnorm', 'inside', '1e-06')
     """
 
     kind: Literal["layernorm", "rmsnorm"]

@@ -50,11 +50,7 @@ def printable(text: str) -> str:
 
 
 def count(text: str) -> int:
-    """An integer of at least 1, also in the form 1e6.
-
-    >>> count("1e6"), count("16_384")
-    (1000000, 16384)
-    """
+    """An integer of at least 1, also in the form 1e6."""
     try:
         value = float(text)
     except ValueError:

@@ -79,7 +79,7 @@ def one_hot(d: int) -> SearchStrategy[Vector]:
 
 def masks(d: int) -> SearchStrategy[Vector]:
     """Vectors of zeros and ones."""
-    return _lists(st.sampled_from((0, 1)), d).map(_fractions)
+    return _lists(st.sampled_from((0, 1)), d).map(lambda values: tuple(map(Fraction, values)))
 
 
 def centred(d: int) -> SearchStrategy[Vector]:
@@ -179,10 +179,6 @@ def _rows(d: int, large: int = _EXACT_LARGE) -> SearchStrategy[Sequence[int]]:
         _lists(_STEPS, d).map(lambda row: [large, *row[1:]]),
         _lists(_STEPS, d).map(lambda row: [large + value for value in row]),
     )
-
-
-def _fractions(values: Sequence[int]) -> Vector:
-    return tuple(map(Fraction, values))
 
 
 def _around(x: Sequence[N]) -> tuple[N, ...]:

@@ -51,13 +51,6 @@ class Evidence:
         unread: Why the theorem could not be checked at all, with file and line, or empty.
         refuted: Whether the claim is false at some point.
         faults, dumps: list of str. What failed, and its normal forms.
-
-    >>> from lngeom.proofs import find, gather
-    >>> evidence = gather(find("projection.fixes_hyperplane"))
-    >>> for line in evidence.certificate:
-    ...     print(line.strip())
-    1. S(x) = 0    [assume]
-    2. −S(x)/d = 0    [−1/d·(1)]
     """
 
     theorem: Theorem
@@ -131,10 +124,8 @@ class Evidence:
             return None
 
 
-def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
+def gather(theorem: Theorem) -> Evidence:
     """Run all checks of one theorem, with the smallest counterexamples. A check that fails becomes a fault.
-
-    The search for the proofs ends after `timeout` CPU seconds.
 
     >>> from lngeom.proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
@@ -145,7 +136,7 @@ def gather(theorem: Theorem, timeout: int | None = None) -> Evidence:
     """
     evidence = Evidence(theorem)
     start = time.process_time()
-    proved = evidence.attempt(check_proof, theorem, timeout)
+    proved = evidence.attempt(check_proof, theorem)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         for data in proved:

@@ -1,7 +1,7 @@
 """Sphinx directives that show the ledger as its records are, from the file that ``lngeom claims --json`` wrote.
 
-``ledger`` shows the claims of one document, ``imprecise`` those that the theorems of one chapter correct,
-``ledger-table`` all of them, and ``ledger-counts`` how many have which verdict.
+``ledger`` shows the claims of one document, ``imprecise`` those that the theorems of one chapter correct, and
+``ledger-counts`` how many have which verdict.
 """
 
 from typing import Any
@@ -99,20 +99,6 @@ class Imprecise(SphinxDirective):
         return [container]
 
 
-class LedgerTable(SphinxDirective):
-    """``{ledger-table}``: all claims in one table."""
-
-    def run(self) -> list[nodes.Node]:
-        rows = [
-            (
-                f"{{ref}}`{claim['id']} <claim-{claim['id']}>`", cell(claim["claim"]), cell(claim["place"]),
-                badge(claim), ", ".join(f"{{prf:ref}}`{id} <{id}>`" for id in settled(claim, "theorem")),
-            )
-            for claim in load(self.env.app, "claims.json")
-        ]  # fmt: skip
-        return self.parse_text_to_nodes(table(("claim", "what it says", "section", "verdict", "theorems"), rows))
-
-
 class LedgerCounts(SphinxDirective):
     """``{ledger-counts}``: how many claims of each document have which verdict."""
 
@@ -128,8 +114,6 @@ class LedgerCounts(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for name, directive in (
-        ("ledger", Ledger), ("imprecise", Imprecise), ("ledger-table", LedgerTable), ("ledger-counts", LedgerCounts),
-    ):  # fmt: skip
+    for name, directive in (("ledger", Ledger), ("imprecise", Imprecise), ("ledger-counts", LedgerCounts)):
         app.add_directive(name, directive)
     return {"parallel_read_safe": True}

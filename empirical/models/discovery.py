@@ -114,12 +114,6 @@ def call(model: nn.Module, batch: object) -> object:
     return model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
 
 
-def _blame(model: nn.Module, batch: object) -> None:
-    """Say in one line what a model raises on an input by itself, with nobody watching."""
-    with passing(model, "give an input that it takes"), evaluating(model), torch.no_grad():
-        call(model, batch)
-
-
 def norms(model: nn.Module, batch: object = None) -> Norms:
     """Find the norm layers of a model by what they compute, whatever they are called.
 
@@ -238,7 +232,9 @@ class _Pass:
                 call(model, batch)
         except Exception as error:
             if not isinstance(error, LngeomError) and not out_of_memory(error):
-                _blame(model, batch)
+                # Again with nobody watching: what the model raises by itself is told in one line.
+                with passing(model, "give an input that it takes"), evaluating(model), torch.no_grad():
+                    call(model, batch)
             raise
         self._last.clear()
 

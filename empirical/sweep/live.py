@@ -97,7 +97,9 @@ def measure(
             _refuse_other_numbers(run, "first", _numbers(subject, first), about)
             states = None
             if status == "done":
-                _refuse_other_batches(run, given_batches(), options.shard_batches)
+                digests = _joined(digest for _, digest in _chunks(given_batches(), options.shard_batches))
+                if not digests.items() <= run.manifest().items():
+                    raise RunError(f"{run.path}: holds another run (its batches differ); choose another output")
             else:
                 states = _measure(run, subject, given_batches(), options.shard_batches, console)
             _refuse_other_numbers(run, "last", _numbers(subject, last), about)
@@ -179,12 +181,6 @@ def _refuse_other_numbers(run: RunDirectory, which: str, mine: str, about: Json)
         why = f"its {', '.join(others)} differ" if others else "the code or settings of the model differ"
         seen = f"on the {which} batch numbers of SHA-256 {there[:16]}… there, {mine[:16]}… here: {why}"
         raise RunError(f"{run.path}: holds another run ({seen}); choose another output")
-
-
-def _refuse_other_batches(run: RunDirectory, batches: Iterator[object], size: int) -> None:
-    """Refuse other batches than a finished run has."""
-    if not _joined(digest for _, digest in _chunks(batches, size)).items() <= run.manifest().items():
-        raise RunError(f"{run.path}: holds another run (its batches differ); choose another output")
 
 
 def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], size: int, console: Console) -> States:

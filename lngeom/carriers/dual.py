@@ -93,10 +93,6 @@ def derivative(function: Callable[[Array], Array], x: Array, v: Array) -> Array:
     and v are terms, enclosures or arrays. On terms this is the formal derivative, which is the derivative where every
     root met on the way is taken of something positive and every divisor is not 0; elsewhere the total inverse gives it
     a value without meaning.
-
-    >>> from lngeom.prover import derivative, square_norm, vector
-    >>> derivative(square_norm, vector("x"), vector("v"))
-    2·S(v·x)
     """
     level = next(_LEVELS)
     result = function(Dual(x, v, level))

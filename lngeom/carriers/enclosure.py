@@ -26,12 +26,6 @@ class Enclosure(Operators):
     Sums, differences, products, means and quotients of exact numbers add no width; square roots add at most 2⁻¹⁵⁹
     relative to each entry. `values` and operands are numbers taken at their exact value (int, Fraction, finite float),
     intervals, or one array of shape (d,); operands also enclosures of equal length or length 1.
-
-    >>> import lngeom as lg
-    >>> from lngeom.carriers import Enclosure
-    >>> z = lg.layer_norm(Enclosure([1.0, 2.0, 4.0]), eps=0)
-    >>> [f"{float(entry.midpoint):.4f}" for entry in z], max(entry.width for entry in z) < 2.0**-150
-    (['-1.0690', '-0.2673', '1.3363'], True)
     """
 
     __slots__ = ("entries",)

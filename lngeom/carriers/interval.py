@@ -45,13 +45,6 @@ class Interval(Operators):
     Ends are integers, fractions or finite floats (taken at their exact value), and so are operands; without `upper` the
     number is known exactly. Division needs a divisor that cannot be 0, the square root an argument that cannot be
     negative. What is certain of a number is asked with ``stands``.
-
-    >>> from lngeom.carriers import Interval, stands
-    >>> root = Interval(2).sqrt()
-    >>> stands(root * root - 2, "="), stands(root - 1, ">"), root.width < 2.0**-150
-    (None, True, True)
-    >>> Interval(9, 16).sqrt() / 2
-    Interval(3/2, 2)
     """
 
     __slots__ = ("lower", "upper")

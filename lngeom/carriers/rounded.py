@@ -40,13 +40,7 @@ def _binary(operation: Callable[[Rounded, Rounded], Rounded]) -> Callable[..., R
 
 
 class Rounded:
-    """Vector of floats with an error bound for each component; length 1 stands for a scalar.
-
-    >>> from lngeom.carriers import Rounded
-    >>> third = Rounded(1.0) / Rounded(3.0)
-    >>> bool(0 < third.error[0] < 1e-15)
-    True
-    """
+    """Vector of floats with an error bound for each component; length 1 stands for a scalar."""
 
     __slots__ = ("error", "value")
     __array_ufunc__ = None

@@ -171,12 +171,7 @@ def sum_of_squares(*vectors: object) -> Proved:
 
 
 def cauchy_schwarz(x: object, y: object) -> Proved:
-    """|- ‖x‖²‖y‖² − (x·y)² >= 0, for vectors x and y.
-
-    >>> from lngeom.prover import cauchy_schwarz, sequent, vector
-    >>> print(sequent(cauchy_schwarz(vector("x"), vector("y"))))
-    ⊢ −S(x·y)² + S(x²)·S(y²) ≥ 0
-    """
+    """|- ‖x‖²‖y‖² − (x·y)² >= 0, for vectors x and y."""
     x, y = term(x), term(y)
     square, along = S(y * y), S(x * y)
     # ‖x − y(x·y)/‖y‖²‖² ≥ 0, times ‖y‖²; at y = 0, where the rules read 1/0 as 0, both sides are 0.

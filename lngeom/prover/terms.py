@@ -315,13 +315,7 @@ def sum_of(t: Term) -> Term:
 
 
 def S(value: object) -> Term:
-    """Sum of the components of a vector; a scalar has one component and is its own sum, as on arrays.
-
-    >>> from lngeom.prover import S, ones, scalar, vector
-    >>> x = vector("x")
-    >>> S(scalar("a") * x + 1), S(ones(x)), S(S(x))
-    (S(x)·a + d, d, S(x))
-    """
+    """Sum of the components of a vector; a scalar has one component and is its own sum, as on arrays."""
     t = term(value)
     return t if t.is_scalar else sum_of(t)
 
@@ -331,10 +325,6 @@ def inv(value: object) -> Term:
 
     Products, powers, inverses and rational factors are taken apart: inv(st) = inv(s)·inv(t) and inv(inv t) = t hold
     also at 0. But t·inv t is 1 only where t is not 0, and stays as it is: see :func:`inverse`.
-
-    >>> from lngeom.prover import inv, scalar, vector
-    >>> inv(2 * scalar("a") * vector("x")), inv(inv(vector("x"))), inv(0)
-    (1/2·inv(a)·inv(x), x, 0)
     """
     t = term(value)
     if not t.pairs:
@@ -358,11 +348,6 @@ def sqrt(value: object) -> Term:
 
     Rational factors that are squares come out, √(c²t) = c√t for c > 0. √(t²), which is |t|, stays as it is:
     see :func:`root_of_square`.
-
-    >>> from lngeom.prover import sqrt, vector
-    >>> x = vector("x")
-    >>> sqrt(4 * x), sqrt(x * x), sqrt(-1)
-    (2·√(x), √(x²), 0)
     """
     t = term(value)
     if not t.pairs:

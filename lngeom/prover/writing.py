@@ -70,11 +70,6 @@ def text(term: Term) -> str:
     Digits at the end of a name become subscripts, ``eps`` becomes ε, and ``_`` at the end a prime. Greek letters, a,
     c, s and t are scalars and other names vectors; a vector of such a name has an arrow, a⃗, and a scalar of another a
     subscript, xₛ. A vector of equal components is a multiple of 𝟏. So different terms never read alike.
-
-    >>> import lngeom as lg
-    >>> from lngeom.prover import text, vector
-    >>> print(text(lg.moments(vector("x1"))[1]))
-    −S(x₁)²/d² + S(x₁²)/d
     """
     table = Table()
     shown = Text(table.nodes).part(table.written(term.pairs))
@@ -84,23 +79,13 @@ def text(term: Term) -> str:
 
 
 def formula(statement: Formula) -> str:
-    """A formula as text.
-
-    >>> from lngeom.prover import dot, formula, greater, vector
-    >>> print(formula(greater(dot(vector("x"), vector("y")))))
-    S(x·y) > 0
-    """
+    """A formula as text."""
     table = Table()
     return Text(table.nodes).formula(table.written(statement.term.pairs), statement.relation)
 
 
 def sequent(theorem: Proved) -> str:
-    """The statement of a theorem: its hypotheses, the turnstile, its conclusion.
-
-    >>> from lngeom.prover import assume, dot, greater, sequent, vector
-    >>> print(sequent(assume(greater(dot(vector("x"), vector("y"))))))
-    S(x·y) > 0 ⊢ S(x·y) > 0
-    """
+    """The statement of a theorem: its hypotheses, the turnstile, its conclusion."""
     hypotheses = ", ".join(sorted(formula(hypothesis) for hypothesis in theorem.hypotheses))
     return f"{hypotheses}{' ' if hypotheses else ''}⊢ {formula(theorem.conclusion)}"
 

@@ -36,14 +36,9 @@ _OWN = {"basis": functools.cache(strategies.one_hot), "mask": functools.cache(st
 _UNITS = st.sampled_from([Fraction(2) ** k for k in (464, -464, 58, -58)])
 
 
-def _in_units(vector_and_unit: tuple[Row, Fraction]) -> Row:
-    vector, unit = vector_and_unit
-    return tuple(unit * value for value in vector)
-
-
 @functools.cache
 def _FAR(vectors: SearchStrategy[Row]) -> SearchStrategy[Row]:
-    return st.tuples(vectors, _UNITS).map(_in_units)
+    return st.tuples(vectors, _UNITS).map(lambda drawn: tuple(drawn[1] * value for value in drawn[0]))
 
 
 @functools.cache

@@ -211,11 +211,6 @@ class Theorem:
         Raises:
             ProofError, CheckError: As :meth:`prove`, and if the checker refuses a proof.
             BodyError: If the id is no name of a certificate.
-
-        >>> from lngeom.proofs import find
-        >>> (data,) = find("projection.fixes_hyperplane").certificates()
-        >>> data["terms"][:3], [step["rule"] for step in data["steps"]]
-        ([['v', 'x'], ['q', 1, 1], ['*', 1, 0]], ['assume', 'combine'])
         """
         if not re.fullmatch(r"[\w.]+", self.id, re.ASCII):
             raise BodyError(f"{self.id} names a certificate: call file and function by ASCII letters, digits and _")

@@ -1,14 +1,11 @@
 """The checks of a theorem: its proof, its examples, its wrong variants, its and its hypotheses."""
 
 import contextlib
-import math
-import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import NoReturn
 
 from hypothesis import errors, given, reject, strategies as st
 
@@ -68,30 +65,18 @@ class Counts:
 
 
 @contextlib.contextmanager
-def _limited(seconds: int | None, terms: int) -> Iterator[None]:
-    """A search that ends after so many terms; or after CPU seconds of this process, where the system counts them."""
-
-    def stop(*_: object) -> NoReturn:
-        raise ExhaustedError
-
-    timed = bool(seconds) and hasattr(signal, "setitimer")
-    before = signal.signal(signal.SIGVTALRM, stop) if timed else None
+def _limited(terms: int) -> Iterator[None]:
+    """A search that ends after so many terms."""
     try:
-        if timed:
-            signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
-        with Effort.limited(math.inf if timed else terms):
+        with Effort.limited(terms):
             yield
     except ExhaustedError as error:
-        limit = f"{seconds} CPU seconds" if timed else f"{terms} terms"
-        raise ProofError(f"the search ended at its limit of {limit}").with_traceback(error.__traceback__) from error
-    finally:
-        if timed:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            signal.signal(signal.SIGVTALRM, before)
+        said = f"the search ended at its limit of {terms} terms"
+        raise ProofError(said).with_traceback(error.__traceback__) from error
 
 
-def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCertificate]:
-    """Each assert has a proof from exactly the hypotheses, found within the CPU seconds, which the checker accepts.
+def check_proof(theorem: Theorem) -> list[ProofCertificate]:
+    """Each assert has a proof from exactly the hypotheses, found within the limit of terms, which the checker accepts.
 
     Raises:
         ProofError: If one has none: the rest of the goal, and where it is false or at how many points it holds.
@@ -105,12 +90,12 @@ def check_proof(theorem: Theorem, timeout: int | None = None) -> list[ProofCerti
     model = claim.small(total=False)
     for terms in (TERMS // BRIEF, TERMS) if model is None else ():
         try:
-            with _limited(timeout, terms):
+            with _limited(terms):
                 return theorem.certificates()
         except ProofError as error:
             failed = error
         model = claim.tight() if terms < TERMS else None
-        if model is not None or not isinstance(failed.__cause__, ExhaustedError) or timeout:
+        if model is not None or not isinstance(failed.__cause__, ExhaustedError):
             break
     raise _unproved(theorem, failed, model)
 

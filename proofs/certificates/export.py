@@ -17,17 +17,7 @@ _BYTES = 2**24
 
 
 def write(theorems: Iterable[Theorem], folder: Path) -> list[ProofCertificate]:
-    """Write ``ID.json`` for each assert of each theorem; returns the certificates.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from lngeom.proofs import find
-    >>> from lngeom.proofs.certificates import write
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = write([find("projection.idempotent")], Path(folder))
-    ...     [file.name for file in Path(folder).iterdir()]
-    ['projection.idempotent.json']
-    """
+    """Write ``ID.json`` for each assert of each theorem; returns the certificates."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [data for theorem in theorems for data in _certificates(theorem)]
     for data in written:

@@ -131,26 +131,13 @@ def last_steps() -> dict[str, str]:
 
 
 def replayed(data: ProofCertificate) -> str:
-    """The version of Coq in which this very certificate was replayed by the last ``lngeom verify``, or ``""``.
-
-    >>> from lngeom.proofs import find
-    >>> from lngeom.proofs.certificates import replayed
-    >>> (data,) = find("projection.idempotent").certificates()
-    >>> replayed(data | {"words": {"title": "another"}})
-    ''
-    """
+    """The version of Coq in which this very certificate was replayed by the last ``lngeom verify``, or ``""``."""
     record = _results()
     return record["coq"] if record["certificates"].get(data["id"]) == _exported(data) else ""
 
 
 def last_step_proved(theorem: Theorem) -> bool:
-    """Whether the last ``lngeom verify`` proved the last step of a theorem in Coq, under the words that it has.
-
-    >>> from lngeom.proofs import find
-    >>> from lngeom.proofs.certificates import last_step_proved
-    >>> last_step_proved(find("angles.null_law"))
-    False
-    """
+    """Whether the last ``lngeom verify`` proved the last step of a theorem in Coq, under the words that it has."""
     return bool(_results()["coq"]) and theorem.last_step == last_steps().get(theorem.id)
 
 

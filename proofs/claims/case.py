@@ -37,20 +37,7 @@ class Line(NamedTuple):
 
 @dataclass
 class WorkedExample:
-    """A worked example, line by line.
-
-    >>> import lngeom as lg
-    >>> case = WorkedExample()
-    >>> x = case.vector("x", 1, 3)
-    >>> mean, variance = lg.moments(x)
-    >>> case.claimed("the variance has the divisor d − 1", variance, "=", 2)
-    >>> case.true("it has the divisor d", variance, "=", 1)
-    >>> [(line.kind, line.numbers) for line in case.lines]
-    [('let', '(1, 3)'), ('claimed', '1 ≠ 2'), ('true', '1 = 1')]
-    >>> case.claimed("1 is 2", 1, "=", 1)
-    Traceback (most recent call last):
-    lngeom.theorems._errors.CheckError: '1 is 2' is true at 1 = 1, and not false
-    """
+    """A worked example, line by line."""
 
     lines: list[Line] = field(default_factory=list)
 
@@ -117,13 +104,7 @@ class WorkedExample:
 
 
 class Counterexample(NamedTuple):
-    """An example that refutes a claim, or shows that it needs one of its hypotheses, or does not follow.
-
-    >>> from lngeom.proofs.claims import find
-    >>> example = find("gupta.16").counterexample
-    >>> example.name, example.work().refuted[0].numbers
-    ('projection.mean_vector_norm/‖μ1‖ = μ√d, with its sign', '1.4142136 ≠ −1.4142136')
-    """
+    """An example that refutes a claim, or shows that it needs one of its hypotheses, or does not follow."""
 
     name: str
     tell: Callable[[], str]
@@ -154,18 +135,7 @@ def counterexample(build: Callable[[WorkedExample], None]) -> Counterexample:
 
 
 def of_wrong(name: str) -> Counterexample:
-    """The counterexample to a wrong variant of a theorem, ``ID/LABEL``, and what the theorem says there.
-
-    >>> for line in of_wrong("ellipsoid.hyperplane/through the origin").work().lines:
-    ...     print(line.says, line.numbers)
-    x (1, −1)
-    g (1, 2)
-    b (3, 0)
-    ε 0
-    g_i ≠ 0 (1, 2) ≠ 0
-    through the origin 3 ≠ 0
-    α·(z − b) = 0 with α_i = 1/g_i 0 = 0
-    """
+    """The counterexample to a wrong variant of a theorem, ``ID/LABEL``, and what the theorem says there."""
     id, _, label = name.partition("/")
 
     def build(case: WorkedExample) -> None:

@@ -98,12 +98,7 @@ class Claim:
 
     @property
     def settled_by(self) -> list[str]:
-        """Everything that settles the claim, one line each.
-
-        >>> from lngeom.proofs.claims import find
-        >>> find("gupta.16").settled_by
-        ['theorem projection.mean_vector_norm', 'counterexample projection.mean_vector_norm/‖μ1‖ = μ√d, with its sign']
-        """
+        """Everything that settles the claim, one line each."""
         kinds = {
             "theorem": self.theorems,
             "counterexample": [self.counterexample.name] if self.counterexample else [],
@@ -115,13 +110,7 @@ class Claim:
         return [f"{kind} {name}" for kind, names in kinds.items() for name in names]
 
     def unsettled(self) -> list[str]:
-        """The evidence that the verdict needs and the record lacks; empty if the claim is settled.
-
-        >>> from dataclasses import replace
-        >>> from lngeom.proofs.claims import find
-        >>> find("riechers.4").unsettled(), replace(find("riechers.4"), theorems=()).unsettled()
-        ([], ['a theorem for the correction'])
-        """
+        """The evidence that the verdict needs and the record lacks; empty if the claim is settled."""
         proved = self.arithmetic or bool(self.theorems)
         refuted = self.counterexample is not None
         needs: dict[str, object]

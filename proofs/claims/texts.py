@@ -111,11 +111,7 @@ def document_of(claim: Claim) -> Document:
 
 
 def renamed(id: str) -> str:
-    """The id, or the name of a document, of one in the form of version 0.2.0.
-
-    >>> renamed("1-42"), renamed("3"), renamed("gupta.42")
-    ('gupta.42', 'riechers', 'gupta.42')
-    """
+    """The id, or the name of a document, of one in the form of version 0.2.0."""
     text, dash, number = id.partition("-")
     return TEXTS[int(text)] + dash.replace("-", ".") + number if text in map(str, range(len(TEXTS))) else id
 

@@ -53,11 +53,6 @@ class Options:
     json: str | None = json_option("the evidence", any_name=True)
     certificates: Path | None = option(None, "write each proof as a file ID.json into DIR", metavar="DIR")
     jobs: int | None = option(None, "processes to check with (default: one per core)")
-    timeout: int | None = option(
-        None,
-        "CPU seconds to search for the proofs of each theorem; counterexamples and the other checks are not counted "
-        "(default: a fixed number of steps)",
-    )
     verbose: bool = option(False, "also show unproved statements in normal form", "-v", "--verbose")
 
 
@@ -81,7 +76,7 @@ def run(options: Options) -> int:
 def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list[str | Table], int, list[str]]:
     """The evidence as JSON, the text to show, how many certificates are written, and what could not be read."""
     chosen, unread = _chosen(options.ids)
-    every = list(_progress(chosen, options.jobs, options.timeout))
+    every = list(_progress(chosen, options.jobs))
     unread += [evidence.unread for evidence in every if evidence.unread]
     gathered = [evidence for evidence in every if not evidence.unread]
     if not gathered:
@@ -121,14 +116,14 @@ def _replayed(gathered: list[Evidence], command: str) -> str:
     return f"not replayed in Coq as they are now: {len(missing)} of {len(proved)} ({ids}); run: {command}"
 
 
-def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
+def _gather(theorem: Theorem) -> Evidence:
     from lngeom.theorems.checks import line_of
 
     from .._evidence import Evidence, gather
 
     try:
         with blamed_on(theorem.file):
-            return gather(theorem, timeout)
+            return gather(theorem)
     except Exception as error:
         line = line_of(theorem, error) or theorem.body.__code__.co_firstlineno
         why = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
@@ -136,13 +131,12 @@ def _gather(theorem: Theorem, timeout: int | None) -> Evidence:
         return Evidence(theorem, unread=f"{theorem.id}: {said}")
 
 
-def _progress(chosen: list[Theorem], jobs: int | None, timeout: int | None) -> Iterator[Evidence]:
+def _progress(chosen: list[Theorem], jobs: int | None) -> Iterator[Evidence]:
     """Evidence in order, each verdict of several told at once."""
     with ExitStack() as stack:
-        gathering = partial(_gather, timeout=timeout)
-        results: Iterator[Evidence] = map(gathering, chosen)
+        results: Iterator[Evidence] = map(_gather, chosen)
         if len(chosen) > 1 and jobs != 1:
-            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(gathering, chosen)
+            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(_gather, chosen)
         for evidence in results:
             if len(chosen) > 1 and not evidence.unread:
                 print(f"{evidence.theorem.id}: {_status(evidence)}", file=sys.stderr, flush=True)

@@ -97,12 +97,6 @@ def test_a_quiet_command_leaves_its_exit_code_and_its_json(flag: str, capsys) ->
     assert capsys.readouterr().err
 
 
-def test_a_quiet_command_needs_no_letters_of_the_locale() -> None:
-    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = [sys.executable, "-m", "lngeom", "claims", "--quiet"]
-    assert subprocess.run(command, capture_output=True, text=True, check=False, env=plain).returncode == 0
-
-
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
 def test_a_shell_completes_commands_and_options() -> None:
     script = subprocess.run([sys.executable, "-m", "lngeom", "--completion", "bash"], capture_output=True, text=True)

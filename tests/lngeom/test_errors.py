@@ -30,7 +30,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1), "x has dtype int64: .* real floating dtype"),
     (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
     (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
-    (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
     (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
     (lambda: lg.jacobian(X.astype("f4"), eps=1e300), "eps is 1e\\+300: the largest number of float32 rows"),
     (lambda: lg.layer_norm(X, eps=Fraction(1, 3)), "eps is Fraction.* float"),
@@ -63,7 +62,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     *((lambda odd=odd: typeless.principal_axes(V).direction(odd), "i is") for odd in ("a", None, 0.5, V)),
     (lambda: jacobian_product(X, np.ones((3, 3)), eps=0.1), "tangent has shape .* the others broadcast"),
-    (lambda: typeless.layer_norm(X, 2.0, eps=0.1), r"gain has shape \(\), but x .* must have shape \(3,\)"),
     *((lambda off=off: certify_rounding(X, X, X * off), "error holds a number") for off in (-1, math.nan, math.inf)),
     # fibers
     (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* take eps > 0"),

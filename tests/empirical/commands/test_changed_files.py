@@ -267,7 +267,6 @@ LINES: dict[str, tuple[str, str]] = {
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "no rotation": ("gauge MODEL --corpus IDS --rotate q.npy --output OUT", "--rotate q.npy: give a seed, .* or 'dom"),
     "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
-    "another certificate": ("gauge --verify FOLD", "the certificate of a fold; give it to lngeom fold --verify"),
     "an adapter": ("norms ADAPTER", "it is an adapter; merge it"),
 }
 """A command line, and the one line that it says."""
@@ -276,7 +275,7 @@ LINES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", LINES)
 def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Scene, tmp_path) -> None:
     words, line = LINES[name]
-    places = {"MODEL": scene.model, "FOLD": scene.base / "fold", "IDS": scene.base / "ids.npy", "OUT": tmp_path / "out"}
+    places = {"MODEL": scene.model, "IDS": scene.base / "ids.npy", "OUT": tmp_path / "out"}
     if "ADAPTER" in words:
         places["ADAPTER"] = shutil.copytree(scene.model, tmp_path / "model")
         (tmp_path / "model" / "adapter_config.json").write_text("{}")

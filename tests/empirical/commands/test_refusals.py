@@ -154,13 +154,6 @@ def test_a_flipped_bit_changes_no_result(sealed: bool, tmp_path, monkeypatch) ->
     assert bool(wrong) is not sealed, wrong
 
 
-@pytest.mark.parametrize("file", ["tokens.npy", "sites.csv"])
-def test_a_damaged_file_of_a_finished_run_is_named(file: str, scene: Scene) -> None:
-    with scene.copy("finished") as (run,):
-        _cut(run / file)
-        refused(scene.said("sweep", run), f"{file}: is damaged .*; measure again in another directory")
-
-
 @pytest.mark.parametrize(
     ("size", "file"), [(100, "manifest.json: File too large"), (4000, "000000.safetensors: cannot be")]
 )
@@ -175,18 +168,6 @@ def test_a_finished_run_is_shown_from_a_disk_that_nobody_can_write_to(scene: Sce
         monkeypatch.setattr(RunDirectory, name, lambda *_: pytest.fail("it is written to"))
     done, told = scene.said("sweep", scene.base / "finished")
     assert (done, "this run is done" in told) == ("done", True)
-
-
-@pytest.mark.usefixtures("one_figure")
-def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path) -> None:
-    model = rewritten(
-        shutil.copytree(scene.model, tmp_path / "model"),
-        lambda weights: {name: 0 * value if "ln_" in name else value for name, value in weights.items()},
-    )
-    options = ["--tokens", 64, "--sequence-length", 16, "--directions", 2, "--device", "cpu"]
-    words = ["sweep", model, "--corpus", scene.base / "ids.npy", "--output", tmp_path / "run", *options]
-    assert said(*words)[0] == "done"
-    assert "no finite hidden state" in (tmp_path / "run" / "energy.svg").read_text(encoding="utf-8")
 
 
 def test_names_reach_terminals_pictures_and_tables_without_their_commands(tmp_path) -> None:

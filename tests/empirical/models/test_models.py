@@ -108,7 +108,6 @@ def test_hub_models_that_are_not_there(monkeypatch) -> None:
     [
         (OSError("You are trying to access a gated repo.\nMake sure to have access"),
          "access is restricted; accept its licence on huggingface.co and set HF_TOKEN"),
-        (OSError("401 Client Error"), "access is restricted; accept its licence on huggingface.co and set HF_TOKEN"),
         (OSError("gated-401/llama-403b is not a local folder and is not a valid model identifier"),
          "it was not found on the hub; check its name and the network, or give a local directory"),
         (RuntimeError("weird\n\nthing"), "RuntimeError: weird thing; check the files, or download them again"),

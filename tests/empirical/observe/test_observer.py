@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lngeom.empirical.models import NormSite, norms
+from lngeom.empirical.models import NormSite
 from lngeom.empirical.observe import Observer, Sketch, States, compute, random_directions, sketch
 from lngeom.errors import InputError
 
@@ -127,14 +127,6 @@ def test_hidden_states_of_16_bits_are_multiplied_as_they_are(dtype: torch.dtype,
         assert excess(found, exact) <= 1
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
-def test_heads_share_the_position_and_the_padding_of_their_token(order: tuple[int, ...]) -> None:
-    x, mask = vectors(B, S, H), torch.arange(S) < torch.tensor([[5], [4], [3], [2]])
-    state = observed(Shaped(lambda y: y.permute(order)).double(), x, mask=mask)["norm", "input"]
-    assert state.tokens.tolist() == [B * H, (4 + 3 + 2 + 1) * H]
-    assert state.sequences.tolist() == [B, B, B]
-
-
 @pytest.mark.parametrize("shape", [(), (B,), (B, S), (B, 2, S, 3), (2 * B, S)])
 def test_vectors_of_any_leading_shape_all_count(shape: tuple[int, ...]) -> None:
     model = Shaped(lambda _: vectors(*shape)).double()
@@ -173,16 +165,6 @@ def test_what_cannot_be_read_is_an_error_that_names_module_and_shapes() -> None:
     model.add_module("norm", nn.Linear(D, 3))
     with pytest.raises(InputError, match=r"norm: takes shape \(4, 5, 8\) and returns \(4, 5, 3\)"):
         observed(model, x)
-
-
-def test_a_sequence_first_encoder_is_read_by_its_sequences() -> None:
-    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(D, 2, dropout=0.0), 1, enable_nested_tensor=False).eval()
-    x = vectors(S, B).float()
-    sites = norms(model, x).sites
-    with Observer(model, sites, directions=4, batch_dim=1) as observer, torch.no_grad():
-        model(x)
-    assert {state.sequences[-1] for state in observer.states.values()} == {B}
-    assert len(observer.states) == 2 * len(sites) == 4
 
 
 @pytest.mark.parametrize("layer", [nn.LayerNorm(96, elementwise_affine=False), nn.RMSNorm(96, eps=1e-5)])

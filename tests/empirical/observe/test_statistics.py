@@ -187,23 +187,6 @@ def test_a_nonfinite_activation_is_counted_and_does_not_poison_the_rest(value: f
     assert_close(counted, without, 60)
 
 
-FLOATS = {
-    *("mean", "m2", "maximum", "least", "cos2", "document_cos2", "document_null_cos2", "sign_cos2", "cos"),
-    *("document_null_cos", "units", "squares"),
-}
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
-    for (_, side), state in states(hidden_states().to(dtype)).items():
-        for field in fields(observe.SiteState):
-            array = getattr(state, field.name)
-            assert array.dtype == (np.float64 if field.name in FLOATS else np.int64), field.name
-        assert state.mean.shape == (len(observe.FEATURES[side]), 2)
-        assert state.angles.shape == (2, 180 * 100)  # of 0.01° each
-        assert state.angles.sum() == state.norms.sum() == state.tokens.sum() == 60
-
-
 def test_states_survive_the_disk(tmp_path) -> None:
     whole = states(hidden_states())
     for name in ("a", "b"):

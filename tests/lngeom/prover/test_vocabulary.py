@@ -61,22 +61,6 @@ def test_trace_of_terms_is_the_trace_of_the_operator() -> None:
         assert float(value) == numpy.trace(matrix)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [
-        lambda v: v * v,
-        lambda v: G + v,
-        lambda v: sy.summed(v) * v,
-        lambda v: v * sy.inv(v),
-        lambda v: sy.norm(v) * v,
-        lambda v: G * sy.summed(v * sy.inv(v)),
-    ],
-)
-def test_trace_refuses_what_is_not_linear(operator: Callable[[Any], Any]) -> None:
-    with pytest.raises(sy.ProofError, match="not linear"):
-        sy.trace(operator, X)
-
-
 def test_text_uses_the_notation_of_the_derivations() -> None:
     assert sy.text(lg.moments(X)[1]) == "−S(x)²/d² + S(x²)/d"
     assert sy.text(sy.vector("x2") - sy.vector("y_")) == "x₂ − y′"
