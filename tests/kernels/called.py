@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.nn import functional as F
@@ -190,7 +190,7 @@ class Memo(torch.nn.Module):
     def __init__(self, d: int = 24) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.ones(d))
-        self.last = self.rows = None
+        self.last = self.rows = cast("Any", None)
 
     def forward(self, x: Any) -> Any:
         if self.last is not x:
@@ -207,7 +207,7 @@ class Buffer(torch.nn.Module):
         self.register_buffer("eps", torch.tensor(eps))
 
     def forward(self, x: Any) -> Any:
-        return rms(x, self.weight, self.eps)
+        return rms(x, self.weight, cast("Any", self.eps))
 
 
 def needs(x: Any, w: Any, _: Any, g: Any, asked: tuple[bool, ...]) -> tuple[Any, ...]:
@@ -295,7 +295,8 @@ WRONG = {
                      named("only for batches of five axes")),
     "buffer": Row(Buffer, named("only for rows of float16"), {"eps": None}),
     "products": Row(_by_products, named("only for calls under torch.autocast")),
-    "traced": Row(where(lambda x: torch.jit.is_tracing()), _missing("calls where torch.jit.is_tracing()")),
+    "traced": Row(where(lambda x: torch.jit.is_tracing()),  # pyright: ignore[reportPrivateImportUsage]
+                  _missing("calls where torch.jit.is_tracing()")),
     "exported": Row(where(lambda x: torch.onnx.is_in_onnx_export()), _missing("calls where torch.onnx")),
     "earlier": Row(differentiated(earlier), named("backward pass wrong: d/dgain: of an earlier call"), BACKWARD),
     "bits": Row(lambda x, weight: rms(x.float(), weight.float().view(x.dtype)[: x.shape[-1]].float()).to(x.dtype),

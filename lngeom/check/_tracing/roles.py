@@ -70,7 +70,7 @@ def parameters(target: Callable[..., object]) -> dict[str, inspect.Parameter]:
 
 def stated_eps(module: object) -> float | None:
     """The ε that an object keeps as an attribute, a number or an array of one."""
-    kept = (getattr(module, name, None) for name in _NAMES["eps"])
+    kept: list[Any] = [getattr(module, name, None) for name in _NAMES["eps"]]
     values = (float(f"{value.item():.7g}") if getattr(value, "shape", None) == () else value for value in kept)
     return next((value for value in values if isinstance(value, float)), None)
 

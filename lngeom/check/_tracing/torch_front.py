@@ -302,7 +302,7 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
                         trace.ground.assume(new.arr.value, ">")
                 else:
                     continue
-                held[name] = twins.setdefault(id(tensor), new)
+                held[name] = twins.setdefault(id(tensor), new)  # pyright: ignore[reportArgumentType]
     return module
 
 
