@@ -51,7 +51,7 @@ def find(id: str) -> Theorem:
 
     >>> from lngeom.proofs import find
     >>> find("standardization.norm").statement
-    '‖y‖ = √d at ε = 0'
+    '‖y‖ = √d at ε = 0 for x not constant'
     """
     for theorem in theorems():
         if theorem.id == id:

@@ -237,7 +237,8 @@ def _closed_form(doubt: Doubt) -> Statement | None:
 def _where(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
     """The ways or the rows in which alone derivatives are wrong."""
     ways = frozenset(trial.label for trial in wrong)
-    if len(ways) == 1 or any({way.kind for way in ways} <= kinds for kinds in ({"alone"}, {*LAID})):
+    together = {"alone"}, {*LAID}, {"batch of one", "vectors"}
+    if len(ways) == 1 or any({way.kind for way in ways} <= kinds for kinds in together):
         return Statement("in ways", ways)
     return Statement("cotangent strides", ways) if ways <= _STRIDED else _by_position(claim, wrong)
 

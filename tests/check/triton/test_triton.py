@@ -140,7 +140,13 @@ MEANT = [
             ("return y", "assert y.data_ptr() == y.view(x.shape).data_ptr()\n    return y"),
         ),
     ),
-    ("headed_rms_norm", (("min(rows, 64)", "min(rows, 8 * (64 // min(triton.cdiv(BLOCK, 2048), 4)))"),)),
+    (
+        "headed_rms_norm",
+        (
+            ("(B, H, N), y = x.shape", "x = x.contiguous()\n    (B, H, N), y = x.shape"),
+            ("min(rows, 64)", "min(rows, 8 * (64 // min(triton.cdiv(BLOCK, 2048), 4)))"),
+        ),
+    ),
 ]
 
 
