@@ -19,7 +19,7 @@ FLAGS = doctest.REPORT_NDIFF | doctest.ELLIPSIS
 
 def names() -> list[str]:
     pages = [str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")]
-    return sorted(name for name in [*pages, "../CONTRIBUTING"] if ">>>" in (DOCS / f"{name}.md").read_text("utf-8"))
+    return sorted(name for name in [*pages, "../CONTRIBUTING"] if "\n>>> " in (DOCS / f"{name}.md").read_text("utf-8"))
 
 
 def execute(name: str) -> None:
