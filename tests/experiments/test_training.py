@@ -45,6 +45,46 @@ def test_networks_of_a_seed_start_from_the_same_weights() -> None:
         assert len(layer) - len(other) == lacks
 
 
+def writers(model: Decoder) -> dict[torch.Tensor, int]:
+    block: Any = model.blocks[0]
+    return {model.embedding.weight: 1, block.attention_write.weight: 0, block.mlp_write.weight: 0}
+
+
+def test_no_gradient_of_a_writer_is_along_1_behind_layer_norm() -> None:
+    along = {}
+    for norm in ("LayerNorm", "RMSNorm"):
+        model = network(norm)
+        model.loss(spread(TEXT.test, 16, 64)).backward()
+        sums = [each.grad.sum(axis).abs().max() / each.grad.norm() for each, axis in writers(model).items()]  # pyright: ignore
+        along[norm] = float(max(sums))
+    # Sums of 8 components, themselves sums of a thousand products.
+    assert along["LayerNorm"] < 8 * 1_000 * 2.0**-53 < 1e-6 < along["RMSNorm"]
+
+
+def losses_of_flipped(norm: Any, signs: torch.Tensor) -> list[float]:
+    model = network(norm)
+    block: Any = model.blocks[0]
+    readers = dict.fromkeys([block.read.weight, block.widen.weight, model.head.weight], 1)
+    for each, axis in (writers(model) | readers).items():
+        each.data *= signs if axis else signs[:, None]
+    steps, found = torch.optim.AdamW(model.parameters(), lr=0.01), []
+    for _ in range(4):
+        found.append(model.loss(spread(TEXT.train, 16, 64)))
+        steps.zero_grad()
+        found[-1].backward()
+        steps.step()
+    return [float(loss.detach()) for loss in found]
+
+
+def test_1_is_a_sign_direction_like_others_without_layer_norm() -> None:
+    ones, signs = torch.ones(8).double(), torch.tensor([1.0, -1, 1, 1, -1, -1, 1, -1]).double()
+    # Losses below 10 from some ten thousand roundings.
+    close = 1e4 * 2.0**-53
+    for norm in ("RMSNorm", "none"):
+        assert losses_of_flipped(norm, ones) == pytest.approx(losses_of_flipped(norm, signs), rel=close)
+    assert losses_of_flipped("LayerNorm", ones) != pytest.approx(losses_of_flipped("LayerNorm", signs), rel=1e-6)
+
+
 class Killed(BaseException):
     """Stands for a kill: nothing in the code catches it."""
 
