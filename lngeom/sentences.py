@@ -200,7 +200,7 @@ SENTENCES = {
     # What a kernel refuses, or does although its outputs are right.
     "refused": "refuses {}: {}", "not examined": "{} not examined: {}", "beyond end": "{} at {} ({})",
     "works in place": "works in place", "residual after": "the residual is added after the norm",
-    "forks": "a call forks other processes, of which nothing is examined",
+    "forks": "a call forks other processes, which are not examined",
     "interpreted":
         "interpreted: order and rounding of sums are not the GPU's, and a load without `other` gives 0 beyond its mask",
     "filed": "outputs read from files: repeated calls, layouts in memory and mixed dtypes were not examined",

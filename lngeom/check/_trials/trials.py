@@ -91,7 +91,7 @@ class _Log:
                 self.take(outcome)
         except Exception as error:  # a kernel may refuse in any way its framework has
             note = refusal(what, error)
-            # Small memory is no fault of the kernel, and neither is what is not known of its language.
+            # Neither lack of memory nor an operation of Triton that this package does not run is a fault of the kernel.
             if (note.kind in faults and out_of_memory(error)) or (faults == _ERRORS and isinstance(error, Unread)):
                 raise
             self.take(note.fault if note.kind in faults else note)
