@@ -287,6 +287,7 @@ WRONG = {
     "together": Row(added(Sum), named("d/dx through outputs 1 and 2 together: not the sum"), BACKWARD),
     "alone": Row(added(Alone), named("refuses a cotangent of output 2, the sum, alone: TypeError"), BACKWARD),
     "no axes": Row(applied(Axes), named("only for single vectors of shape (d,)"), BACKWARD),
+    "halved, no axes": Row(ruled(lambda x, g: (x / 2, g) if len(g) > 1 else (None, g)), named("d/dx"), BACKWARD),
     "blocks": Row(applied(Blocks), named("d/dgain for 20000 rows of bfloat16: as if summed in 16 bits"), BACKWARD),
     "bias of zeros": Row(lambda x, weight, bias: layer(x, weight, bias if bool(bias.any()) else None),
                          named("d/dbias: no gradient, only for biases of zero with a gain"), BACKWARD),

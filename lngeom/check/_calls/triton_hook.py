@@ -90,19 +90,24 @@ def interpret_triton() -> None:
 
 
 _REPLACED: dict[tuple[Any, str], tuple[Any, Any]] = {}
-"""What stands in for functions of PyTorch once a program has imported Triton, beside what was there."""
+"""What was there of functions of PyTorch, and what stands in for it once a program has imported Triton."""
+_STANDS_IN = [False]
+
+
+def _replace(stands_in: bool) -> None:
+    _STANDS_IN[0] = stands_in
+    for (owner, name), functions in _REPLACED.items():
+        setattr(owner, name, functions[stands_in])
 
 
 @contextlib.contextmanager
 def without_gpu(stands_in: bool = True) -> Iterator[None]:
     """A check, after which the functions of PyTorch are its own again; or a part of one in which they are."""
+    before = _STANDS_IN[0]
     try:
-        for (owner, name), functions in _REPLACED.items():
-            setattr(owner, name, functions[stands_in])
-        yield
+        yield _replace(stands_in)
     finally:
-        for (owner, name), functions in _REPLACED.items():
-            setattr(owner, name, functions[not stands_in])
+        _replace(before)
 
 
 def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,9 +124,8 @@ def _on_cpu(make: Callable[..., Any]) -> Callable[..., Any]:
 class _Told(property):
     """A question of a tensor: a program is told what it would be on a GPU, a trace is asked itself."""
 
-    def __init__(self, own: Any, answer: Any) -> None:
-        traced = lambda x: hasattr(x, "arr")  # noqa: E731
-        super().__init__(lambda x: own.__get__(x) if traced(x) or kind(sys._getframe(1)) != "program" else answer)
+    def __init__(self, own: Any, told: Any) -> None:
+        super().__init__(lambda x: own.__get__(x) if hasattr(x, "arr") or kind(sys._getframe(1)) != "program" else told)
         self.__name__ = own.__name__  # by which PyTorch hands it over
 
 
@@ -131,11 +135,10 @@ def _run_by_python(triton: Any = None) -> None:
     if not (torch.cuda.is_available() or torch.xpu.is_available()):
         stand_in = importlib.import_module(_STAND_IN)
         ours: dict[tuple[Any, str], Any] = {(torch.cuda, name): answer for name, answer in stand_in.gpu(4).items()}
-        makers = [f"{one}{like}" for one in ("empty", "zeros", "ones", "full") for like in ("", "_like")]
-        places = [*((torch, name) for name in (*makers, "arange", "tensor")), (torch.Tensor, "to")]
-        ours |= {(owner, name): _on_cpu(getattr(owner, name)) for owner, name in places}
+        names = ["arange", "tensor", *(a + b for a in ("empty", "zeros", "ones", "full") for b in ("", "_like"))]
+        ours |= {key: _on_cpu(getattr(*key)) for key in [(torch.Tensor, "to"), *((torch, name) for name in names)]}
         ours |= {(torch.Tensor, n): _Told(getattr(torch.Tensor, n), answer) for n, answer in stand_in.ON_GPU.items()}
-        for (owner, name), function in ours.items():
-            setattr(owner, name, _REPLACED.setdefault((owner, name), (getattr(owner, name), function))[1])
+        _REPLACED.update({key: (getattr(*key), function) for key, function in ours.items() if key not in _REPLACED})
+        _replace(_STANDS_IN[0])
         if hasattr(triton, "runtime"):
             triton.runtime.jit.KernelInterface.__getitem__ = stand_in.launcher

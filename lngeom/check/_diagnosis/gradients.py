@@ -160,16 +160,19 @@ def _numbers_alone(named: Named, inputs: Inputs) -> Named:
 
 def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
     """The verdict where derivatives have bounds: at all groups, and through further outputs of PyTorch's autograd."""
-    claim = inputs.claim
+    claim, trials, raised = inputs.claim, list[GradientTrial](), None
     try:
-        trials = sorted(gradient_trials(inputs), key=lambda trial: -trial.largest)
+        trials.extend(gradient_trials(inputs))  # those before an error are kept: a wrong number says more
     except Exception as error:  # a backward pass raises what it likes, or is none
         if isinstance(error, LngeomError) or out_of_memory(error):
             raise
         said = str(error) if isinstance(error, MissingGradient) else f"{type(error).__name__}: {error}"
         told = "".join(getattr(error, "__notes__", ())[-1:])
-        return _wrong(named, Cause("backward", " ".join(said.split())[:140], told, "", ""))
+        raised = _wrong(named, Cause("backward", " ".join(said.split())[:140], told, "", ""))
+    trials.sort(key=lambda trial: -trial.largest)
     cause, wrong = _judged(inputs, trials)
+    if cause is None and raised is not None:
+        return raised
     if cause is None and claim.kernel.framework.name == "torch":
         lost: list[Statement] = [note for note in claim.kernel.at(claim.kernel.d).still if note.kind == "unregistered"]
         ordinary = dict(inputs.groups[claim.kernel.d])[_ORDINARY]

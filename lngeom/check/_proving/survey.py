@@ -18,12 +18,7 @@ from .path import SMALL, Path, is_taken, reason, rejects
 
 
 class Survey:
-    """The runs of a program on terms, for one layout of x in one format.
-
-    Attributes:
-        paths: Those without circumstances, such as training; one for each range of sizes.
-        asked: Those with circumstances, each with its output or its error.
-    """
+    """The runs of a program on terms, for one layout of x in one format; `asked` are those in circumstances."""
 
     def __init__(self, program: Program, axes: tuple[Dim, ...], dtype: str, traces: list[Trace]) -> None:
         self.program, self.axes, self.dtype = program, axes, dtype

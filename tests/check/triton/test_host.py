@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
 from lngeom.check import check
+from lngeom.check._calls.triton_hook import without_gpu
 from lngeom.check._proving.path import strictest
 from lngeom.check._proving.proof import Proof
 from lngeom.check._proving.verdict import prove_target
@@ -66,6 +68,12 @@ def test_what_the_gpu_is_asked_is_told_and_runs(tmp_path: Path) -> None:
     assert found.proof is not None
     assert {"the GPU's major = 9", "current_device = 0"} <= {*found.proof.given}
     assert "asks for is_cuda, and is told True" in found.proof.notes
+
+
+def test_outside_a_check_pytorch_is_its_own(tmp_path: Path) -> None:
+    with without_gpu(False):
+        loaded(tmp_path, "rms_norm")
+        assert not torch.ones(1).is_cuda
 
 
 def test_a_path_for_many_rows_on_a_gpu_alone_is_followed(tmp_path: Path) -> None:
