@@ -188,7 +188,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors, for comparison: angles of {isotropic}, energy 1")
-    lines.append(f"rewriting the weights with the same outputs (lngeom gauge) can change {', '.join(STORED.values())}")
+    lines.append(f"rewriting the weights but not the outputs (lngeom gauge) can change {', '.join(STORED.values())}")
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
         if values := [row[name] for row in before if row.get(name) is not None]:
             lines.append(f"it cannot change the {words}: from {min(values):.4g} to {max(values):.4g}")
