@@ -36,7 +36,7 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
     for label, rows, run in (by_itself, *_ways(claim, x, many)):
         got = attempt(label, run)
         if isinstance(got, Note):
-            yield got
+            yield got.fault if got.kind == "beyond end" else got  # the memory of another array
         elif got.size != rows.size:  # of a shape that it took: no refusal
             yield Cause("output shape", str(got.shape), label)
         elif len(rows):
