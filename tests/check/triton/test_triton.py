@@ -249,7 +249,7 @@ def test_each_row_is_counted_once(way: str) -> None:
         (("* w,", "* (w + 1),"), "gain used as 1 + gain, rounded to bfloat16 (as Nemotron) (variant)\n"),
         (("w_ptr + cols, mask=cols < n_cols", "w_ptr + cols"), "reads beyond the end of w_ptr at d = 3 (kernels_"),
         (("* w, mask=cols < n_cols", "* w"), "writes beyond the end of y_ptr at d = 3 (kernels_"),
-        (("row * y_row", "row * x_row"), "writes beyond the end of y_ptr at the first components of a wider array (ker"),
+        (("row * y_row", "row * x_row"), "writes beyond the end of y_ptr at the first components of a wider array ("),
     ],
 )
 def test_a_kernel_is_checked(change: tuple[str, str], told: str, tmp_path: Path, capsys: Any) -> None:
