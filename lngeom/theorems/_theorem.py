@@ -353,6 +353,9 @@ def _loaded(file: Path) -> ModuleType:
 
 def _functions() -> Iterator[tuple[Any, str, object]]:
     """The functions of lngeom and of the libraries that bodies call, and the methods of lngeom, each with its place."""
+    package = importlib.import_module(__name__.partition(".")[0])
+    for name in {*dir(package)} - {"check", "plot"}:  # no statement is about these
+        getattr(package, name)  # loads it: what is loaded later is not seen to be replaced
     for name, module in list(sys.modules.items()):
         own = name.partition(".")[0] == "lngeom"
         if own or name in ("numpy", "numpy.linalg", "torch", "torch.nn.functional"):

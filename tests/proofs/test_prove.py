@@ -100,6 +100,15 @@ def test_a_file_that_replaces_a_function_is_refused(replaced: str, tmp_path, cap
     assert re.search(rf"{stated} replaces .*{replaced.rpartition('.')[2]}: ", capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("replaced", ["layer_norm", "norms.scale", "folding.center_writer"])
+def test_a_function_that_is_not_loaded_yet_is_not_replaced_either(replaced: str, tmp_path) -> None:
+    stated = tmp_path / "own_early.py"
+    stated.write_text(f"import lngeom\nlngeom.{replaced} = lambda *_, **__: 0\n{HEAD}assert x == x\n")
+    ended = subprocess.run([sys.executable, "-m", "lngeom", "prove", stated], capture_output=True, text=True)
+    assert ended.returncode == 2, ended.stdout
+    assert f"own_early.py replaces lngeom.{replaced}: " in ended.stderr
+
+
 @pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])
 def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys) -> None:
     assert main(["prove", id]) == 2
