@@ -47,7 +47,7 @@ def apart(run: Callable[[], T], overdue: Callable[[int], bool] = lambda _: False
     """
     if sys.platform != "linux" or any(name in sys.modules for name in _THREADED):
         try:
-            with contextlib.redirect_stdout(sys.stderr), _staying():
+            with contextlib.redirect_stdout(sys.stderr), staying():
                 return run()
         except SystemExit as error:
             raise Ended(f"by {error!r}") from None
@@ -128,7 +128,7 @@ def _acts(value: object) -> bool:
 
 
 @contextlib.contextmanager
-def _staying() -> Iterator[None]:
+def staying() -> Iterator[None]:
     """Have ``os._exit`` raise SystemExit in this process; those that it forks end."""
     leave, here = os._exit, os.getpid()
 

@@ -47,7 +47,7 @@ def _digest(tensors: dict[str, np.ndarray], about: dict[str, str]) -> str:
     return digest.hexdigest()
 
 
-def load_states(path: Path) -> tuple[States, dict[str, str]]:
+def load_states(path: Path, advice: str = "remove it and run again") -> tuple[States, dict[str, str]]:
     """Read states and metadata from a file written by :func:`save_states`."""
     try:
         with safetensors.safe_open(path, framework="numpy") as stream:
@@ -55,11 +55,11 @@ def load_states(path: Path) -> tuple[States, dict[str, str]]:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 - no mapping
         damaged = metadata.pop("sha256", None) != _digest(tensors, metadata)
     except (OSError, ValueError, AttributeError, TypeError, safetensors.SafetensorError) as error:
-        raise RunError(f"{path}: cannot be read as a state ({error}); remove it and run again") from None
+        raise RunError(f"{path}: cannot be read as a state ({error}); {advice}") from None
     if damaged and metadata.get("format") == _FORMAT:
-        raise RunError(f"{path}: is damaged (its SHA-256 does not match); remove it and run again")
+        raise RunError(f"{path}: is damaged (its SHA-256 does not match); {advice}")
     if metadata.pop("format", None) != _FORMAT:
-        raise RunError(f"{path}: holds no state of this version ({_FORMAT}); remove it and run again")
+        raise RunError(f"{path}: holds no state of this version ({_FORMAT}); {advice}")
     keys = {name.rsplit("/", 2)[0] for name in tensors}
     return {(site, side): _state(tensors, f"{site}/{side}") for site in sorted(keys) for side in SIDES}, metadata
 

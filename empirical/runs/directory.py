@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Status = Literal["new", "started", "done"]
 
 _RESULTS = ("sites.csv", "predictions.csv", "sequences.csv")
+MEASURE_AGAIN = "measure again in another directory"
 _SHARD = re.compile(r"(\d{6})\.\w+")
 
 
@@ -170,7 +171,7 @@ class RunDirectory:
             hashes |= {self.tokens_path.name: manifest["tokens_sha256"]}
         for name, digest in hashes.items():
             if digest is None or not (path := self.path / name).exists() or sha256_of(path) != digest:
-                msg = "is damaged or gone (another SHA-256 is recorded); measure again in another directory"
+                msg = f"is damaged or gone (another SHA-256 is recorded); {MEASURE_AGAIN}"
                 raise RunError(f"{self.path / name}: {msg}")
         return manifest
 

@@ -14,6 +14,7 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
+from lngeom.apart import staying
 from lngeom.errors import RunError
 from lngeom.files import Json
 from lngeom.sources import read_from_source
@@ -25,7 +26,7 @@ from ..runs import ENVIRONMENT, RunDirectory, environment
 from ..support import ModelError, say, sha256_of_tensors
 from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards, on_device, states_of
 from .options import MeasureOptions
-from .results import write_results, written_to
+from .results import check_state, write_results, written_to
 
 __all__ = ["load_live", "measure"]
 
@@ -100,6 +101,7 @@ def measure(
                 digests = _joined(digest for _, digest in _chunks(given_batches(), options.shard_batches))
                 if not digests.items() <= run.manifest().items():
                     raise RunError(f"{run.path}: holds another run (its batches differ); choose another output")
+                check_state(run)
             else:
                 states = _measure(run, subject, given_batches(), options.shard_batches, console)
             _refuse_other_numbers(run, "last", _numbers(subject, last), about)
@@ -225,13 +227,16 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
     module, _, function = spec.partition(":")
     sys.path.insert(0, here := read_from_source(Path.cwd()))
     try:
-        made = getattr(importlib.import_module(module), function)()
+        with staying():
+            made = getattr(importlib.import_module(module), function)()
     except Exception as error:  # it is the user's, and raises what it likes
         reason = " ".join(str(error).split())[:160]
         msg = f"{spec}: {type(error).__name__}: {reason}; give MODULE:FUNCTION of a module in this folder or installed"
         raise ModelError(msg) from None
     except SystemExit as error:
-        raise ModelError(f"{spec}: ends the process by sys.exit({error.code!r}); return a model and batches") from None
+        raise ModelError(
+            f"{spec}: ends the process with exit code {error.code or 0}; return a model and batches"
+        ) from None
     finally:
         sys.path.remove(here)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):

@@ -13,7 +13,7 @@ from lngeom.errors import RunError
 from lngeom.files import Json
 
 from .. import judge, observe
-from ..runs import RunDirectory
+from ..runs import MEASURE_AGAIN, RunDirectory
 from ..support import Row, Rows, read_records
 
 Place = tuple[str, str]
@@ -63,7 +63,8 @@ def _paired(runs: Sequence[FinishedRun]) -> list[observe.States]:
     """The states of runs that read the very same sequences, so that their documents are pairs; of others none."""
     files = [RunDirectory(run.path) for run in runs]
     texts = {each.sequences_path.read_bytes() if each.sequences_path.exists() else None for each in files}
-    return [observe.load_states(each.state_path)[0] for each in files] if len(texts) == 1 and None not in texts else []
+    paired = files if len(texts) == 1 and None not in texts else []
+    return [observe.load_states(each.state_path, MEASURE_AGAIN)[0] for each in paired]
 
 
 def _pair_half(*pair: tuple[observe.SiteState, Row]) -> float | None:

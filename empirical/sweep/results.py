@@ -10,7 +10,7 @@ from lngeom.files import replacing
 
 from .. import judge, observe, pages
 from ..models import NormSite
-from ..runs import RunDirectory, identity_of
+from ..runs import MEASURE_AGAIN, RunDirectory, identity_of
 from ..support import Rows, read_records, say, write_records, write_table
 
 
@@ -30,6 +30,12 @@ def write_results(
     pages.write_report(run.path)
     run.finish()
     return rows
+
+
+def check_state(run: RunDirectory) -> None:
+    """Raise RunError if the statistics of a finished run are damaged; they may be left out of what is published."""
+    if run.state_path.exists():
+        observe.load_states(run.state_path, MEASURE_AGAIN)
 
 
 def written_to(path: Path) -> str:

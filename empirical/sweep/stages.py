@@ -32,7 +32,7 @@ from ..support import ModelError, progress, say, write_records
 from .measurement import Batch, Checkpoints, Shard, Subject, measure_shards
 from .options import Sweep, output_of
 from .plan import Plan, settle
-from .results import print_verdicts, show_run, write_results, written_to
+from .results import check_state, print_verdicts, show_run, write_results, written_to
 from .tokens import draw_tokens, null_positions
 
 _SEALED = ("tokens.npy", "sequences.csv")
@@ -57,6 +57,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
     run = RunDirectory(output_of(sweep, plan.source))
     with nullcontext() if run.is_done else run.claim():  # a finished run is shown from a disk that nobody can write to
         if run.begin(plan.identity(), {"command": command, **environment(plan.device)}) == "done":
+            check_state(run)
             say(console, f"{run.path}: this run is done")
             if show:
                 show_run(run, console)

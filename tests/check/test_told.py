@@ -375,7 +375,9 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     (tmp_path / "loop.py").write_text("while True:\n    pass\n")
     monkeypatch.setattr("lngeom.check._calls.target._SECONDS", 0.5)
     refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
-    refused(said("sweep", "sys:exit", "--output", tmp_path / "run"), r"ends the process by sys\.exit")
+    (tmp_path / "ending.py").write_text("import os\ndef now():\n    os._exit(0)\n")
+    for ends in ("sys:exit", "ending:now"):
+        refused(said("sweep", ends, "--output", tmp_path / "run"), "ends with exit code 0; return a model")
     refused(said("check", "math:sqrt", "--refuse", ""), "refuse.* text is empty")
     refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
     (tmp_path / "norm.onnx").write_bytes(b"")

@@ -136,6 +136,13 @@ def test_what_can_be_made_again_is(file: str, change: Any, line: str, scene: Sce
         assert done == "done"
 
 
+@pytest.mark.parametrize("change", [_cut, _not_json])
+def test_the_state_of_a_finished_run_is_read_before_it_is_shown(change: Any, scene: Scene) -> None:
+    with scene.copy("finished") as (run,):
+        change(run / "state.safetensors")
+        refused(scene.said("sweep", run), r"state\.safetensors: .*; measure again in another directory")
+
+
 @pytest.mark.parametrize("sealed", [True, False])
 def test_a_flipped_bit_changes_no_result(sealed: bool, tmp_path, monkeypatch) -> None:
     generator, wrong = random.Random(0), list[str]()
