@@ -377,7 +377,7 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
     (tmp_path / "ending.py").write_text("import os\ndef now():\n    os._exit(0)\n")
     for ends in ("sys:exit", "ending:now"):
-        refused(said("sweep", ends, "--output", tmp_path / "run"), "ends with exit code 0; return a model")
+        refused(said("sweep", ends, "--output", tmp_path / "run"), "ends the process with exit code 0; return a model")
     refused(said("check", "math:sqrt", "--refuse", ""), "refuse.* text is empty")
     refused(said("check", "math:sqrt", "--d", 0), "d is 0: rows have at least one component")
     (tmp_path / "norm.onnx").write_bytes(b"")
