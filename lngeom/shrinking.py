@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, find, settings, strategies as st
-from hypothesis.errors import HypothesisException
 
 
 class _Judged(Protocol):
@@ -23,13 +21,6 @@ _ROWS = 200
 """Rows that are tried: a count, so that the same one is found on a busy machine."""
 
 _SMALL = (0.0, 1.0, -1.0, 2.0, 1e-3, 1e-6, 300.0, 1e4, 1e4 + 1)
-_SETTINGS = settings(
-    max_examples=_ROWS,
-    deadline=None,
-    database=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-)
 
 
 def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, fixed: bool, least: int = 1) -> T | None:
@@ -37,6 +28,13 @@ def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, f
 
     `witness` is a wrong row; `least` components or more are tried.
     """
+    # A right kernel does not wait for it.
+    from hypothesis import HealthCheck as Health, Phase, find, settings, strategies as st
+    from hypothesis.errors import HypothesisException
+
+    healthy = [Health.too_slow, Health.filter_too_much, Health.data_too_large]
+    phases = [Phase.generate, Phase.shrink]
+    limits = settings(max_examples=_ROWS, deadline=None, database=None, phases=phases, suppress_health_check=healthy)
     d = len(witness)
     lengths = st.just(d) if fixed else st.integers(min(least, d), min(d, 8))
     drawn: dict[tuple[float, ...], bool] = {}
@@ -51,7 +49,7 @@ def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, f
                 drawn[key] = bool(attempt(np.array([values])).wrong.any())
         return drawn[key]
 
-    def rows(entries: st.SearchStrategy[float]) -> st.SearchStrategy[list[float]]:
+    def rows(entries: "st.SearchStrategy[float]") -> "st.SearchStrategy[list[float]]":
         return lengths.flatmap(lambda n: st.lists(entries, min_size=n, max_size=n))
 
     if not wrong(witness.tolist()):
@@ -60,7 +58,7 @@ def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, f
     options = st.one_of(rows(st.integers(-8, 8).map(float)), rows(st.sampled_from(_SMALL)), st.just(witness.tolist()))
     # Flaky: beyond the count every further row is right.
     with contextlib.suppress(HypothesisException):
-        find(options, wrong, random=random.Random(0), settings=_SETTINGS)
+        find(options, wrong, random=random.Random(0), settings=limits)
     failing = [values for values, is_wrong in drawn.items() if is_wrong]
     simplest = min(failing, key=lambda values: (len(values), len(str(values)), sum(map(abs, values))))
     return attempt(np.array([simplest]))
