@@ -64,6 +64,7 @@ class Finding:
         left: What the floating-point check did not test.
         proof: What it computes in exact arithmetic, for every dimension.
         beside: Its outputs compared with those of the kernel that `spec` names, None without one.
+        required: What was required of the bits of its outputs, which is told whatever was found.
 
     >>> from lngeom.check import check
     >>> import numpy as np
@@ -95,6 +96,7 @@ class Finding:
     left: Untested = ALL
     point: Point = field(default_factory=Point)
     beside: Pair | None = None
+    required: tuple[str, ...] = ()
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if a note is of one of these kinds, or contains the word."""
@@ -111,7 +113,7 @@ class Finding:
             if lacking:
                 known = "bits differ" if {*lacking.values()} - {"not known"} else "bits unknown"
                 return replace(self, verdict="variant", named=Cause(known, what, ", ".join(told)))
-        return self
+        return replace(self, required=required)
 
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
@@ -188,7 +190,8 @@ class Finding:
             lines.append(f"  at          x = {shorten(str(self.input))}{self._beside()}")
         lines += [] if proof is None else proof.told(verbose=verbose)
         known = any(text.startswith(("proved", "not:")) for texts in self._bits.values() for text in texts.values())
-        lines += [f"  same bits   {told(self._bits)}"] * (known or (verbose and self.verdict != "bug"))
+        asked = bool(self.required) or (verbose and self.verdict != "bug")
+        lines += [f"  same bits   {told(self._bits)}"] * (known or asked)
         lines += self.beside.told(name) if self.beside else []
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         worst = worst or "; outputs within rounding" * (self.verdict == "rounding")

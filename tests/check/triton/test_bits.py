@@ -104,6 +104,8 @@ def test_bits_of_other_languages_are_seen_in_trials() -> None:
     assert found.verdict == "rounding", str(found)
     seen = "seen alone, in parts, in another place, beside other rows"
     assert found.record()["same_bits"]["batch"] == {"forward": seen}
+    assert f"in every batch: {seen}" in str(found)  # what is required is told, without --verbose too
+    assert "same bits" not in str(check(rms, **asked | {"require": ()}))
     found = check(by_rows, **asked)
     assert "not the same bits in every batch: not batch invariant: 785 of 4,100 rows have other bits alone" in str(
         found
