@@ -21,7 +21,7 @@ MEANINGS: dict[Verdict, str] = {
     "false_by_source": "a statement about history or practice that a dated source contradicts",
     "non_sequitur": "the premise can hold where the conclusion fails",
     "empirical": "a statement about trained networks, which a measurement answers",
-    "convention": "a definition, a choice, or a statement about history and practice that a dated source bears out",
+    "convention": "a definition, a choice, an opinion, or history and practice as a dated source bears it out",
     "unverified": "what decides it is neither proved, refuted nor measured here",
     "not distinguished": "the 95 % interval of one energy contains that of isotropic vectors",
     "not isotropic": "the interval excludes it, which a network may do: no theorem is contradicted",

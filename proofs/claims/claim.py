@@ -38,7 +38,7 @@ class Claim:
             with the hypotheses it contains all hypotheses of the theorems named.
         theorems: tuple of str. Ids of the theorems that prove the claim or its correction.
         counterexample: Counterexample
-        example: Counterexample. Numbers worked out beside a claim that is true.
+        example: Counterexample. Numbers worked out beside a claim that they do not refute.
         arithmetic: Whether the claim is one of numbers alone, which an example settles without a theorem.
         columns: tuple of str. The measurement: columns of result files, ``FILE:COLUMN``.
         prediction: Id of the theorem that predicts what the columns hold.

@@ -52,7 +52,11 @@ def test_the_ledger_answers_from_the_tables() -> None:
         "gupta.38": [angles(before["angle_mean_deg"], 2), angles(before["angle_std_deg"], 2), angles(whisper[:9], 1)],
         "gupta.39": [angles(after["angle_mean_deg"], 2)],
         "gupta.40": [f"{((whisper - 90).abs() > 5).sum()} of its {len(whisper)} norms"],
-        "gupta.44": [span(rest["d_cos2"], ".3g"), f"{first['d_cos2'].min():.3g} to {first['d_cos2'].max():#.3g}"],
+        "gupta.44": [
+            span(rest["d_cos2"], ".3g"),
+            f"{first['d_cos2'].min():.3g} to {first['d_cos2'].max():#.3g}",
+            f"{((rest['d_cos2_low'] > 1) | (rest['d_cos2_high'] < 1)).sum()} of the {len(rest)} norms",
+        ],
         "gupta.46": [span(before["d_cos2"], ".3g")],
         "gupta.48": energies,
         "gupta.69": off,

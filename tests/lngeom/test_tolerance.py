@@ -28,6 +28,18 @@ def test_no_order_of_summation_is_rejected(algorithm: str) -> None:
                     assert allowed.accepts(y), (d, shift, form)
 
 
+@pytest.mark.parametrize(
+    ("deviation", "eps", "seen"), [(1e3, 1e-5, False), (32, 1e-2, True), (1e-3, 1e-14, False), (1e-2, 1e-8, True)]
+)
+def test_eps_outside_the_root_is_seen_unless_its_shares_of_deviation_and_variance_are_below_the_roundoff(
+    deviation: float, eps: float, seen: bool
+) -> None:
+    x = (deviation * np.random.default_rng(0).normal(size=(4, 64))).astype(np.float32)
+    y = lg.layer_norm(x.astype(float), eps=eps, placement="outside").astype(np.float32)
+    assert bool(lg.tolerance(x, eps=eps).accepts(y)) != seen
+    assert (max(eps / deviation, eps / deviation**2) > 2.0**-24) == seen
+
+
 @pytest.mark.parametrize("dtype", TORCH)
 def test_torch_is_accepted_and_its_neighbours_are_not(dtype: str) -> None:
     generator = torch.Generator().manual_seed(5)

@@ -2,9 +2,11 @@ import json
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from lngeom import standardize
 from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.errors import InputError
@@ -145,6 +147,20 @@ def test_what_is_not_certain_is_refused() -> None:
 
     with pytest.raises(CheckError, match="refutes nothing"):
         nothing.work()
+
+
+def test_sums_in_sequence_exceed_the_formula_of_rocm_as_often_as_its_record_says() -> None:
+    u, x = 2.0**-24, np.full(1024, 1.03, np.float32)
+    x[0] *= -1023
+    c = x - np.add.accumulate(x)[-1] / np.float32(1024)
+    y = c / np.sqrt(np.add.accumulate(c * c)[-1] / np.float32(1024))
+    exact = standardize(x.astype(float), eps=0)
+    terms = [2 * k * u / (1 - 2 * k * u) for k in (2048, 1024)]
+    times = np.abs(y - exact).max() / (terms[0] / 2 + terms[1] + 5 * u)
+    assert f"exceed the formula {times:.1f} times" in find("rocm.3").correction
+    worked = {line.says: line.numbers for line in find("rocm.3").counterexample.work().lines}
+    assert worked["more than 4.7 times the tolerance"].startswith("4.76")
+    assert "by a factor 4.8 with u the unit roundoff, 2.4 with" in find("rocm.3").why
 
 
 def test_numbers_are_shown_briefly() -> None:
