@@ -284,6 +284,8 @@ TOLD = {
     "gate after": Row(
         lambda x, gate, weight: (rms(x.float(), weight.float()) * functional.silu(gate.float())).to(x.dtype), "^ok",
         HALF),
+    "float64, gate": Row(lambda x, gate, w: of(square)(x, w) * functional.silu(gate), options={"dtype": "float64"}),
+    "float64, sigmoid": Row(lambda x, w, z: of(square)(x, w) * torch.sigmoid(z), options={"dtype": "float64"}),
     "gate without eps": Row(lambda x, gate, weight: gated(x, gate, weight, 0.0), "^bug: eps missing$"),
     "sigmoid": Row(lambda x, weight, z: rms(x, weight) * torch.sigmoid(z)),
     # As they stand in public.

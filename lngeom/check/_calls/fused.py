@@ -11,8 +11,6 @@ from .._tracing.roles import parameters
 
 _RESIDUALS = ("residual", "resid", "res", "skip")
 _GATES = ("gate", "z")
-_OPEN = 32.0
-"""A gate whose sigmoid is 1 in float32, so that SiLU multiplies by a power of 2."""
 
 
 class _Less:
@@ -76,13 +74,15 @@ class _Gated(_Less):
         def at(rows: FrameworkArray, gate: float) -> Any:
             return self.given(rows, rows * 0 + gate, *given, **named)
 
+        # The sigmoid of an open gate is 1 in its dtype, so that SiLU multiplies by a power of 2.
+        opened = 64.0 if x.dtype.itemsize == 8 else 32.0
         # On small rows eps tells a factor of the row from one of its norm.
         few = _like(x, 1e-3 * np.random.default_rng(0).normal(size=(2, x.shape[-1])))
-        once, twice = at(few, _OPEN), at(few, 2 * _OPEN)
+        once, twice = at(few, opened), at(few, 2 * opened)
         if (once == twice).all():  # the gate is saturated, as with a sigmoid
-            return at(x, _OPEN)
+            return at(x, opened)
         # SiLU multiplies by the gate itself: divided out after the norm, or before it where it scales the row.
-        return at(x, _OPEN) / _OPEN if (twice == 2 * once).all() else at(x / _OPEN, _OPEN)
+        return at(x, opened) / opened if (twice == 2 * once).all() else at(x / opened, opened)
 
 
 def _like(x: Any, values: np.ndarray) -> Any:
