@@ -1,5 +1,5 @@
 """Measure every norm layer of a model on a text, in one forward pass: the angle between its hidden states and
-the all-ones vector 1, their norms, and what the layer does to both. No hidden state is stored.
+the all-ones vector 1, the lengths of the states, and what the layer does to both. No hidden state is stored.
 
 Without arguments: SmolLM2-135M-Instruct on 16,384 tokens of the English Wikipedia, both from installed packages.
 The results go to a directory with tables, figures and a report. Repeat the command to continue a run that was stopped.

@@ -75,10 +75,11 @@ def _carrying(before: Sequence[Row]) -> Iterable[str]:
     told = []
     for index, count in often:
         most = max((row for row in known if row["top_1"] == index), key=lambda row: row["top_1_share"])
-        told.append(f"no. {index} before {count} of {len(known)} norms, up to {100 * most['top_1_share']:.3g} %")
+        share = f"up to {100 * most['top_1_share']:.3g} % of ‖x‖²"
+        told.append(f"component {index} before {count} of {len(known)} norms ({share})")
     fewest, largest = (pick(known, key=lambda row: row["components_99"] / row["d"]) for pick in (min, max))
     ends = " to ".join(dict.fromkeys(f"{row['components_99']} of {row['d']}" for row in (fewest, largest)))
-    yield f"largest component (share of ‖x‖²): {'; '.join(told)}"
+    yield f"largest component: {'; '.join(told)}"
     yield f"components that hold 99 % of ‖x‖²: {ends}"
 
 
@@ -90,7 +91,7 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
     yield f"energy {place}", energy(row, interval=detail == 2)
     yield f"ranks {place}", ranked((row["rank_among_signs"], row["rank_among_random"]), row)
     if detail:
-        yield f"norm {place}", f"{row['norm_mean']:.3g}"
+        yield f"length {place}", f"{row['norm_mean']:.3g}"
         if side == "input":
             yield "median", f"{row['norm_median']:.3g}"
             yield "max", f"{row['norm_max']:.3g}"
@@ -167,7 +168,8 @@ def summary(rows: Sequence[Row]) -> list[str]:
     before = [row for row in norms if row["side"] == "input"]
     lines = [
         "angles: between the hidden states and the all-ones vector, before (in) and after (out) each norm",
-        "ranks: along how many sign vectors, and isotropic directions, the energy d·E[cos²θ] is smaller",
+        "energy: d·E[cos²θ] along the all-ones vector",
+        "ranks: along how many sign vectors, and along how many isotropic directions, the energy is smaller than that",
     ]
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in norms if row["side"] == side]
@@ -181,17 +183,21 @@ def summary(rows: Sequence[Row]) -> list[str]:
         for null, others in NULLS.items():
             low, high = map(len, quarters(measured, null))
             lines.append(
-                f"{words} the norm: all-ones ranks in the lowest quarter of the {others} at {low} of {len(measured)} "
-                f"norm{'s' * (len(measured) != 1)}, in the highest at {high} (by chance {by_chance(measured):.3g} each)"
+                f"{words} the norm: among {others}, the rank of the all-ones vector is in the lowest quarter at {low} "
+                f"of {len(measured)} norm{'s' * (len(measured) != 1)}, and in the highest quarter at {high} (by "
+                f"chance, at {by_chance(measured):.3g} for each quarter)"
             )
     lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors, for comparison: angles of {isotropic}, energy 1")
-    lines.append(f"rewriting the weights but not the outputs (lngeom gauge) can change {', '.join(STORED.values())}")
+    *most, last = STORED.values()
+    lines.append(
+        f"an affine gauge (lngeom gauge) keeps the outputs and can change {', '.join(most)} and {last} of hidden states"
+    )
     for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
         if values := [row[name] for row in before if row.get(name) is not None]:
-            lines.append(f"it cannot change the {words}: from {min(values):.4g} to {max(values):.4g}")
+            lines.append(f"no affine gauge changes the {words}, here {min(values):.4g} to {max(values):.4g}")
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
         if left:
@@ -200,5 +206,5 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-STORED = {"angle_mean_deg": "angles", "d_cos2": "energies", "rank_among_random": "ranks", "norm_mean": "norms"}
+STORED = {"angle_mean_deg": "angles", "d_cos2": "energies", "rank_among_random": "ranks", "norm_mean": "lengths"}
 """The columns of the table that affine gauges change, before and after every norm."""

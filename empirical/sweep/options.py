@@ -52,11 +52,12 @@ class Sweep:
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the all-ones vector with")
     null_every: int | None = option(
         None,
-        f"project one token in N on them, for ranks (1: every token); the energy along 1 always uses all tokens "
-        f"(default: {DEFAULT_NULL_EVERY}, fewer where less than {LEAST_NULL:,} tokens would be projected)",
+        f"project one token in N on the random directions, for ranks (N = 1: every token); the column d_cos2, the "
+        f"energy along the all-ones vector, always uses all tokens (default: N = {DEFAULT_NULL_EVERY}, or a smaller N "
+        f"where {DEFAULT_NULL_EVERY} would project fewer than {LEAST_NULL:,} tokens)",
         metavar="N",
     )
-    seed: int = option(0, "seed of the random directions and of the choice of these tokens", type=seed)
+    seed: int = option(0, "seed of the random directions and of the choice of the tokens projected on them", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")
     output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR", type=folder)
