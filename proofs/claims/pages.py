@@ -52,13 +52,13 @@ def ledger(chosen: Sequence[Claim]) -> Group:
     for verdict in present:
         meanings.add_row(_named(verdict), Text(MEANINGS[verdict]))
     rows = {key: [row[verdict] for verdict in present] for key, row in counts.items()}
-    last = Text("`lngeom claims ID` explains one of them, with its counterexample worked through.")
+    last = Text("`lngeom claims ID` explains one claim, with its counterexample worked through.")
     return Group(*parts, _indented(_counts(present, rows)), "", _indented(meanings), "", _indented(last))
 
 
 def explanation(claim: Claim) -> Group:
     """The claim, why it fails, the counterexample worked through, and the corrected statement."""
-    grid = _grid(12, gap=2)
+    grid = _grid(14, gap=2)
     for label, content in _items(claim):
         grid.add_row(Text(label, "bold"), Text(content) if isinstance(content, str) else content)
     head = Text.assemble((claim.id, "bold"), "  ", _named(claim.verdict))

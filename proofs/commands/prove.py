@@ -185,11 +185,15 @@ def _totals(gathered: list[Evidence]) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
     return "\n".join(
         [
-            f"\ntheorems for every d: {kinds['theorem']}; not counted, lemmas of school algebra: {kinds['lemma']}, "
-            f"definitions: {kinds['definition']}",
-            f"of all: {counts}; {mutants} wrong variant{'s' * (mutants != 1)} refuted; the proofs took {seconds:.1f} s",
+            f"\ntheorems for every d: {kinds['theorem']}, not counting {_several(kinds['lemma'], 'lemma')} of school "
+            f"algebra and {_several(kinds['definition'], 'definition')}",
+            f"of all: {counts}; {_several(mutants, 'wrong variant')} refuted; the proofs took {seconds:.1f} s",
         ]
     )
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _page(evidence: Evidence) -> str:
@@ -203,15 +207,15 @@ def _page(evidence: Evidence) -> str:
         "",
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
-        + f", {evidence.steps} step{'s' * (evidence.steps != 1)} confirmed by the checker, true at {evidence.models} "
-        f"exact sample points, {evidence.measured} times within the error bound in floats" * ok,
+        + f", {_several(evidence.steps, 'step')} confirmed by the checker, true at {evidence.models} exact sample "
+        f"points; in floats, within the error bound in {_several(evidence.measured, 'test')}" * ok,
         *(
             [f"             with 1/0 = 0: the library divides by 0 at {evidence.undefined}"]
             if evidence.undefined
             else []
         ),
         "",
-        "Hypotheses" if theorem.conditions else "Hypotheses   none: of every d and all values",
+        "Hypotheses" if theorem.conditions else "Hypotheses   none: the statement holds for every d and all values",
     ]
     for hypothesis in theorem.hypotheses:
         without = evidence.hypotheses.get(hypothesis, "not shown to be necessary")

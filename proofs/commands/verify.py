@@ -1,13 +1,14 @@
 """Replay every proof in Coq, with a checker that Coq proves sound.
 
-This writes the certificates of all theorems, with their statements as the library's own functions compute them. Coq
-compiles the checker with the proof of its soundness, replays each certificate by computation, derives a readable
-theorem from it, proves the last steps on top, and shows that no axiom is used. It needs Coq 8.16 with mathcomp.
+The command writes the certificates of all theorems, with their statements as the library's own functions compute them.
+Coq compiles the checker with the proof of its soundness, replays each certificate by computation, derives a readable
+theorem from it, proves the last steps from these theorems, and shows that no axiom is used. This needs Coq 8.16 with
+mathcomp. Where Flocq is installed, the theorems about rounding are compiled and checked too; these use the axioms of
+Coq's real numbers.
 
-Given Python files, the command replays the theorems that they state; given certificates of ``lngeom check
---certificate``, or a folder of those of ``lngeom prove --certificates``, it replays these, once the checker in Python
-has accepted them, and prints what they state and the words in them. Neither is recorded. Where Flocq is installed, the
-theorems about rounding are compiled and checked too; these use the axioms of Coq's real numbers.
+Given Python files, the command replays only the theorems that they state. Given certificates of ``lngeom check
+--certificate``, or a folder of those of ``lngeom prove --certificates``, it replays only these, once the checker in
+Python has accepted them, and prints what they state and the words in them. Such a run is not recorded.
 
 Examples:
     lngeom verify

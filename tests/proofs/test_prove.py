@@ -16,7 +16,7 @@ def test_table_and_evidence(tmp_path, capsys) -> None:
     ids = ["projection.idempotent", "angles.null_law"]
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     printed = capsys.readouterr().out
-    assert "theorems for every d: 1; not counted, lemmas of school algebra: 1, definitions: 0" in printed
+    assert "theorems for every d: 1, not counting 1 lemma of school algebra and 0 definitions" in printed
     assert "of all: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
     header = printed.splitlines()[0].split()
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
@@ -72,7 +72,7 @@ def test_of_several_what_is_false_stands_first_and_once_and_does_not_count(tmp_p
     assert printed.startswith(
         "FAULT: two.one, line 4: false at d = 1: x = (-1); there 1 = -1 is false\n  as normal forms: "
     )
-    assert printed.count("false at") == printed.count("theorems for every d: 1; ") == 1
+    assert printed.count("false at") == printed.count("theorems for every d: 1, ") == 1
     assert (tmp_path / "two.two.json").exists()
 
 
