@@ -16,21 +16,28 @@ if TYPE_CHECKING:
     Rewriting = Callable[[PreTrainedModel, Batches, Batches], tuple[Fold, Json]]
 
 
+def new_folder(text: str) -> Path:
+    """The argument of --output."""
+    return Path(folder(text))
+
+
+def matrices(count: int) -> str:
+    """So many changed weight matrices, in words."""
+    return f"{count} changed weight {'matrix' if count == 1 else 'matrices'}"
+
+
 @dataclass(frozen=True)
 class Rewrite:
     """The model, its output folder, and the text on which outputs are compared."""
 
     model: str | None = argument("MODEL", "hub id, local directory or .gguf file", default=None)
-    output: Path | None = option(
-        None,
-        "directory of the new model (default: runs/NAME-folded, runs/NAME-gauge)",
-        metavar="DIR",
-        type=lambda text: Path(folder(text)),
-    )
+    output: Path | None = None  # an option of the command, which names the default
     verify: Path | None = option(
         None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"
     )
-    corpus: str | None = option(None, "text to compare the outputs on, as for lngeom ablate", metavar="TEXT")
+    corpus: str | None = option(
+        None, "text or token ids to compare the outputs on, as for lngeom ablate", metavar="TEXT"
+    )
     inputs: Path | None = option(
         None,
         "trace and compare on one batch: an .npz file of its inputs by name, as the class takes them",

@@ -1,7 +1,8 @@
 """Compare finished runs: before and after fine-tuning, two checkpoints, two architectures.
 
-The table has angle, energy along the all-ones vector and norm of each norm layer, and the change of the energy. Runs
-with the same norm layers are compared by name, others by role and relative depth.
+For the hidden states before and after each norm layer, the table has the angle to the all-ones vector, the energy along
+it, the length, and the change of the energy. Runs with the same norm layers are compared by name, others by role and
+relative depth.
 
 Examples:
     lngeom compare runs/before runs/after
@@ -25,17 +26,17 @@ class Options:
     json: str | None = json_option("the table")
 
 
-_HEADS = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
+_HEADS = {"angle_mean_deg": "angle", "d_cos2": "energy", "norm_mean": "length"}
 
 
 def _line(row: Json, runs: range) -> Json:
     """A line of the table: the layer, its values in each run, and the change of the energy with its interval."""
     others = {f"in run {k}": row[f"site_{k}"] for k in runs[1:] if row[f"site_{k}"] != row["site"]}
     line = {"norm layer": row["site"]} | others | {"": "in" if row["side"] == "input" else "out"}
-    line |= {f"{head} {k}": row[f"{name}_{k}"] for name, head in _HEADS.items() for k in runs}
+    line |= {f"{head}, run {k}": row[f"{name}_{k}"] for name, head in _HEADS.items() for k in runs}
     for k in runs[1:]:
         change, half = row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]
-        line[f"change of d·E {k}"] = change if None in (change, half) else f"{change:+.3g} ± {half:.2g}"
+        line[f"change of energy, run {k}"] = change if None in (change, half) else f"{change:+.3g} ± {half:.2g}"
     return line
 
 
@@ -46,9 +47,9 @@ def _told(rows: Sequence[Json], k: int) -> str:
     halves = [(row[f"d_cos2_change_{k}"], row[f"d_cos2_change_{k}_half"]) for row in rows]
     pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
     return (
-        f"run {k}: the energy d·E[cos²θ] along the all-ones vector differs from that of run 1 at "
-        f"{sum(c > h for c, h in pairs)} of {len(pairs)} places: there the 95 % interval of the change excludes 0 (by "
-        f"chance at {false_alarms(len(pairs)):.3g}); at the others no difference was seen"
+        f"run {k}: at {sum(c > h for c, h in pairs)} of {len(pairs)} places the energy d·E[cos²θ] along the all-ones "
+        f"vector differs from that of run 1, that is, the 95 % interval of the change excludes 0 (by chance, nominally "
+        f"at {false_alarms(len(pairs)):.3g} places); at the other places no difference was seen"
     )
 
 

@@ -1,12 +1,14 @@
 """Is this port the same model? Compare two forms of one model; one verdict, with the first layer that differs.
 
-SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these, or weights by themselves
-(safetensors, .pt, .npz) under the names of vLLM, Meta, MLX or nanoGPT, which get the architecture of the source where
-no config.json is beside them. The verdict is "same function" (in float64 both give the same outputs, within the bound
-of rounding), "same up to the stored format" (they do once the source's weights are rounded to that format), "different"
-(with the first layer whose output differs given the same input, and the name of the change), or "not shown to be the
-same". It is the first line, after PASS or FAIL; the last line says what was not tested. The exit code is 0 if the
-verdict begins with "same", else 1.
+SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these, or weights by themselves (safetensors,
+.pt, .npz) under the names of vLLM, Meta, MLX or nanoGPT. If no config.json is beside the weights, they get the
+architecture of the source.
+
+The first line has PASS or FAIL and one of four verdicts. "same function": in float64 both give the same outputs, within
+the bound of rounding. "same up to the stored format": they do so once the weights of one are rounded to the format that
+the verdict names. "different": the line names the first layer whose output differs although its input is the same, and
+the change if it has a name. "not shown to be the same": the line says what was not compared. The last line says what
+was not tested. The exit code is 0 if the verdict begins with "same", else 1.
 
 Examples:
     lngeom doctor models/llama models/llama.gguf
@@ -26,7 +28,9 @@ class Options:
 
     source: str = argument("SOURCE", "model directory or .gguf file: the reference")
     port: str = argument("PORT", "directory or file of weights that should be the same model")
-    tokens: int = option(64, "length of the longest input, unless a change needs a longer one")
+    tokens: int = option(
+        64, "length of the longest input, unless a difference that was found shows only in longer ones"
+    )
     seed: int = option(0, "seed of the token ids", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     json: str | None = json_option("verdict, reason, evidence and what was not tested")

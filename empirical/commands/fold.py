@@ -2,9 +2,10 @@
 folded into an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
-certificate.json. It states that each changed map is equal up to one rounding per entry, and has the largest difference
-of the outputs, as stored and in float64. MODEL may be a network of transformers. A network that cannot be folded is
-refused, with the reason. With --verify, a written fold is checked again; the exit code is 1 if something is wrong.
+certificate.json. The certificate states that each entry of a changed weight matrix is the exact value, rounded once. It
+also has the largest difference of the outputs, in the format of the weights and in float64. MODEL may be a network of
+transformers. A network that cannot be folded is refused, with the reason. With --verify, a written fold is checked
+again; the exit code is 1 if something is wrong.
 
 Examples:
     lngeom fold gpt2 --gains --out runs/gpt2-folded
@@ -13,12 +14,13 @@ Examples:
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from lngeom.files import Json
 from lngeom.options import option
 
-from ._rewrite import Rewrite, rewrite
+from ._rewrite import Rewrite, matrices, new_folder, rewrite
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -30,9 +32,17 @@ if TYPE_CHECKING:
 class Options(Rewrite):
     """How a model is folded."""
 
-    gains: bool = option(False, "also move gains and biases into the readers, those of RMSNorms too")
+    output: Path | None = option(
+        None,
+        "directory of the new model (default: runs/NAME-folded; with --to layernorm, runs/NAME-layernorm)",
+        metavar="DIR",
+        type=new_folder,
+    )
+    gains: bool = option(False, "also move the gains and biases of norms, including RMSNorms, into the readers")
     to: Literal["rmsnorm", "layernorm"] = option(
-        "rmsnorm", "layernorm: a Llama network as one of class OLMo, whose norms are LayerNorms, of one dimension more"
+        "rmsnorm",
+        "layernorm: write a Llama network as a network of class OLMo, whose norms are LayerNorms and whose hidden "
+        "states have one more dimension",
     )
 
 
@@ -54,11 +64,11 @@ def _summary(certificate: Json) -> list[str]:
         else (len(certificate["norms"]), "LayerNorms by RMSNorms")
     )
     maps = lifted or len(certificate["maps"])
-    lines = [f"replaced {count} {form}; certified {maps} changed weight matrices"]
+    lines = [f"replaced {count} {form}; certified {matrices(maps)}"]
     if not lifted:
         lines.append(
-            "lngeom.empirical.folding.load_folded loads it with RMSNorms; the stock class loads the same weights with "
-            "LayerNorms"
+            "lngeom.empirical.folding.load_folded loads the new checkpoint with RMSNorms; the stock class loads "
+            "it with LayerNorms"
         )
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")

@@ -3,8 +3,8 @@
 The angle between hidden states and the all-ones vector 1 can depend on how the weights are stored. If all that reads
 the stream of a network does so through a LayerNorm, a constant can be added to what is written to it (--shift). With
 RMSNorms whose gains are folded into the readers, the stream can be rotated (--rotate). A network without such a gauge
-is refused, with the reason. A change is refused too if it moves more than twice as many top-1 tokens as rounding each
-weight once does.
+is refused, with the reason. A change is also refused if it changes the top-1 token at more than twice as many positions
+as rounding each weight once more does.
 
 DIR gets a checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before
 every norm in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
@@ -19,12 +19,13 @@ Examples:
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lngeom.files import Json
 from lngeom.options import option
 
-from ._rewrite import Rewrite, rewrite
+from ._rewrite import Rewrite, matrices, new_folder, rewrite
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -36,12 +37,22 @@ if TYPE_CHECKING:
 class Options(Rewrite):
     """Which gauge."""
 
-    shift: float | None = option(None, "LayerNorm networks: add C to the entry of every stream", metavar="C")
+    output: Path | None = option(
+        None, "directory of the new model (default: runs/NAME-gauge)", metavar="DIR", type=new_folder
+    )
+    shift: float | None = option(
+        None, "LayerNorm networks: add C to every component where a residual stream begins", metavar="C"
+    )
     angle: float | None = option(
-        None, "mean angle to 1: at every LayerNorm that has its own writer, or over all RMSNorms", metavar="DEGREES"
+        None,
+        "mean angle to the all-ones vector: at each LayerNorm for whose input a separate shift is possible, or over "
+        "all RMSNorms",
+        metavar="DEGREES",
     )
     rotate: str | None = option(
-        None, "RMSNorm networks: a seed, or 'dominant' (the mean direction becomes 1)", metavar="HOW"
+        None,
+        "RMSNorm networks: a seed, or 'dominant' (rotates the mean direction of the states to the all-ones vector)",
+        metavar="HOW",
     )
 
 
@@ -103,5 +114,5 @@ def _summary(certificate: Json) -> list[str]:
         where = told[name] if "fitted_angles" in certificate else ""
         norms = f"mean angle to the all-ones vector at {len(certificate[name])} norm inputs{where}"
         lines.append(f"{norms}: {spread[0]} -> {spread[1]}")
-    lines.append(f"certified {len(certificate['maps'])} changed weight matrices")
+    lines.append(f"certified {matrices(len(certificate['maps']))}")
     return lines + [f"{path}: {reason}" for path, reason in certificate["kept"].items()]

@@ -203,8 +203,8 @@ def describe_comparison(compared: Json) -> str:
     gap, exact, limit, size, kl = (f"{compared[name]:.3g}" for name in names)
     return (
         f"largest output difference at {compared['outputs']} positions ({compared['inputs']}): {gap} in "
-        f"{compared['dtype']}, and {exact} at the same position in float64 (limit {limit}, largest output {size}); "
-        f"KL divergence {kl} nats; same top-1 token at {100 * compared['top1']:.2f} %"
+        f"{compared['dtype']}; in float64, on the inputs with this difference, {exact} (at most {limit} is allowed); "
+        f"largest output {size}; KL divergence {kl} nats; same top-1 token at {100 * compared['top1']:.2f} %"
     )
 
 

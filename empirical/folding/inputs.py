@@ -120,7 +120,7 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
     if not whole and not reads_text_alone(network):
         msg = f"corpus {corpus.spec!r}: {type(network).__name__} reads more than a text; give a folder of .npz passages"
         raise CorpusError(f"{msg}, its inputs by name and labels")
-    encoded = corpus.has_ids or whole
+    encoded = corpus.has_ids or corpus.is_random or whole
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
     cut = passages(corpus, None if encoded else load_tokenizer(source), vocabulary=vocabulary, **sizes)
     most, length = longest_sequence(network.config), max(len(each.inputs.get("input_ids", ())) for each in cut)

@@ -11,16 +11,20 @@ class Ablation:
 
     model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M-Instruct)", default=None)
     corpus: str | None = option(
-        None, "as for lngeom sweep, or a folder of .npz passages: inputs by name, and labels", metavar="TEXT"
+        None,
+        "as for lngeom sweep, without random; or a folder of .npz passages: inputs by name, and labels",
+        metavar="TEXT",
     )
     tokens: int = option(16_384, "tokens to predict")
     site_tokens: int = option(4_096, "tokens to predict with one norm changed")
     sequence_length: int = option(512, "longest sequence")
-    per_document: int = option(2, "sequences per document; documents, not tokens, are independent")
+    per_document: int = option(
+        2, "most sequences taken from one document; the intervals treat documents, not tokens, as independent"
+    )
     batch_tokens: int = option(1_024, "tokens per forward pass")
     shard_tokens: int = option(2_048, "tokens between checkpoints")
-    directions: int = option(3, "random unit vectors for u_norm", metavar="K")
-    seed: int = option(0, "of the random directions", type=seed)
+    directions: int = option(3, "random unit vectors; u_norm removes one of them instead of the mean", metavar="K")
+    seed: int = option(0, "seed of the random unit vectors", type=seed)
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")
     dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")

@@ -317,15 +317,15 @@ def load_tokenizer(source: ModelSource) -> Any:
             tokenizer = AutoTokenizer.from_pretrained(source.location, **source.arguments())
         # Of a model saved without it transformers makes one that knows special tokens alone, and perhaps the space.
         ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
-        reason = "" if len(ordinary) > 1 else "it knows special tokens alone"
+        reason = "" if len(ordinary) > 1 else "the one that transformers makes knows only special tokens"
     except Exception as error:
         # As above.
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
     if reason:
         raise ModelError(
             f"model {source.spec!r} has no tokenizer that can be loaded ({reason}); "
-            "save one beside it, or give token ids as the corpus (.npy or .bin; lngeom sweep also takes random), or a "
-            "model that does not read text as MODULE:FUNCTION"
+            "save a tokenizer in the model's directory, or give token ids as the corpus (.npy or .bin); lngeom sweep "
+            "also takes the corpus random and, for a model that does not read text, MODULE:FUNCTION"
         )
     return tokenizer
 

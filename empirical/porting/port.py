@@ -34,7 +34,7 @@ class Drawn:
     Attributes:
         size: Of the vocabulary.
         longest: Number of positions that both models have.
-        tokens: Length of the longest input, unless a change needs a longer one.
+        tokens: Length of the longest input, unless a difference that was found shows only in longer ones.
         seed: Of the generator.
     """
 
@@ -191,7 +191,7 @@ def _judged(
     changed = [f"  {name}: {text}" for name, text in texts]
     often = [f"{count} weights {text}" for text, count in Counter(t for _, t in texts if "rounded" in t).items()]
     formats = " and ".join(sorted({each.text for each in both.weights if each.state == "rounded"}))
-    rounded = f", rounded to {formats}" if formats else ""
+    rounded = f" after rounding to {formats}" if formats else ""
     evidence = [f"all {len(both.weights)} weights are the same{rounded}"]
     if changed:
         rest = f" (the others are the same{rounded})" if len(changed) < len(both.weights) else ""
@@ -210,7 +210,9 @@ def _judged(
     elif unseen:
         verdict, reason = "not shown to be the same", f"no input that was run reaches {unseen[0]}"
     elif formats or (both.rounded and kind in ("bfloat16", "float16")):
-        verdict, reason = f"same up to the stored format ({formats or kind})", "with the same weights the outputs agree"
+        verdict = f"same up to the stored format ({formats or kind})"
+        reason = f"{'with the rounded weights in both, ' * bool(formats)}the outputs agree"
+        reason += ", up to what rounding the weights explains" * both.rounded
     else:
         verdict, reason = ("same function", "the outputs agree" + ", though weights differ" * bool(changed))
     return Examined(verdict, reason, tuple(evidence), left)
@@ -239,7 +241,8 @@ def _norms(
 def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entries: list[str]) -> str:
     """The first layer that differs, and all that is known of the change."""
     if layer is None:
-        return "; ".join(["every layer does the same with the same input, put together otherwise", *entries])
+        same = "every layer gives the same output for the same input, but the layers are connected differently"
+        return "; ".join([same, *entries])
     path, off = layer
     own = [each for each in both.weights if each.state == "changed" and each.name.startswith(f"{path}.")]
     causes = [f"{each.name[len(path) + 1 :]} {each.text}" for each in own[:3]]
@@ -252,4 +255,5 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
         causes.append(f"{type(theirs).__name__} for {type(mine).__name__}")
     causes += entries
     causes += [f"also {site}: {cause}" for site, cause in norms[:1] if site != path]
-    return f"first at {path}, {off}: {'; '.join(causes or ['it computes otherwise with the same weights'])}"
+    told = "; ".join(causes or ["it computes something else with the same weights"])
+    return f"the first layer that differs is {path}, {off}: {told}"

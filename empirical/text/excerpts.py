@@ -98,7 +98,9 @@ def passages(
     """
     folder = corpus.path is not None and corpus.path.is_dir()
     if corpus.is_random:
-        raise CorpusError("corpus 'random': the loss on random tokens is meaningless; give a text or token ids")
+        raise CorpusError(
+            "corpus 'random': losses and predictions on random tokens mean nothing; give a text or token ids"
+        )
     taken: list[Passage] = []
     counted = 0
     given = _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document)

@@ -37,7 +37,7 @@ TEXTS: dict[str, tuple[str, bytes, str]] = {
         "token id 9223372036854775808 is outside the model's vocabulary of 16; encode the text with",
     ),
     "no tokenizer": (
-        "a.txt", b"some words " * 99, r"no tokenizer .* \(it knows special tokens alone\); save one beside",
+        "a.txt", b"some words " * 99, r"no tokenizer .* \(the one that transformers .* special tokens\); save",
     ),
 }  # fmt: skip
 """A file, its content, what a sweep says of it."""

@@ -139,7 +139,7 @@ def test_models_that_read_no_text_are_told() -> None:
 def test_a_missing_tokenizer_is_told(model_directory: Path) -> None:
     text = message(lambda: models.load_tokenizer(find_model(str(model_directory))))
     assert text.startswith(f"model {str(model_directory)!r} has no tokenizer that can be loaded (")
-    assert text.endswith(" that does not read text as MODULE:FUNCTION")
+    assert text.endswith("for a model that does not read text, MODULE:FUNCTION")
 
 
 def test_devices_and_dtypes_that_are_not_there(model_directory: Path) -> None:

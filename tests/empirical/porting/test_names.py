@@ -167,7 +167,7 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "nanoGPT": ("gpt2", dict, pickled(compiled), "PASS same function.*the 8 weights of Conv1D are transposed"),
     "nanoGPT, other heads": ("gpt2", dict, pickled(headed), "FAIL different.*n_head is 4, expected 2"),
     "Linear": ("gpt2", linear, in_folder, "PASS same function.*the 8 weights of Conv1D are transposed"),
-    "halves": ("llama", flipped, in_folder, "FAIL different: first at .*gate_proj, .*exchanged with .*up_proj"),
+    "halves": ("llama", flipped, in_folder, "FAIL different: the first .*gate_proj, .*exchanged with .*up_proj"),
     "no norm": ("llama", lacking, in_folder, "the norm model.norm.weight is missing; the other 20 weights are there"),
     "dense": ("llama", unknown, in_folder, "your file has `model.layers.N.self_attn.dense.weight`, which is no name"),
     "whole module": ("gpt2", lambda _: built("gpt2"), pickled(lambda held: held), r"alone \([^.]*failed\); save its"),

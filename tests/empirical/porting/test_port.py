@@ -161,7 +161,7 @@ def test_the_doctor_ends_in_one_verdict(name: str, tmp_path, capsys) -> None:
     capsys.readouterr()
     assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port")]) == (name in CHANGED)
     verdict, *_, left = capsys.readouterr().out.splitlines()
-    assert re.match(f"FAIL different: first at .*{said}" if name in CHANGED else f"PASS {said}", verdict), verdict
+    assert re.match(f"FAIL different: the first .*{said}" if name in CHANGED else f"PASS {said}", verdict), verdict
     assert left.startswith("not tested: ")
 
 
