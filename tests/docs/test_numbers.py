@@ -26,7 +26,7 @@ def test_the_ledger_has_the_times_of_the_kernels() -> None:
     said = find("summary.6").correction
     for works in (("", " and gradient"), (", compiled", ", compiled and gradient")):
         forward, gradient = map(medians, works)
-        assert f"{forward} times as much forward and {gradient} times with the gradient" in said
+        assert f"{forward} times as much forward, and {gradient} times as much with the gradient" in said
 
 
 def span(values: Any, form: str) -> str:
