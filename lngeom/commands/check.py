@@ -1,11 +1,11 @@
 """Is my norm right? Compare a LayerNorm or RMSNorm with its exact definition, on inputs chosen to expose errors.
 
-KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
-``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` on arrays of NumPy, PyTorch, JAX, Keras or TensorFlow; or a module or
-its class; or a factory ``f(d)`` that returns one of these. The report gives two verdicts. The first is about exact
-arithmetic: proved, refuted or not proved. The second is about floating point. A kernel passes only if its outputs are
-within rounding, or it is a variant that you allow, and no proof refutes it. With --proved it must be proved, too. The
-exit code is 0 if every kernel passes, 1 if one fails, and 2 if the check could not run.
+KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``, ``f(x, gain,
+bias)`` or ``f(x, gain, bias, eps)`` on arrays of NumPy, PyTorch, JAX, Keras or TensorFlow; or a module or its class; or
+a factory ``f(d)`` that returns one of these. The report gives two verdicts. The first is about exact arithmetic:
+proved, refuted or not proved. The second is about floating point. A kernel passes only if no proof refutes it, and its
+outputs are within rounding or it is a variant that you allow. With --proved it must be proved, too. The exit code is 0
+if every kernel passes, 1 if one fails, and 2 if the check could not run.
 
 Examples:
     lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight'
@@ -55,7 +55,7 @@ class Options:
     )
     require: tuple[str, ...] = option(
         (),
-        "batch-invariant or deterministic: fail unless a row has the same bits in every batch, or in every run",
+        "batch-invariant: fail unless a row has the same bits in every batch; deterministic: unless in every run",
         action="append",
         metavar="WHAT",
     )
@@ -64,7 +64,7 @@ class Options:
     reproducer: Path | None = option(None, "write a script that shows the bug", metavar="FILE", type=written)
     spec: str | None = option(None, "the right definition: torch, llama, gemma, onnx, FILE.py:NAME, or a kernel")
     write_inputs: Path | None = option(
-        None, 'write test inputs for your program; KERNEL lists its arguments: "f(x, gain, eps)"', metavar="DIR"
+        None, 'write test inputs for a program; as KERNEL, give its arguments: "f(x, gain, eps)"', metavar="DIR"
     )
     github: bool = option(False, "print annotations for GitHub Actions")
     outputs: Path | None = option(None, "judge the outputs that your program wrote into DIR", metavar="DIR")

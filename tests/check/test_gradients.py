@@ -84,7 +84,7 @@ def test_the_report_on_a_backward_pass_says_what_its_row_says(name: str) -> None
         assert 0 < (finding.gradient_ratio or 0) <= 1
     elif finding.point.cotangent is not None and not np.isnan(finding.wrong):
         assert finding.exact
-        assert "  note        the bounds of the derivatives are derived by hand" in str(finding)
+        assert "  note        the error bounds for the derivatives are derived by hand" in str(finding)
         assert abs(finding.wrong - finding.right) > finding.bound > 0
 
 

@@ -1,4 +1,4 @@
-"""Bits: the same rows alone, in parts, in another place, beside other rows, and once more."""
+"""Bits: the same rows alone, in two parts, in another place, beside other rows, and once more."""
 
 from collections.abc import Callable, Iterator
 
@@ -41,7 +41,7 @@ def bits(claim: Claim, many: np.ndarray, together: np.ndarray, alone: Pair) -> I
     """Whether the bits of rows depend on their batch, or on the call, and outputs that differ; `alone` is judged."""
     k, run = len(many) // 3, claim.kernel.run
     ways: dict[str, Callable[[], Pair]] = {
-        "in parts": lambda: (np.vstack([run(many[:k]), run(many[k:])]), together),
+        "in two parts": lambda: (np.vstack([run(many[:k]), run(many[k:])]), together),
         "in another place": lambda: (run(many[::-1])[::-1], together),
         "beside other rows": lambda: (run(np.vstack([many, many[:_MORE]]))[: len(many)], together),
     }

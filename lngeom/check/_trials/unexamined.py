@@ -20,7 +20,7 @@ ALWAYS = (
     "more than five axes",
     "rows, sizes, eps, parameters and buffers other than those tried",
     "inputs that were computed or changed before",
-    "other modes of Python and its libraries, such as autocast, threads, the environment and -O",
+    "other modes of Python and its libraries (such as autocast, threads, the environment and -O)",
     "what loading, copying, converting or freezing a module changes",
 )
 """Conditions that no trial in floats has."""
@@ -33,7 +33,7 @@ class Untested(NamedTuple):
     always: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return ", ".join([*self.here, *self.always])
+        return "; ".join([*self.here, *self.always])
 
 
 ALL = Untested(("everything but the call that failed",))

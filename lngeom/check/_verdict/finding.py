@@ -204,10 +204,9 @@ class Finding:
             lines.append("  reproduce   --reproducer FILE writes a script that shows the bug without lngeom")
         if not passed and self.passes(kinds := tuple(self.named.kinds if self.named else ()), proved=proved):
             lines.append("  to allow it" + "".join(f" --allow '{kind}'" for kind in sorted(kinds)))
-        if verbose:
-            return "\n".join([*lines, f"  not tested in floats: {self.left}"])
-        more = "the usual exclusions; --verbose lists them"
-        return "\n".join([*lines, f"  not tested  {', '.join([*self.left.here, more])}"])
+        more = ["other formats, sizes and settings (--verbose lists all)"] * bool(self.left.always)
+        left = f" in floats: {self.left}" if verbose else f"  {'; '.join([*self.left.here, *more])}"
+        return "\n".join([*lines, f"  not tested{left}"])
 
     def headline(self, passed: bool | None = None) -> str:
         """Why it passes or fails, in words; whether it does is :meth:`passes` without options unless it is given."""
