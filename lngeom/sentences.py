@@ -206,7 +206,7 @@ SENTENCES = {
     "filed": "outputs read from files: repeated calls, layouts in memory and mixed dtypes were not examined",
     "too large": "shapes, memory and batches are not tried at more than {} components",
     "not batch invariant": "batch invariant: {1:,} of {2:,} rows have other bits {3} than in the whole batch",
-    "not deterministic": "deterministic: {1:,} of {2:,} rows have other bits when called {3}",
+    "not deterministic": "deterministic: {1:,} of {2:,} rows have other bits {3}",
     "same bits": "{} has the same bits {}",
     "bits unknown": "undecided: whether bits are the same in every {} is neither proved nor seen",
     "bits differ": "not the same bits in every {}: {}",

@@ -40,6 +40,8 @@ def run(options: Options) -> int:
     if not json_alone(rows, options.json):
         print_rows(rows)
         about = done.manifest()
+        print("nats: rise of the loss per token; kl: divergence of the predictions, in nats, below 0 by rounding alone")
+        print("top1: share of the tokens with the same most likely prediction as in the unchanged network")
         print(f"of {len(rows) - 1} intervals at 95 %, {false_alarms(len(rows) - 1):.3g} miss by chance on average")
         print(f"the loss of the unchanged network is {about['nats_per_token']:.4g} nats per token")
         if about["not_folded"]:

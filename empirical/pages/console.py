@@ -132,7 +132,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     console = _console(console)
     table = Table(box=None)
     for name, value in rows[0].items() if rows else ():
-        table.add_column(name, justify="right" if isinstance(value, float) else "left")
+        table.add_column(name.replace(", ", "\n"), justify="right" if isinstance(value, float) else "left")
     for row in rows:
         table.add_row(*(escape(number(value)) for value in row.values()))
     if console.measure(table, options=console.options.update(width=1000)).maximum > console.width:

@@ -218,6 +218,7 @@ def test_explanations_keep_to_the_width_and_lose_no_word() -> None:
         width = (72, 116)[number % 2]
         shown = as_text(explanation(claim), width)
         assert all(cell_len(line) <= width for line in shown.splitlines())
+        assert "Counterexam…" not in shown
         assert {*f"{claim.says} {claim.why} {claim.correction}".split()} <= {*shown.split()}
     for width in (72, 116):
         assert all(cell_len(line) <= width for line in as_text(ledger(CLAIMS), width).splitlines())

@@ -10,7 +10,7 @@ from .._calls.derivatives import derivatives
 from .claim import Claim
 from .trial import Aside, Note, Outcome, attempt
 
-_MORE, AGAIN = 5, "again"
+_MORE, AGAIN = 5, "when called again"
 """Other rows beside those that are looked at; the way of a second call, which batches do not differ in."""
 Pair = tuple[np.ndarray, np.ndarray]
 """Numbers that should have the same bits."""

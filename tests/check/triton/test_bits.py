@@ -110,7 +110,7 @@ def test_bits_of_other_languages_are_seen_in_trials() -> None:
     assert "not the same bits in every batch: not batch invariant: 785 of 4,100 rows have other bits alone" in str(
         found
     )
-    assert found.record()["same_bits"]["run"] == {"forward": "the same in trials (again)"}
+    assert found.record()["same_bits"]["run"] == {"forward": "the same in trials (when called again)"}
     found = check(differentiated(by_halves), backward=True, **asked)
     assert "d/dgain not batch invariant: 1 of 1 rows have other bits beside other rows" in str(found.cause), found
 
