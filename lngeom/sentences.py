@@ -1,7 +1,7 @@
 """What a diagnosis says: values, on which every decision is taken, and the one table of their English sentences."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -24,6 +24,13 @@ class Statement:
             parts = [(value, str(value)) for value in self.values if isinstance(value, Statement)]
             return "".join(f"{'; ' if value.kind in _BESIDE else ' and '}{text}" for value, text in parts)[5:]
         return SENTENCES[self.kind].format(*map(_printed, self.values))
+
+    @property
+    def ways(self) -> Iterator["Way"]:
+        """All ways that it tells."""
+        for value in self.values:
+            for one in value if isinstance(value, frozenset | tuple) else (value,):
+                yield from (one,) if isinstance(one, Way) else one.ways if isinstance(one, Statement) else ()
 
 
 class Way(Statement):
@@ -210,6 +217,8 @@ SENTENCES = {
     "same bits": "{} has the same bits {}",
     "bits unknown": "undecided: whether bits are the same in every {} is neither proved nor seen",
     "bits differ": "not the same bits in every {}: {}",
+    "contiguous": "contiguous arrays only",
+    "if contiguous": "if your callers pass contiguous arrays only, --contiguous leaves the others out",
     "strides of gain": "reads a gain or bias that is not contiguous as if it were",
     "to other dtype":
         "with gain and bias of {0} rows of {1} are right to {0} alone, to which they are cast before the gain",
@@ -217,6 +226,7 @@ SENTENCES = {
     "output dtype": "outputs are of {} for rows of {}, where PyTorch keeps the dtype",
     "eps by default": "no eps is given, stated or seen: the default, {:.3g}, is meant",
     "infinite at": "NaN or infinite at d = {}",
+    "derivatives not read": "the derivatives were not examined: {}",
     "derivatives not checked": "the derivatives were not checked: the forward pass is wrong",
     "derivatives not examined": "the derivatives were not examined: no error bounds are derived for this formula",
     "derivatives are numbers":

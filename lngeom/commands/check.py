@@ -41,6 +41,7 @@ class Options:
     device: str | None = option(None, "for example cuda (default: the framework's)")
     seconds: float = option(60.0, "CPU seconds that one call may take")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
+    contiguous: bool = option(False, "leave out arrays that are not contiguous, if no caller passes one")
     allow: tuple[str, ...] = option(
         (),
         "pass a variant whose cause contains this text, for example 'Llama'; may be repeated",
@@ -73,7 +74,7 @@ class Options:
 
 
 _WRITTEN = ("certificate", "reproducer", "json")
-_ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds")
+_ASKED = ("kind", "eps", "dtype", "d", "axis", "device", "backward", "spec", "seconds", "contiguous")
 
 
 def _found(target: str, options: Options, given: dict[str, Any]) -> tuple[dict[str, "Finding"], dict[str, str]]:

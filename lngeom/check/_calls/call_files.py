@@ -104,7 +104,8 @@ class Filed:
 
     def finish(self) -> int:
         """Write the manifest: the last file, without which the folder is not read; returns the number of calls."""
-        options: Json = {name: getattr(self.asked, name) for name in ("kind", "eps", "dtype", "d", "backward")}
+        names = "kind", "eps", "dtype", "d", "backward", "contiguous"
+        options: Json = {name: getattr(self.asked, name) for name in names}
         record = {"schema": 1, "version": lngeom.__version__, "call": self.form, "stored": _STORED[self.asked.dtype]}
         write_json(self.folder / _MANIFEST, {**record, "options": options, "calls": self.calls})
         return len(self.calls)

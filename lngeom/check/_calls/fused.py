@@ -9,9 +9,6 @@ import numpy as np
 from .._tracing.frameworks import FrameworkArray
 from .._tracing.roles import parameters
 
-_RESIDUALS = ("residual", "resid", "res", "skip")
-_GATES = ("gate", "z")
-
 
 class _Less:
     """The kernel with one parameter fixed; `left` says what that leaves untested."""
@@ -99,7 +96,7 @@ def as_norm(target: object) -> object:
     """The target as a norm, if it is a function that takes a residual or a gate besides."""
     if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
         return target
-    for names, way in ((_GATES, _Gated), (_RESIDUALS, Fused)):
+    for names, way in ((("gate", "z"), _Gated), (("residual", "resid", "res", "skip"), Fused)):
         name = next((name for name in list(parameters(target))[1:] if name.lower() in names), None)
         target = target if name is None else way(target, name)
     return target

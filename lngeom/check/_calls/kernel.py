@@ -49,10 +49,7 @@ class Form:
     interpreted: bool = False
     axes: int = 0
 
-    @property
-    def filed(self) -> bool:
-        """Whether its calls are files: only those exist that were written."""
-        return isinstance(self.target, Filed)
+    filed = property(lambda self: isinstance(self.target, Filed))  # only those calls exist that were written
 
 
 class Kernel:
@@ -61,6 +58,7 @@ class Kernel:
     Attributes:
         form, asked: How it is called, and the options.
         at: The kernel at a dimension.
+        array: Values as an array of the framework in the dtype and on the device of the check.
     """
 
     def __init__(
@@ -70,6 +68,7 @@ class Kernel:
         self._setting = Setting(form.framework, asked, manner, purposes)
         self.name, self.dtype, self.framework = str(asked.name), asked.dtype, form.framework
         self.at: Callable[[int], Bound] = functools.cache(self._bind)
+        self.array = self._setting.array
 
     @cached_property
     def fixed(self) -> int | None:
@@ -102,10 +101,6 @@ class Kernel:
         """The same kernel in another manner or dtype, with another ε, or with the purposes of its parameters."""
         asked = replace(self.asked, eps=eps or self.asked.eps, dtype=dtype or self.dtype)
         return Kernel(self.form, asked, manner, self._setting.purposes if purposes is None else purposes)
-
-    def array(self, values: np.ndarray) -> FrameworkArray:
-        """`values` as an array of the framework in the dtype and on the device of the check."""
-        return self._setting.array(values)
 
     def arrays(self, d: int) -> dict[str, FrameworkArray]:
         """Gain and bias as arrays of the framework, as far as each call takes them."""

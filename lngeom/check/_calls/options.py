@@ -23,6 +23,7 @@ class CheckOptions:
         seconds: Processor time that one call may take.
         spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, a function ``FILE.py:NAME``, or what
             another kernel computes; by default PyTorch's.
+        contiguous: Leave out x, gain and bias that are not contiguous, where all callers pass contiguous arrays.
         refuse: Notes that are not accepted, by their kind or by words: a correct norm with such a note is a variant.
             For example "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
         require: ``batch-invariant``, ``deterministic``: a norm whose bits are not known to be so is a variant.
@@ -38,6 +39,7 @@ class CheckOptions:
     name: str | None = None
     seconds: float = 60.0
     spec: str | None = None
+    contiguous: bool = False
     refuse: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
 

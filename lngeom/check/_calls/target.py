@@ -10,10 +10,8 @@ from lngeom.errors import InputError
 from lngeom.limits import Endless, timed
 from lngeom.sources import read_from_source
 
+from .options import CheckOptions
 from .triton_hook import forget_stand_in, interpret_triton
-
-_SECONDS = 60.0
-"""Processor time that the import of a module may take."""
 
 
 def resolve(spec: str) -> Any:
@@ -31,7 +29,7 @@ def resolve(spec: str) -> Any:
     interpret_triton()
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
-        with timed("its code", _SECONDS):
+        with timed("its code", CheckOptions.seconds):
             value: Any = importlib.import_module(module)
     except (Exception, SystemExit, Endless) as error:  # a script without a guard may end the process
         msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"

@@ -19,8 +19,7 @@ from lngeom.rounding import FORMATS, Definition, Sample, candidates, diagnose, r
 from lngeom.sentences import Cause, several
 
 from .._calls.fused import Fused
-from .._trials.claim import Claim
-from .._trials.layouts import OTHER, SINGLE
+from .._trials.layouts import EXCHANGED, NOT_CONTIGUOUS, OTHER, SINGLE
 from .._trials.state import BATCH, steady
 from .._trials.trial import UNSTEADY, Trial
 from .._trials.trials import MANNERS, ODD_GAINS, Tried
@@ -31,11 +30,10 @@ from .symptoms import bad_dimensions, dimensions, groups, symptom, told
 Answer = tuple[str, Cause]
 """A verdict and its cause."""
 BEGINNINGS = {"one later", "last components", "last rows"}
-_EXCHANGED = {"heads", "three exchanged", "four exchanged"}
-STRIDES = {"transposed", "every other component", "every other row", "first components", *_EXCHANGED}
+STRIDES = NOT_CONTIGUOUS - {"strided"}
 """Memory layouts that contiguous rows at offset 0 do not exercise."""
 _CUBES = {"three axes": (2,), "four axes": (2, 2)}
-_MORE_AXES = {*_CUBES, "five axes", "tokens", *_EXCHANGED}
+_MORE_AXES = {*_CUBES, "five axes", "tokens", *EXCHANGED}
 _VAGUE = {"scale", "scale below", "approximate", "kept half", "kept low", "one-pass in"}
 """Causes that fit much: what is measured is told before them."""
 _CLEAR = 2.0**-6
@@ -48,15 +46,8 @@ class Evidence:
 
     tried: Tried
 
-    @property
-    def claim(self) -> Claim:
-        """The claim that was tried."""
-        return self.tried.inputs.claim
-
-    @property
-    def trials(self) -> list[Trial]:
-        """All trials."""
-        return self.tried.trials
+    def __post_init__(self) -> None:
+        self.claim, self.trials = self.tried.inputs.claim, self.tried.trials
 
     @cached_property
     def whole(self) -> list[Trial]:

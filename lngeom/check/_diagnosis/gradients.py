@@ -17,10 +17,11 @@ from lngeom.shrinking import smallest_input
 from .._calls.derivatives import CALLED, LAID, MissingGradient, NoGradient, derivatives, laid
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
+from .._tracing.triton import Unread
 from .._trials.bits import derivative_bits
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
-from .._trials.layouts import GRID, counted
+from .._trials.layouts import GRID, NOT_CONTIGUOUS, counted
 from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
 from .beside import along, further, of_many_rows, of_no_rows
@@ -164,11 +165,13 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
     try:
         trials.extend(gradient_trials(inputs))  # those before an error are kept: a wrong number says more
     except Exception as error:  # a backward pass raises what it likes, or is none
-        if isinstance(error, LngeomError) or out_of_memory(error):
+        unread = [Statement("derivatives not read", str(error))] * isinstance(error, Unread)
+        if out_of_memory(error) or (isinstance(error, LngeomError) and not unread):
             raise
         said = str(error) if isinstance(error, MissingGradient) else f"{type(error).__name__}: {error}"
         told = "".join(getattr(error, "__notes__", ())[-1:])
-        raised = _wrong(named, Cause("backward", " ".join(said.split())[:140], told, "", ""))
+        wrong = _wrong(named, Cause("backward", " ".join(said.split())[:140], told, "", ""))
+        raised = replace(named, notes=(*named.notes, *unread)) if unread else wrong
     trials.sort(key=lambda trial: -trial.largest)
     cause, wrong = _judged(inputs, trials)
     if cause is None and raised is not None:
@@ -390,7 +393,8 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
         with contextlib.suppress(KeyError):
             yield from _gradient_at(claim, ordinary, Way("alone", " and ".join(names)), only=names)
     others += [(label, rows, (-1,)) for _, few in elsewhere for label, rows in few[:2]]
-    for label, rows, lead in others:
+    left = NOT_CONTIGUOUS if kernel.asked.contiguous else set()
+    for label, rows, lead in (each for each in others if each[0].kind not in left):
         try:
             yield from _gradient_at(claim, rows, label, lead)
         except Exception as error:  # a kernel may refuse a shape, and has to refuse what was changed

@@ -1,11 +1,11 @@
 """Candidate formulas: the library's definitions, their usual variants, and maps that normalize nothing."""
 
-import functools
 import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,16 +70,14 @@ def _affine(y: Carrier, gain: Parameter, bias: Parameter) -> Carrier:
     return y if bias is None else y + bias
 
 
-def _unbiased(centered: bool, outside: bool) -> Core:
+def _unbiased(
+    x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, centered: bool = True, outside: bool = False
+) -> Carrier:
     """The deviation from the mean, or x, over the root of the sum of squared deviations over d − 1."""
-
-    def compute(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -> Carrier:
-        deviation = lg.project(x)
-        square = square_norm(deviation) / (dim(x) - 1)
-        divisor = root(square) + eps if outside else root(square + eps)
-        return _affine((deviation if centered else x) / divisor, gain, bias)
-
-    return compute
+    deviation = lg.project(x)
+    square = square_norm(deviation) / (dim(x) - 1)
+    divisor = root(square) + eps if outside else root(square + eps)
+    return _affine((deviation if centered else x) / divisor, gain, bias)
 
 
 def _by_length(
@@ -95,21 +93,17 @@ def _reciprocal(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -
     return _affine(x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias)
 
 
-def _outside(norm: Callable[..., Carrier]) -> Core:
-    return functools.partial(norm, placement="outside")
-
-
 _CORES: tuple[tuple[str, str, dict[str, str] | None, Core], ...] = (
     ("LayerNorm({z}; ε = {e})", "layernorm", {}, lg.layer_norm),
-    ("LayerNorm({z}; ε = {e} outside the root)", "layernorm", _OUTSIDE, _outside(lg.layer_norm)),
+    ("LayerNorm({z}; ε = {e} outside the root)", "layernorm", _OUTSIDE, partial(lg.layer_norm, placement="outside")),
     ("RMSNorm({z}; ε = {e})", "rmsnorm", {}, lg.rms_norm),
-    ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", _OUTSIDE, _outside(lg.rms_norm)),
-    ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", _UNBIASED, _unbiased(True, False)),
-    ("LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", _BOTH, _unbiased(True, True)),
-    ("({z})/√(variance with divisor d − 1 + {e})", "other", None, _unbiased(False, False)),
+    ("RMSNorm({z}; ε = {e} outside the root)", "rmsnorm", _OUTSIDE, partial(lg.rms_norm, placement="outside")),
+    ("LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", _UNBIASED, _unbiased),
+    ("LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", _BOTH, partial(_unbiased, outside=True)),
+    ("({z})/√(variance with divisor d − 1 + {e})", "other", None, partial(_unbiased, centered=False)),
     ("√d·{z}/max(‖{z}‖, {e})", "other", None, _by_length),
-    ("{z}/max(‖{z}‖, {e})", "other", None, functools.partial(_by_length, scaled=False)),
-    ("{z}/max(rms({z}), {e})", "other", None, functools.partial(_by_length, scaled=False, mean=True)),
+    ("{z}/max(‖{z}‖, {e})", "other", None, partial(_by_length, scaled=False)),
+    ("{z}/max(rms({z}), {e})", "other", None, partial(_by_length, scaled=False, mean=True)),
     ("1/√(mean square of {z} + {e})", "other", None, _reciprocal),
 )
 """Text, kind, what it has of known variants (None where it has more), and function of x, gain, bias and ε."""
@@ -134,7 +128,7 @@ def _vector(name: str) -> Value:
 
 
 def _product(*names: str) -> Value:
-    return lambda ground: functools.reduce(operator.mul, map(ground.vector, names))
+    return lambda ground: reduce(operator.mul, map(ground.vector, names))
 
 
 def _arguments(names: Names) -> Iterator[Part]:

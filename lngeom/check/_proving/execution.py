@@ -69,7 +69,7 @@ def differs(path: Path, definition: Candidate, sizes: Callable[[int], bool]) -> 
         try:
             got, maps = path.program.run(several, d, dtype, path.axes)
         except Exception as error:
-            if any(is_taken(trace, d) for trace in path.raised):  # the trace refuses this dimension as well
+            if any(is_taken(trace, d) for trace, _ in path.raised):  # the trace refuses this dimension as well
                 continue
             if dtype == path.dtype:
                 return f"{type(error).__name__} at d = {d} in {dtype}: {' '.join(str(error).split())[:100]}"
@@ -115,7 +115,7 @@ def counterexample(path: Path, definition: Candidate) -> Json | None:
     near = path.trace.near if path.trace.decisions.sizes or path.trace.symbols.parts else []
     sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)
     for d in sizes:
-        for _ in range(0 if any(is_taken(trace, d) for trace in path.raised) else _TRIES):
+        for _ in range(0 if any(is_taken(trace, d) for trace, _ in path.raised) else _TRIES):
             values = small_numbers(path, d, rng)
             try:
                 point = _at(path, definition, values, d)

@@ -37,14 +37,14 @@ SMALL = 8
 
 @dataclass
 class Path:
-    """A program on one path through its branches on sizes, run on terms; `raised` are those that end in an error."""
+    """A program on one path through its branches on sizes, run on terms; `raised` are runs that end in an error."""
 
     program: Program
     axes: tuple[Dim, ...]
     dtype: str
     trace: Trace
     output: Arr
-    raised: list[Trace] = field(default_factory=list)
+    raised: list[tuple[Trace, Exception]] = field(default_factory=list)
 
     @cached_property
     def backward(self) -> "Autograd":
@@ -82,8 +82,10 @@ class Path:
         another = first[0].value != self.output.value
         self.trace.never(another, "where derivatives are asked for, it gives something else")
         left, limits = dict[str, None](), list[list[str]]()
+        rejected = [{*one.decisions.sizes} for one, error in self.raised if rejects(error)]  # by the forward pass
         for other, made in runs:
-            if isinstance(made, Exception) or _values(made) != _values(first):
+            failed = isinstance(made, Exception) and not any(one <= {*other.decisions.sizes} for one in rejected)
+            if failed or (not isinstance(made, Exception) and _values(made) != _values(first)):
                 why = reason(made) if isinstance(made, Exception) else "it computes something else"
                 left[f"derivatives {self._where(other, trace)}({why})"] = None
                 apart = self._apart(trace, other)

@@ -16,6 +16,9 @@ from .._tracing.trace import Refusal, Trace, runs
 from .order import order
 from .path import SMALL, Path, is_taken, reason, rejects
 
+_SIZES = "it takes other sizes"
+"""How formats differ where the length of a row in bytes is limited."""
+
 
 class Survey:
     """The runs of a program on terms, for one layout of x in one format; `asked` are those in circumstances."""
@@ -60,7 +63,7 @@ class Survey:
         self.orders = (order("forward", self.runs),) if launched else ()
         self.paths = sorted(_merged(self.paths), key=lambda path: path.single)
         for path in self.paths:
-            path.raised = [trace for trace, _ in self.raised]
+            path.raised = self.raised
 
     def world(self) -> Json:
         """The conditions of the verdict, and its gaps, in words."""
@@ -73,15 +76,16 @@ class Survey:
         for trace, error in self.raised:
             where = f"where {' and '.join(self.paths[0].branches(trace))}{', which it rejects' * rejects(error)}"
             unexamined.append(f"{where} ({reason(error)[:160]})")
-        formats = tuple(dtype for dtype in self.program.front.formats if self._difference(self.axes, dtype))
-        if formats:
-            unexamined.append(f"{' and '.join(formats)}, where it takes another path")
-        alike, others = self._others
+        others = {dtype: why for dtype in self.program.front.formats if (why := self._difference(self.axes, dtype))}
+        formats = tuple(dtype for dtype, why in others.items() if why != _SIZES)
+        if others:
+            unexamined.append(f"{' and '.join(others)}, where it takes {'another path' if formats else 'other sizes'}")
+        alike, shapes = self._others
         return {
             "shape": " or ".join(map(shape, sorted(alike, key=len))),
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
-            "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *others])), "own_paths": formats,
+            "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *shapes])), "own_paths": formats,
             "circumstances": frozenset(each.text for trace, _ in self.asked for each in trace.decisions.circumstances),
             "uncovered": not all(rejects(error) for _, error in self.raised),
             "conditions": tuple(sorted({text for trace in traces for text in trace.report.conditions})),
@@ -124,8 +128,9 @@ class Survey:
         if cases[0] != cases[1] or len(other.paths) != len(self.paths):
             return "it takes another path"
         pairs = zip(self.paths, other.paths, strict=True)
-        same = all(_same(a, b.trace, b.output) and a.trace.decisions.sizes == b.trace.decisions.sizes for a, b in pairs)
-        return "" if same else "it computes something else"
+        both = [(_same(a, b.trace, b.output), a.trace.decisions.sizes == b.trace.decisions.sizes) for a, b in pairs]
+        same, sizes = map(all, zip(*both, strict=True))
+        return "it computes something else" if not same else "" if sizes else _SIZES
 
 
 def _merged(paths: list[Path]) -> list[Path]:

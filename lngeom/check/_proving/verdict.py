@@ -26,7 +26,7 @@ from .._tracing.trace import Refusal, Trace
 from .backward import derivatives
 from .candidates import Affine, Candidate, matching, reference
 from .execution import counterexample, differs, drawn
-from .path import SEVERAL, Path, reason
+from .path import SEVERAL, Path, reason, rejects
 from .proof import Proof
 from .survey import Survey, hashed, shape
 from .traced import Traced, roles
@@ -167,8 +167,8 @@ def _dimensions(path: Path, alone: int | None, least: int) -> str:
     reach += " that is a power of 2" * (POWERS in path.trace.report.unexamined and not alone)
     if alone is None and path.trace.report.builds:
         reach += f" in place of the {path.trace.report.builds} that it was built with"
-    if not all(path.excludes(trace) for trace in path.raised):
-        reach += " but for sizes that are not examined"
+    if left := [error for trace, error in path.raised if not path.excludes(trace)]:
+        reach += " that it takes" if all(map(rejects, left)) else " but for sizes that are not examined"
     texts = path.branches()
     alone_so = reach == "every d ≥ 1" and len(texts) == 1 and re.fullmatch(r"d ≤ \d+", texts[0])
     return texts[0] if alone_so else " with ".join([reach, *filter(None, [" and ".join(texts)])])

@@ -63,14 +63,10 @@ def _undirected(make: Callable[[np.ndarray, str], Any], library: str) -> Callabl
     return made
 
 
-_MAKERS: dict[str, Callable[[np.ndarray, str, str | None], Any]] = {
-    "torch": _torch,
-    "jax": _jax,
-    "keras": _undirected(lambda x, to: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=to), "Keras"),
-    "tensorflow": _undirected(lambda x, dtype: importlib.import_module("tensorflow").cast(x, dtype), "TensorFlow"),
-    "numpy": _undirected(_numpy, "NumPy"),
-}
-FRAMEWORKS = {name: Framework(name, make) for name, make in _MAKERS.items()}
+_KERAS = _undirected(lambda x, to: importlib.import_module("keras").ops.convert_to_tensor(x, dtype=to), "Keras")
+_TENSORFLOW = _undirected(lambda x, dtype: importlib.import_module("tensorflow").cast(x, dtype), "TensorFlow")
+_LIBRARIES = ("torch", _torch), ("jax", _jax), ("keras", _KERAS), ("tensorflow", _TENSORFLOW)
+FRAMEWORKS = {name: Framework(name, make) for name, make in (*_LIBRARIES, ("numpy", _undirected(_numpy, "NumPy")))}
 _ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}
 
 

@@ -26,17 +26,12 @@ class Part(str):
     leads: bool
 
     @classmethod
-    def of(cls, label: str, taken: Callable[[numpy.ndarray], numpy.ndarray], *, leads: bool = False) -> "Part":
-        """A part of its own."""
+    def of(
+        cls, label: str, taken: Callable[[numpy.ndarray], numpy.ndarray] | None, *others: "Part", leads: bool = False
+    ) -> "Part":
+        """A part of its own, or those in none of `others`: sums over all parts add up to that of the row exactly."""
         part = cls(label)
-        part.taken, part.others, part.leads = taken, (), leads
-        return part
-
-    @classmethod
-    def complement(cls, label: str, *others: "Part") -> "Part":
-        """The components in none of `others`: sums over all parts add up to the sum over the row exactly."""
-        part = cls(label)
-        part.taken, part.others, part.leads = None, others, False
+        part.taken, part.others, part.leads = taken, others, leads
         return part
 
     def weights(self, trace: "Trace") -> Array:
@@ -65,13 +60,13 @@ def trailing(n: int) -> Part:
 
 def rest(part: Part) -> Part:
     """All components but those of a part."""
-    return Part.complement(f"rest of {part}", part)
+    return Part.of(f"rest of {part}", None, part)
 
 
 def strided(step: int, begin: int) -> Part:
     """Every component whose index has the remainder `begin`; the last remainder is what all others leave."""
     if begin == step - 1:
-        return Part.complement(f"every_{step}_{begin}", *(strided(step, k) for k in range(begin)))
+        return Part.of(f"every_{step}_{begin}", None, *(strided(step, k) for k in range(begin)))
     return Part.of(f"every_{step}_{begin}", lambda all: all[begin::step])
 
 
@@ -86,7 +81,7 @@ def chunks(count: int, several: int) -> list[Part]:
         return Part.of(f"chunk_{count}_{k}", taken, leads=k == 0)
 
     before = [chunk(k) for k in range(several - 1)]
-    return [*before, Part.complement(f"chunk_{count}_from_{several - 1}", *before)] if before else [chunk(0)]
+    return [*before, Part.of(f"chunk_{count}_from_{several - 1}", None, *before)] if before else [chunk(0)]
 
 
 ONE = (leading(1), trailing(1))

@@ -30,7 +30,6 @@ Operand = Arr | Num | float
 Axis = int | Sequence[int] | None
 Shape = Sequence[Num | int]
 Weight = Arr | None
-Order = float | str
 
 
 def known(name: str) -> bool:
@@ -123,8 +122,9 @@ OPERATIONS |= {
     name: (lambda x, *, _to=dtype: x.cast(_to))
     for name, dtype in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}.items()
 }
-_KINDS = ("Double", "Float", "BFloat16", "Half")
-_TYPES: dict[str, str] = {f"torch.{kind}Tensor": dtype for kind, dtype in zip(_KINDS, _FLOATS, strict=True)}
+_TYPES: dict[str, str] = dict(
+    zip([f"torch.{n}Tensor" for n in ("Double", "Float", "BFloat16", "Half")], _FLOATS, strict=True)
+)
 
 
 def _format(trace: Trace, dtype: object, otherwise: str) -> str:
@@ -235,7 +235,7 @@ OPERATIONS |= {
 }  # fmt: skip
 
 
-def _norm(x: Arr, order: Order | None, dim: Axis, keepdim: bool, dtype: object = None) -> Arr:
+def _norm(x: Arr, order: float | str | None, dim: Axis, keepdim: bool, dtype: object = None) -> Arr:
     if order not in (None, 2, 2.0, "fro"):
         x.trace.refuse(f"a norm of order {order!r}")
     x = x.cast(_format(x.trace, dtype, x.dtype))

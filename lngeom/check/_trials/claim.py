@@ -48,10 +48,7 @@ class Claim:
         """The arithmetic of the dtype."""
         return Arithmetic.of(self.kernel.dtype)
 
-    @property
-    def centered(self) -> bool:
-        """Whether the mean is subtracted."""
-        return self.kind == "layernorm"
+    centered = property(lambda self: self.kind == "layernorm")  # the mean is subtracted
 
     @cached_property
     def base(self) -> Callable[[int], Definition]:

@@ -17,6 +17,9 @@ from .trial import Note, Outcome, Trial, attempt
 SINGLE, TOKENS = Way("single"), Way("tokens")
 OTHER, BATCHES = "other dtype", {"tokens", "three axes", "four axes", "many"}
 """Kinds of ways: gain and bias of another dtype than the rows, and batches."""
+EXCHANGED = {"heads", "three exchanged", "four exchanged"}
+NOT_CONTIGUOUS = {"transposed", "every other component", "every other row", "first components", *EXCHANGED}
+NOT_CONTIGUOUS |= {"last components", "strided"}
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
 GRID = 70_000
@@ -70,12 +73,13 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
     heads = np.stack([cube, -cube])
     grid = np.resize(many, (GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
     told = counted(len(grid))
+    laid = () if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))
     return (
         (SINGLE, x[:3], lambda: alone(claim, x[:3])), (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
         (TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
         (Way("three axes"), cube.reshape(-1, d), lambda: kernel.run(cube)),
         (Way("four axes"), heads.reshape(-1, d), lambda: kernel.run(heads)),
-        *(() if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))),
+        *(given for given in laid if not (kernel.asked.contiguous and given[0].kind in NOT_CONTIGUOUS)),
         (Way("no rows"), x[:0], lambda: kernel.run(x[:0])), (Way("many", len(many)), many, lambda: kernel.run(many)),
         (Way("grid", len(grid)), grid[told], lambda: kernel.run(grid)[told]),
     )  # fmt: skip
@@ -139,13 +143,12 @@ def either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Tri
 
 def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
     """Whether the kernel reads the bytes of gain and bias of another dtype as numbers of its own."""
-    made = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
-    own = np.dtype(made.get(claim.kernel.dtype, np.float16))
+    own = np.dtype(claim.kernel.dtype.replace("bfloat16", "float16"))
     if own.itemsize == 2:  # kernels of 16 bits have to expect gains of float32
         return False
 
     def read(values: Any) -> Any:
-        raw = values.astype(made[dtype]).view(np.uint8)
+        raw = values.astype(dtype).view(np.uint8)
         return raw[: len(raw) // own.itemsize * own.itemsize].view(own).astype(REAL)[: trial.d]
 
     if claim.meant.offset or claim.meant.stated:  # 1 + weight, or a function that need not be linear in them

@@ -47,20 +47,13 @@ class Outputs:
     arithmetic: Arithmetic
     ratio: np.ndarray
 
-    @property
-    def d(self) -> int:
-        """Length of the rows."""
-        return self.x.shape[-1]
+    d = property(lambda self: self.x.shape[-1])
+    largest = property(lambda self: float(self.ratio.max()))
 
     @property
     def wrong(self) -> np.ndarray:
         """Rows outside the bounds, computed in floats."""
         return self.ratio.max(axis=-1) > 1
-
-    @property
-    def largest(self) -> float:
-        """The largest ratio to the bound."""
-        return float(self.ratio.max())
 
     @property
     def worst(self) -> tuple[int, int]:

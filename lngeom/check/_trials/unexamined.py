@@ -73,7 +73,7 @@ def unexamined(claim: Claim, x: np.ndarray, take: Callable[[Trial], None]) -> Un
     odd = [n for n, p in some if p.default is not REQUIRED and role(n) not in known]
     listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
     listed += filter(None, left(kernel.form.target))
-    listed += ["memory that is not contiguous"] * (kernel.asked.axis is not None)
+    listed += ["memory that is not contiguous"] * (kernel.asked.axis is not None or kernel.asked.contiguous)
     listed += ["further outputs"] * bool(kernel.form.axes)
     backward = [] if kernel.asked.backward else ["the backward pass"]
     others = [name for name in ("float64", "float32", "bfloat16", "float16") if name != kernel.dtype]

@@ -196,7 +196,8 @@ class Finding:
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         worst = worst or "; outputs within rounding" * (self.verdict == "rounding")
         lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
-        notes = [*(proof.notes if proof else ()), *self.notes]
+        first = [str(note) for note in self.noted if note.kind in ("if contiguous", "derivatives not read")]
+        notes = [*dict.fromkeys([*first, *(proof.notes if proof else ()), *self.notes])]
         shown = notes if verbose or len(notes) <= _NOTES else notes[: _NOTES - 1]
         lines += [f"  note        {note}" for note in shown]
         lines += [f"  note        {len(notes) - len(shown)} more: --verbose"] * (len(notes) > len(shown))
@@ -211,6 +212,10 @@ class Finding:
     def headline(self, passed: bool | None = None) -> str:
         """Why it passes or fails, in words; whether it does is :meth:`passes` without options unless it is given."""
         passed = self.passes() if passed is None else passed
+        only = next((f"; {note}" for note in self.noted if note.kind == "contiguous"), "") * passed
+        return f"{self._why(passed)}{only}"
+
+    def _why(self, passed: bool) -> str:
         status = self.proof.status if self.proof is not None else "not traced"
         backward = self.gradient_ratio is not None
         alone = "" if backward else "; forward pass only"

@@ -3,12 +3,13 @@
 import math
 from dataclasses import replace
 
-from lngeom.sentences import Cause
+from lngeom.sentences import Cause, Statement
 
 from .._calls.options import CheckOptions
 from .._calls.scripts import ones, reproducer
 from .._diagnosis.diagnoses import BEGINNINGS, STRIDES
 from .._diagnosis.names import Named
+from .._trials.layouts import NOT_CONTIGUOUS
 from .._trials.state import BATCH, LEAK
 from .._trials.trials import OTHER_EPS
 from .finding import Finding, Point
@@ -41,13 +42,15 @@ def verdict(named: Named) -> Finding:
     gain, bias = (None if values is None else values.tolist() for values in (bound.gain, bound.bias))
     shifted = claim.meant.offset == 1 or (named.cause is not None and bool(named.cause.kinds & _SHIFTED))
     unheld = claim.proof.affine is not None and claim.proof.affine.gain is not None  # a gain that no trial sets
+    laid = named.cause and any(way.kind in NOT_CONTIGUOUS for way in named.cause.ways)
+    contract = "contiguous" if asked.contiguous else "if contiguous" if laid else ""
     return Finding(
         named.verdict, named.cause, claim.kind, float(claim.eps),
         ("ones" if unheld else "none") if bound.gain is None else "1 + weight" if shifted else "weight", asked.dtype,
         max(worst.largest, named.ratio or 0.0 if of_derivative else of_contract), shown.input, wrong, right, off,
-        named.notes, exact=(by_outputs and known) or of_derivative, gradient_ratio=named.ratio, backward=asked.backward,
+        (*([Statement(contract)] if contract else []), *named.notes), exact=(by_outputs and known) or of_derivative,
+        gradient_ratio=named.ratio, backward=asked.backward, left=tried.left,
         proof=replace(claim.proof, counterexample=None) if claim.meant.offset else claim.proof,  # it is to PyTorch's
-        left=tried.left,
         point=Point(tried.inputs.layout(shown.label), shown.component, gain, bias, shown.cotangent, script),
     )  # fmt: skip
 

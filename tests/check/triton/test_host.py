@@ -12,6 +12,7 @@ from lngeom.check._proving.path import strictest
 from lngeom.check._proving.proof import Proof
 from lngeom.check._proving.verdict import prove_target
 from lngeom.cli import main
+from tests.kernels.called import WRONG
 
 from .test_triton import loaded
 
@@ -68,6 +69,38 @@ def test_what_the_gpu_is_asked_is_told_and_runs(tmp_path: Path) -> None:
     assert found.proof is not None
     assert {"the GPU's major = 9", "current_device = 0"} <= {*found.proof.given}
     assert "asks for is_cuda, and is told True" in found.proof.notes
+
+
+def test_callers_may_promise_contiguous_arrays(tmp_path: Path) -> None:
+    kernel = loaded(tmp_path, "rms_norm", ("rows if rows.stride(-1) == 1 else rows.contiguous()", "rows"))
+    found, only = check(kernel, d=8), check(kernel, d=8, contiguous=True)
+    assert found.tells("strides ignored"), str(found)
+    assert "if your callers pass contiguous arrays only, --contiguous leaves the others out" in str(found)
+    assert str(only).partition("\n")[0] == "PASS: proved for every d ≥ 1; forward pass only; contiguous arrays only"
+    assert "contiguous arrays only" in only.notes
+    row = WRONG["contiguous"]
+    assert "--contiguous" in row.finding("packed", d=16).notes[0]
+    assert row.finding("packed", d=16, contiguous=True).passes()
+
+
+def test_sizes_that_a_kernel_rejects_limit_no_proof(tmp_path: Path) -> None:
+    limit = "BLOCK = min(65536 // x.element_size(), next_power(N))\n        assert N <= BLOCK, N\n"
+    changes = ("_scales[", f"{limit}        _scales["), ("N, eps, BLOCK=next_power(N)", "N, eps, BLOCK=BLOCK")
+    found = check(loaded(tmp_path, "in_tiles_rms_norm", *changes), kind="rmsnorm", d=8, backward=True)
+    assert str(found).startswith("PASS: proved for every d ≥ 1 that it takes; forward and backward"), str(found)
+    assert found.passes(proved=True)
+    assert found.proof is not None
+    assert not found.proof.own_paths  # in other formats other sizes are rejected
+
+
+def test_a_backward_pass_that_is_not_read_leaves_the_forward_verdict(tmp_path: Path) -> None:
+    locked = "tl.atomic_cas(DW, 0, 1)\n    tl.atomic_add(DW"
+    kernel = loaded(tmp_path, "atomic_rms_norm", ("tl.atomic_add(DW", locked))
+    told = str(check(kernel, kind="rmsnorm", d=8, backward=True))
+    assert told.startswith("PASS: proved for every d ≥ 1; forward pass only"), told
+    assert re.search(
+        "d/dweight not proved: .*atomic_cas.*\n(.*\n)*.*derivatives were not examined: .*atomic_cas", told
+    ), told
 
 
 def test_outside_a_check_pytorch_is_its_own(tmp_path: Path) -> None:

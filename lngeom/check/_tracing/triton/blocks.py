@@ -300,23 +300,21 @@ class Blocks:
         """The sum over the columns: inside the row, and over the lanes beyond it."""
         tile = self.data(value)
         start, tile = tile.start, replace(tile, start=None)
-        columns, axes = self._columns(tile) or ("no lane",), len(tile.shape)
-        if axes and type(axis) is int and -axes <= axis < axes and tile.shape[axis] in self.row_lanes:
-            return self._over_rows([tile], axis % axes, keep_dims)
-        if start is None and axes > 1 and type(axis) is int and -axes <= axis < axes and not tile.shape[axis]:
-            axis %= axes
-            shape = tile.shape[:axis] + ("",) * bool(keep_dims) + tile.shape[axis + 1 :]
-            return replace(tile, shape=shape, far=tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims)))
+        columns, axes, kept = self._columns(tile) or ("no lane",), len(tile.shape), ("",) * bool(keep_dims)
         place = tile.shape.index(columns[-1]) if columns[-1] in tile.shape else axes
         alone = axis is None and not any(tile.shape[:place] + tile.shape[place + 1 :])
-        known = place < axes and (axis in (place, place - axes) if type(axis) is int else alone)
-        self.never(not known, "a sum over something else than the columns of a row")
+        at = axis % axes if type(axis) is int and -axes <= axis < axes else place if alone else axes
+        lane, shape = "".join(tile.shape[at : at + 1]), tile.shape[:at] + kept + tile.shape[at + 1 :]
+        far = tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims))
+        if lane in self.row_lanes:
+            return self._over_rows([tile], shape)
+        if start is None and axes > 1 and type(axis) is int and at < axes and not lane:
+            return replace(tile, shape=shape, far=far)
+        self.never(at != place or at == axes, "a sum over something else than the columns of a row")
         none = columns[-1] in self.space.extents and self.space.extents[columns[-1]] == D
         self.never(tile.outside is None and not none, "a sum over lanes beyond the row, which nothing defines")
         self.trace.report.conditions.update(_READ[: tile.unread])
-        kept = ("",) * bool(keep_dims)
-        shape = kept * axes if alone else tile.shape[:place] + kept + tile.shape[place + 1 :]
-        far = tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims))
+        shape = kept * axes if alone else shape
         if start is None and len(columns) == 2:
             return Tile(tile.inside, shape, part=tile)
         total = self._total(tile)
@@ -371,7 +369,7 @@ class Blocks:
 
     row_lanes = property(lambda self: self.row.symbols & self.space.extents.keys() if self.row is not None else set())
 
-    def _over_rows(self, terms: list[Tile], axis: int | None = None, keep_dims: bool = False) -> Tile:
+    def _over_rows(self, terms: list[Tile], shape: Shape | None = None) -> Tile:
         """The sum over the rows of one program, kept as its summand: over an axis of lanes, or over turns.
 
         Rows beyond the last one add nothing to it.
@@ -384,14 +382,11 @@ class Blocks:
             self.trace.report.conditions.update(_READ[: tile.beyond().unread])
             nothing = self.trace.decisions.always(tile.beyond().inside.value, "=", *self.trace.values.squares)
             self.never(not nothing, "a sum over rows beyond the last one, which need not be 0")
-        shape = tile.shape
-        if axis is not None:
-            shape = shape[:axis] + ("",) * keep_dims + shape[axis + 1 :]
         summed = tile.inside.summed - parts or frozenset(self.labels)
         inside, other = (
             one and Arr(self.trace, one.value, one.axes, one.dtype, summed=summed) for one in (tile.inside, tile.other)
         )
-        return replace(tile, inside=inside, other=other, shape=shape, far=None)
+        return replace(tile, inside=inside, other=other, shape=tile.shape if shape is None else shape, far=None)
 
     _parts = property(lambda self: frozenset(PARTS + label for label in self.labels))
 

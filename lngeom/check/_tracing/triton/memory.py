@@ -74,10 +74,6 @@ class Accesses(Blocks):
                 known = True in signs or signs[0]
                 unknown = known is False or (known is None and self.trace.replayed is None)
                 self.never(unknown, f"{extent} lanes need not reach the end of a row")
-        self._masked(mask, offset, needed, allowed)
-        return columns
-
-    def _masked(self, mask: object, offset: Whole, needed: list[Whole], allowed: list[Whole]) -> None:
         mask = Mask((), ()) if mask is None or mask is True else mask
         if not isinstance(mask, Mask) or self.broadcast(mask.shape, offset.shape) != offset.shape:
             self.refuse("a mask that is no comparison of lanes with sizes, or of another shape")
@@ -85,6 +81,7 @@ class Accesses(Blocks):
         missing = " and ".join(f"{one} > 0" for one in needed if one not in given)
         self.never(missing, f"an access that is not masked by {missing}")
         self.never(given - {*needed, *allowed}, "a mask that leaves out more than what lies beyond a row")
+        return columns
 
     def load(self, pointer: Any, mask: Any = None, other: Any = None) -> Tile:
         """What lies in memory, for lanes inside of a row, and `other` for the rest."""
