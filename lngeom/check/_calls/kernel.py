@@ -15,6 +15,7 @@ from lngeom.limits import limited, watched
 
 from .._tracing.factories import made
 from .._tracing.frameworks import Framework, FrameworkArray
+from .._tracing.programs import Program, program
 from .._tracing.roles import is_size, parameters
 from .arguments import along
 from .binding import Bound, Manner, Setting, bind, own_size, several
@@ -79,6 +80,11 @@ class Kernel:
         bound = self.at(form.size)  # a factory without a size makes norms of one dimension
         affine = bound.holds and (bound.gain is not None or bound.bias is not None)
         return form.size if affine and not any(map(is_size, parameters(form.target))) else None
+
+    @property
+    def program(self) -> Program:
+        """Its code as a program, which can be traced."""
+        return program(self.form.given, self.name, self.framework.name, factory=self.form.factory)
 
     @property
     def d(self) -> int:

@@ -1,6 +1,5 @@
 """From a program to a proof: traced on terms, matched with a definition, proved, recorded, executed."""
 
-import importlib
 import itertools
 import re
 from collections import Counter
@@ -12,11 +11,9 @@ import numpy as np
 import lngeom as lg
 from lngeom import prover
 from lngeom.checker import digest
-from lngeom.errors import InputError
 from lngeom.files import Json
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Table, Term
 
-from .._tracing.factories import keras_function
 from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
@@ -32,19 +29,23 @@ from .survey import Survey, hashed, shape
 from .traced import Traced, roles
 
 
-def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
+def prove(
+    program: Program, stated: Any = None, *, kind: str | None = None, dtype: str = "float32", backward: bool = False
+) -> Proof:
     """Proves the formula that a program computes, for every dimension.
 
     Args:
         program: The norm.
+        stated: The definition that is meant, its name and function.
         kind: What it is meant to be; by default what its name says.
         backward: Whether a backward pass of its own is asked for as well.
         dtype: The format whose path through the program counts; other formats may take other paths, which is noted.
     """
-    proofs, of_value = list[Proof](), program.stated is not None and getattr(program.stated[1], "eps", 0.0) is None
+    proofs, of_value = list[Proof](), stated is not None and getattr(stated[1], "eps", 0.0) is None
     for literal in (False, True):  # where a value is asked for, or stands in the other kernel, it is for that alone
         traces: list[Trace] = []
-        proofs.append(_proved(replace(program, literals=Literals(), literal=literal), kind, dtype, backward, traces))
+        one = replace(program, literals=Literals(), literal=literal, stated=stated)
+        proofs.append(_proved(one, kind, dtype, backward, traces))
         valued = proofs[-1].status == "not traced" and any(trace.valued for trace in traces)
         if not valued and (proofs[-1].status == "proved" or not of_value):
             break
@@ -280,48 +281,6 @@ def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
     return ProofCertificate(**changed)
 
 
-_FRONTS = {"torch": ("torch_front", "TorchFront"), "numpy": ("front", "Front"), "jax": ("jax_front", "JaxFront")}
-"""The file of each front, which loads its framework, and its class."""
-
-
-def prove_target(
-    target: Any, name: str, framework: str, stated: Any = None, factory: bool = False, **options: Any
-) -> Proof:
-    """Proves the formula of a framework's function, module or class; not traced where nothing traces the framework.
-
-    Options are those of :func:`prove`; a `stated` definition, its name and function, is the one that is meant.
-    """
-    try:
-        return prove(_program(target, name, framework, stated, factory), **options)
-    except Refusal as refusal:
-        return Proof("not traced", str(refusal))
-
-
-def traced(target: Any, name: str, framework: str, dtype: str) -> Traced:
-    """A kernel as a definition.
-
-    Raises:
-        InputError: It cannot be traced, or has no single formula.
-    """
-    try:
-        return Traced(name, _program(target, name, framework), dtype)
-    except Refusal as refusal:
-        raise InputError(f"{name} specifies nothing, as it is not traced: {refusal}") from None
-
-
-def _program(target: Any, name: str, framework: str, stated: Any = None, factory: bool = False) -> Program:
-    """The program of a framework's function, module or class."""
-    if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
-        raise Refusal("it is compiled, and the compiled code may differ from the source")
-    if framework == "keras" and hasattr(target, "get_config"):
-        target, framework = keras_function(target)
-    front = getattr(target, "front", None)  # a norm of a file brings its own
-    if front is None and framework not in _FRONTS:
-        files = framework == "files"
-        raise Refusal("its outputs are files" if files else f"code on arrays of {framework} is not traced")
-    if front is None:
-        file, kind = _FRONTS[framework]
-        front = getattr(importlib.import_module(f".._tracing.{file}", __package__), kind)()
-    made = program(target, name.rpartition(":")[2], front, factory=factory)
-    made.size, made.stated = made.size or getattr(front, "size", None), stated
-    return made
+def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proof:
+    """Proves the formula of a framework's function, module or class; options are those of :func:`prove`."""
+    return prove(program(target, name, framework), **options)

@@ -1,5 +1,6 @@
 """A function, a module or a class as one program, which runs on traced and on real arrays alike."""
 
+import importlib
 import inspect
 import random
 import re
@@ -15,12 +16,12 @@ from lngeom.errors import InputError
 
 from .allowed import World
 from .arrays import Arr, given
-from .factories import Function, Setting, is_factory
+from .factories import Function, Setting, is_factory, keras_function
 from .front import Build, Front
 from .roles import REQUIRED, parameters, role
 from .sizes import FEATURE, Dim, Num
 from .symbols import Literals
-from .trace import Trace
+from .trace import Refusal, Trace
 
 LAYOUTS: dict[str, tuple[Dim, ...]] = {
     "rows": (("B",), ("L",), (FEATURE,)), "vectors": (("B",), (FEATURE,)),
@@ -182,17 +183,41 @@ def _arguments(
     return arguments
 
 
-def program(target: object, name: str, front: Front, *, factory: bool = False) -> Program:
-    """The program that a target is, or makes if it is a `factory`.
+_FRONTS = {"torch": ("torch_front", "TorchFront"), "numpy": ("front", "Front"), "jax": ("jax_front", "JaxFront")}
+"""The file of each front, which loads its framework, and its class."""
+
+
+def program(target: Any, name: str, framework: str, *, factory: bool = False) -> Program:
+    """The program that a function, module or class of a framework is, or makes if it is a `factory`.
 
     Raises:
         InputError: The target cannot be called.
     """
+    name = name.rpartition(":")[2]
+    if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
+        return _refused(name, "it is compiled, and the compiled code may differ from the source")
+    if framework == "keras" and hasattr(target, "get_config"):
+        target, framework = keras_function(target)
+    front = getattr(target, "front", None)  # a norm of a file brings its own
+    if front is None and framework not in _FRONTS:
+        files = framework == "files"
+        return _refused(name, "its outputs are files" if files else f"code on arrays of {framework} is not traced")
+    if front is None:
+        file, kind = _FRONTS[framework]
+        front = getattr(importlib.import_module(f".{file}", __package__), kind)()
     if not callable(target):
         raise InputError(f"{name} is a {type(target).__name__}: a norm is a function, a module or a class")
-    instance = front.of_instance(target)
-    if instance is not None:
+    if (instance := front.of_instance(target)) is not None:
         return Program(name, instance[0], front, size=instance[1])
-    if factory or is_factory(target):
-        return Program(name, lambda d, setting: front.of_class(target, d, setting), front)
-    return Program(name, lambda d, setting: target, front)
+    makes = factory or is_factory(target)
+    build = (lambda d, setting: front.of_class(target, d, setting)) if makes else lambda d, setting: target
+    return Program(name, build, front, size=getattr(front, "size", None))
+
+
+def _refused(name: str, why: str) -> Program:
+    """A program that is not traced."""
+
+    def build(*_: object) -> Function:
+        raise Refusal(why)
+
+    return Program(name, build, Front())

@@ -9,7 +9,7 @@ from lngeom.errors import InputError
 from lngeom.rounding import REAL, Outputs, Pair, Sample, Stated
 
 from .._calls.kernel import Kernel
-from .._proving.verdict import traced
+from .._proving.traced import Traced
 from .inputs import Inputs
 
 _ROWS = 64
@@ -23,7 +23,7 @@ def beside(inputs: Inputs) -> Pair | None:
         return None
     other, outputs = other.like(eps=None if claim.meant.eps is None else float(claim.eps)), list[Outputs]()
     try:
-        own = traced(mine.form.given, mine.name, mine.framework.name, mine.dtype)
+        own = Traced(mine.name, mine.program, mine.dtype)
     except InputError:  # no bound of its own is known
         own = lambda x, *_, **__: Rounded(x.value, np.inf)  # noqa: E731
     for d, groups in inputs.groups.items():

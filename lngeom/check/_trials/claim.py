@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from .._calls.binding import Manner
 from .._calls.kernel import Kernel
 from .._calls.triton_hook import has_kernels
 from .._proving.proof import Proof
-from .._proving.verdict import prove_target
+from .._proving.verdict import prove
 from .contracts import Contract, contract
 from .trial import UNSTEADY, Trial
 
@@ -97,11 +98,11 @@ def claimed(kernel: Kernel) -> Claim:
         InputError: Nothing shows them.
     """
     asked, meant = kernel.asked, contract(kernel.asked)
-    options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward, "factory": kernel.form.factory}
+    options: dict[str, Any] = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
     options["stated"] = (meant.kind, meant.stated) if meant.stated else None
     try:
         with limited(TRACE, asked.seconds):
-            proof = prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
+            proof = prove(kernel.program, **options)
     except (Endless, RuntimeError) as error:  # without a proof its outputs decide
         proof = Proof("not traced", str(error))
     if proof.orders or (proof.status == "not traced" and has_kernels()):  # other calls may launch what this one did not

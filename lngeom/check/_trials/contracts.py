@@ -15,7 +15,7 @@ from .._calls.call_form import call_form
 from .._calls.kernel import Kernel
 from .._calls.options import CheckOptions
 from .._calls.target import resolve
-from .._proving.verdict import traced
+from .._proving.traced import Traced
 from .._tracing.roles import by_roles
 
 _ROW = np.linspace(-1.0, 2.0, 8)
@@ -83,5 +83,5 @@ def _of_name(name: str, target: Any, asked: CheckOptions) -> Contract:
         kernel = call_form(target, replace(asked, name=name, spec=None))
     except InputError as error:
         raise InputError(f"{name} has no value at a row of d = {len(_ROW)}: {no_value:.150}") from error
-    stated = traced(kernel.form.given, name, kernel.framework.name, asked.dtype)
+    stated = Traced(name, kernel.program, asked.dtype)
     return Contract(name, stated.eps, stated=stated, kernel=kernel)
