@@ -47,7 +47,8 @@ def check(target: object, **options: Any) -> Finding:
     asked = CheckOptions(**options)
     try:
         with without_gpu():
-            claim = claimed(call_form(target, asked))
+            kernel = call_form(target, asked)
+            claim = claimed(kernel)
             outputs = judged(tried(inputs(claim)))
             found = replace(verdict(differentiated(named(outputs))), beside=beside(outputs.inputs))
             return found.refusing(asked.refuse).requiring(asked.require)

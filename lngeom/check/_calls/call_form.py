@@ -35,7 +35,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     if isinstance(given, str):
         name, given = name or given, resolve(given)
     asked = replace(asked, name=name or getattr(given, "__name__", type(given).__name__))
-    ways = [(whole, as_norm(whole)) for whole in (adapted(given), adapted(given, in_place=True))]
+    ways = [(whole := adapted(given, in_place=copies), as_norm(whole)) for copies in (False, True)]
     target = ways[0][1]
     if not callable(target):
         msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"

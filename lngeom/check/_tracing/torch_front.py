@@ -285,23 +285,22 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
         held: dict[str, Any]
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
-                full = safe(f"{path}.{name}")
-                if full in trace.literals.values and isinstance(tensor, Tensor) and held is part._buffers:
+                full, sized = safe(f"{path}.{name}"), isinstance(tensor, Tensor)
+                if full in trace.literals.values and sized and held is part._buffers:
                     new = tensor.to(getattr(torch, dtype))  # the setting, as the module holds it
                 elif full in trace.literals.values:
                     trace.refuse(f"a setting and a parameter are both called {full}")
                 elif id(tensor) in twins:
                     new = twins[id(tensor)]
-                elif isinstance(tensor, Tensor):
-                    new = raised(given(trace, full, tensor.arr.axes, dtype))
-                elif isinstance(tensor, torch.Tensor) and tensor.numel() > 1:
-                    trace.refuse(f"{path} {name} has the shape {tuple(tensor.shape)}")
-                elif tensor is not None:
-                    new = raised(given(trace, full, [()] * tensor.ndim, dtype))
-                    if role(name) == "eps":
-                        trace.ground.assume(new.arr.value, ">")
-                else:
+                elif tensor is None:
                     continue
+                elif not sized and tensor.numel() > 1:
+                    trace.refuse(f"{path} {name} has the shape {tuple(tensor.shape)}")
+                else:
+                    arr = given(trace, full, tensor.arr.axes if sized else [()] * tensor.ndim, dtype)
+                    if not sized and role(name) == "eps":
+                        trace.ground.assume(arr.value, ">")
+                    new = raised(arr)
                 held[name] = twins.setdefault(id(tensor), new)  # pyright: ignore[reportArgumentType]
     return module
 

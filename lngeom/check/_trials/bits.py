@@ -51,7 +51,7 @@ def bits(claim: Claim, many: np.ndarray, together: np.ndarray, alone: Pair) -> I
     for way, (got, _) in taken.items():
         if (differ := _differ(got, together)).any():
             aside = claim.judged(Way("many", len(many)), many[differ], got[differ], Aside)
-            yield claim.steady(aside, lambda way=way, differ=differ: ways[way]()[0][differ])
+            yield aside.steady(lambda way=way, differ=differ: ways[way]()[0][differ])
 
 
 def derivative_bits(claim: Claim, rows: np.ndarray) -> list[Note]:

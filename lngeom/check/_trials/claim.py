@@ -20,7 +20,7 @@ from .._calls.triton_hook import has_kernels
 from .._proving.proof import Proof
 from .._proving.verdict import prove
 from .contracts import Contract, contract
-from .trial import UNSTEADY, Trial
+from .trial import Trial
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,8 @@ class Claim:
         return rounded(x, self.kernel.dtype).astype(np.float64)
 
     def judged(self, label: Way, x: np.ndarray, got: np.ndarray, kind: type[Trial] = Trial) -> Trial:
-        """Outputs `got` of the rows `x`, both of shape (n, d), as a trial; outputs of another shape are wrong."""
-        got = got if got.shape == x.shape else np.full_like(x, np.nan)
+        """Outputs `got` of the rows `x`, both of shape (n, d), as a trial."""
         return kind.of(label, x, got, self.base(x.shape[-1]), self.arithmetic)
-
-    def steady(self, trial: Trial, run: Callable[[], np.ndarray]) -> Trial | Cause:
-        """A trial, or the fault that the call that gave it is right once more."""
-        if not trial.wrong.any() or np.array_equal(again := run(), trial.got, equal_nan=True):
-            return trial
-        return trial if self.judged(trial.label, trial.x, again).wrong.any() else UNSTEADY
 
     def trial(self, label: Way, x: np.ndarray) -> Trial:
         """The kernel on the rows `x`."""

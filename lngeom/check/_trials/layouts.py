@@ -44,7 +44,7 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
             yield Cause("output shape", str(got.shape), label)
         elif len(rows):
             got = got.reshape(rows.shape)
-            trial = claim.steady(claim.judged(label, rows, got), lambda run=run, rows=rows: run().reshape(rows.shape))
+            trial = claim.judged(label, rows, got).steady(lambda run=run, rows=rows: run().reshape(rows.shape))
             if isinstance(trial, Cause):
                 yield trial
                 return
@@ -94,7 +94,7 @@ def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Outcome]:
     """Rows of every group as sequences of one token, for which a kernel may have a path of its own."""
     rows = claim.stored(np.concatenate(groups))
     run = lambda: claim.kernel.run(rows[:, None]).reshape(rows.shape)  # noqa: E731
-    yield claim.steady(claim.judged(TOKENS, rows, run()), run)
+    yield claim.judged(TOKENS, rows, run()).steady(run)
 
 
 def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Given]:

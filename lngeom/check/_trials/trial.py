@@ -67,7 +67,8 @@ class Trial(Outputs):
 
     @classmethod
     def of(cls, label: Way, x: np.ndarray, got: np.ndarray, base: Definition, arithmetic: Arithmetic) -> "Trial":
-        """Outputs of rows with their distances from a correct result, as many at a time as a cache holds."""
+        """Outputs of rows with their distances from a correct result; outputs of another shape are wrong."""
+        got = got if got.shape == x.shape else np.full_like(x, np.nan)
         step = max(1, _AT_ONCE // x.shape[-1])
         some = (slice(k, k + step) for k in range(0, max(1, len(x)), step))
         ratios = [base.family(Sample(x[rows]), arithmetic).fit(got[rows]).ratio for rows in some]
@@ -87,6 +88,12 @@ class Trial(Outputs):
     def against(self, base: Definition) -> "Trial":
         """The same outputs, held against another definition."""
         return Trial.of(self.label, self.x, self.got, base, self.arithmetic)
+
+    def steady(self, run: Callable[[], np.ndarray]) -> "Trial | Cause":
+        """The trial, or the fault that the call that gave it is right once more."""
+        if not self.wrong.any() or np.array_equal(again := run(), self.got, equal_nan=True):
+            return self
+        return self if Trial.of(self.label, self.x, again, self.base, self.arithmetic).wrong.any() else UNSTEADY
 
     def certain(self) -> bool:
         """Whether the worst row is wrong in exact arithmetic too; the bounds of a stated definition hold in floats."""

@@ -78,12 +78,6 @@ class _Log:
         """Adds it to its kind."""
         self._kinds[type(outcome)].append(outcome)
 
-    def tried(self, inputs: Inputs, *found: Any) -> "Tried":
-        """All of them, asides that are wrong where no trial is."""
-        if not any(trial.wrong.any() for trial in self.trials):
-            self.trials += (aside for aside in self.asides if aside.wrong.any())
-        return Tried(inputs, self.trials, self.notes, self.faults, *found)
-
     def add(self, what: object, outcomes: Iterable[Outcome], *faults: str) -> bool:
         """Whether the trials end without an error, which is a note, or a fault if it is of one of these kinds."""
         try:
@@ -100,22 +94,31 @@ class _Log:
 
 
 def tried(inputs: Inputs) -> Tried:
-    """Rows of every dimension, then shapes and layouts, other parameters, and memory."""
-    claim, log, before = inputs.claim, _Log(), forks()
+    """All trials; outputs of calls that were made to see something else count where no others are wrong."""
+    log = _Log()
+    found = _run(inputs, log)
+    if not any(trial.wrong.any() for trial in log.trials):
+        log.trials += (aside for aside in log.asides if aside.wrong.any())
+    return Tried(inputs, log.trials, log.notes, log.faults, *found)
+
+
+def _run(inputs: Inputs, log: _Log) -> tuple[Any, ...]:
+    """Rows of every dimension, then shapes and layouts, other parameters, and memory; and what else is found."""
+    claim, before = inputs.claim, forks()
     form, (main, *elsewhere) = claim.kernel.form, inputs.groups.items()
     ordinary = main[1][0][1]
     log.add(_ORDINARY, _of_main(claim, main[1]), *_ERRORS)
     for d, groups in elsewhere:
         log.add(f"d = {d}", _of_other(claim, groups, d), "beyond end")  # a dimension may be refused
     if not log.trials:  # it takes no rows at all
-        return log.tried(inputs)
+        return ()
     left = attempt("a second look at its outputs", lambda: unexamined(claim, ordinary, log.take))
     if isinstance(left, Note):
         log.take(left)
         left = Tried.left
     if claim.kernel.d > HUGE:  # each call takes seconds
         log.take(Note("too large", HUGE))
-        return log.tried(inputs, left)
+        return (left,)
     # Other gains and modes only where nothing is wrong yet: a mistake is named by the usual ones.
     if (
         log.add(_BATCH, shaped(claim, inputs.few(_ORDINARY, Way("massive")), inputs.few(_ORDINARY, SMALL)), *_ERRORS)
@@ -132,10 +135,10 @@ def tried(inputs: Inputs) -> Tried:
     held["forks"] = forks() > before
     log.notes += [Note(kind) for kind, holds in held.items() if holds]
     if log.faults:
-        return log.tried(inputs, left)
+        return (left,)
     first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
     rows = attempt("", lambda: alone(claim, first.x[:3])) if first.wrong[:3].any() else None
-    return log.tried(inputs, left, None if isinstance(rows, Note) else rows, _sums(claim))
+    return left, None if isinstance(rows, Note) else rows, _sums(claim)
 
 
 def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:
@@ -164,7 +167,7 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
     """All groups of one dimension in one call; a fault if the kernel raises at some of them and takes others."""
     rows = np.concatenate([x for _, x in groups])
     try:
-        whole = claim.steady(claim.trial(_ORDINARY, rows), lambda: claim.kernel.run(claim.stored(rows)))
+        whole = claim.trial(_ORDINARY, rows).steady(lambda: claim.kernel.run(claim.stored(rows)))
     except Exception as error:
         if not out_of_memory(error) and not isinstance(error, Unread):
             each = [attempt(label, lambda label=label, x=x: claim.trial(label, x)) for label, x in groups]
@@ -247,7 +250,7 @@ def _other_eps(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
         return
     yield claim.judged(Way(BATCH, len(x)), x, own, Aside)
     for one, got in zip(others, outputs, strict=False):
-        yield one.steady(one.judged(Way(OTHER_EPS, one.eps), x, got, Aside), lambda one=one: one.kernel.run(x))
+        yield one.judged(Way(OTHER_EPS, one.eps), x, got, Aside).steady(lambda one=one: one.kernel.run(x))
 
 
 def _of_other_dtype(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
