@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOMS = False
@@ -27,10 +28,10 @@ def _imports(source: str) -> list[tuple[str, ast.alias, bool]]:
     ]
 
 
-def lazy(package: str, file: str) -> Callable[[str], Any]:
+def lazy(package: str, file: str, call: str = "") -> Callable[[str], Any]:
     """The ``__getattr__`` of a package: imports a name from its home when it is first asked for.
 
-    ``dir`` lists all names, ``__all__`` the public ones.
+    ``dir`` lists all names, ``__all__`` the public ones. The package itself can be called as its function `call`.
     """
     imports = _imports(Path(file).read_text(encoding="utf-8"))
     homes = {alias.asname or alias.name: (home, alias.name) for home, alias, _ in imports}
@@ -47,4 +48,10 @@ def lazy(package: str, file: str) -> Callable[[str], Any]:
         setattr(importlib.import_module(package), name, value)
         return value
 
+    class Called(ModuleType):
+        def __call__(self, *args: Any, **options: Any) -> Any:
+            return getattr(self, call)(*args, **options)
+
+    if call:
+        sys.modules[package].__class__ = Called
     return find

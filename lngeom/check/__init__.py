@@ -3,9 +3,7 @@
 The package itself can be called as :func:`check`.
 """
 
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lngeom.lazy import ROOMS, lazy
 
@@ -22,11 +20,4 @@ if TYPE_CHECKING:
     from .checks import check, check_outputs, check_spec, write_inputs
     from .child import dead, in_child
 else:
-    __getattr__ = lazy(__name__, __file__)
-
-    class _Check(ModuleType):
-        def __call__(self, *args: Any, **options: Any) -> Any:
-            """:func:`lngeom.check.check`."""
-            return self.check(*args, **options)
-
-    sys.modules[__name__].__class__ = _Check
+    __getattr__ = lazy(__name__, __file__, call="check")

@@ -281,6 +281,6 @@ def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
     return ProofCertificate(**changed)
 
 
-def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proof:
+def prove_target(target: Any, name: str, framework: str, *, factory: bool = False, **options: Any) -> Proof:
     """Proves the formula of a framework's function, module or class; options are those of :func:`prove`."""
-    return prove(program(target, name, framework), **options)
+    return prove(program(target, name, framework, factory=factory), **options)
