@@ -24,6 +24,7 @@ def half(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., ::2].pow(2
 def short(x, weight, eps=1e-6):
     if x.shape[-1] > 64: raise ValueError("too long")
     return divided(x, weight, eps)
+def makes(k): return torch.nn.LayerNorm(k)
 def first(x, weight, eps=1e-6): return weight * x * torch.rsqrt(x[..., :1].pow(2).mean(-1, keepdim=True) + eps)
 """
 
@@ -71,7 +72,7 @@ def test_eps_is_the_same_number_in_both() -> None:
     """A setting stands for a setting; a number that one writes for the value of the other."""
     finding = check("some_kernels:divided", spec="some_kernels:fixed", d=16)
     assert finding.proof is not None
-    assert (finding.proof.status, finding.proof.given) == ("proved", ("eps = 1e-06",))
+    assert (finding.verdict, finding.proof.status, finding.proof.given) == ("rounding", "proved", ("eps = 1e-06",))
     finding = check("some_kernels:fixed", spec="torch.nn:RMSNorm", d=16)  # whose default is that of the format
     assert finding.proof is not None
     assert finding.beside is not None
@@ -80,7 +81,11 @@ def test_eps_is_the_same_number_in_both() -> None:
 
 
 def test_a_module_beside_a_function_has_its_gain() -> None:
-    for kernel, spec in (("torch.nn:LayerNorm", "some_kernels:layer"), ("some_kernels:layer", "torch.nn:LayerNorm")):
+    for kernel, spec in (
+        ("torch.nn:LayerNorm", "some_kernels:layer"),
+        ("some_kernels:layer", "torch.nn:LayerNorm"),
+        ("some_kernels:layer", "some_kernels:makes"),  # of no name that tells that it makes one
+    ):
         finding = check(kernel, spec=spec, d=16)
         assert finding.beside is not None
         assert finding.beside.equal == finding.beside.rows > 0

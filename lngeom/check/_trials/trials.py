@@ -239,7 +239,8 @@ def _missing(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
 def _other_eps(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Rows of small variance at other ε; a fault if outputs are the same, so that the one that is given is ignored."""
     other, x = 64 * float(claim.eps) or 1e-3, claim.stored(x)
-    if "eps" not in map(role, parameters(claim.kernel.form.target)):
+    fixed = claim.meant.kernel is not None and claim.meant.eps is None  # what specifies it has one ε alone
+    if fixed or "eps" not in map(role, parameters(claim.kernel.form.target)):
         return
     others = [replace(claim, kernel=claim.kernel.like(eps=eps), eps=eps) for eps in (other, max(1.0, other))]
     outputs = [each.kernel.run(x) for each in (*others, claim)]  # a lower limit may hide one
