@@ -14,6 +14,7 @@ from lngeom.checker import digest
 from lngeom.files import Json
 from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Table, Term
 
+from .._tracing.factories import is_factory
 from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
@@ -281,6 +282,6 @@ def _told(data: ProofCertificate, **members: Any) -> ProofCertificate:
     return ProofCertificate(**changed)
 
 
-def prove_target(target: Any, name: str, framework: str, *, factory: bool = False, **options: Any) -> Proof:
+def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proof:
     """Proves the formula of a framework's function, module or class; options are those of :func:`prove`."""
-    return prove(program(target, name, framework, factory=factory), **options)
+    return prove(program(target, name, framework, factory=is_factory(target)), **options)

@@ -1,6 +1,5 @@
-"""Classes, factories and layers as programs: what they are given to make the norm of a dimension."""
+"""Classes and factories as programs: what they are given to make the norm of a dimension."""
 
-import importlib
 import inspect
 import re
 from collections.abc import Callable
@@ -73,20 +72,6 @@ def _constructor(target: Function) -> dict[str, inspect.Parameter]:
         if any(p.default is REQUIRED for p in known.values()) or ("__init__" in vars(base) and len(known) > 1):
             break
     return known
-
-
-def keras_function(layer: Any) -> tuple[Function, str]:
-    """A layer of Keras as a function of x and its weights, by their names, and the framework that it runs on."""
-    keras = importlib.import_module("keras")
-    made = type(layer).from_config(layer.get_config())
-    made.build((None, 8))
-    names = [weight.name for weight in made.weights]
-
-    def run(x: object, *weights: object) -> object:
-        vars(made).update(zip(names, weights, strict=True))
-        return made.call(x)
-
-    return named(run, names), keras.backend.backend()
 
 
 def named(run: Function, names: list[str]) -> Function:

@@ -16,7 +16,7 @@ from lngeom.errors import InputError
 
 from .allowed import World
 from .arrays import Arr, given
-from .factories import Function, Setting, is_factory, keras_function
+from .factories import Function, Setting, named
 from .front import Build, Front
 from .roles import REQUIRED, parameters, role
 from .sizes import FEATURE, Dim, Num
@@ -187,7 +187,7 @@ _FRONTS = {"torch": ("torch_front", "TorchFront"), "numpy": ("front", "Front"), 
 """The file of each front, which loads its framework, and its class."""
 
 
-def program(target: Any, name: str, framework: str, *, factory: bool = False) -> Program:
+def program(target: Any, name: str, framework: str, *, factory: bool) -> Program:
     """The program that a function, module or class of a framework is, or makes if it is a `factory`.
 
     Raises:
@@ -197,7 +197,7 @@ def program(target: Any, name: str, framework: str, *, factory: bool = False) ->
     if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
         return _refused(name, "it is compiled, and the compiled code may differ from the source")
     if framework == "keras" and hasattr(target, "get_config"):
-        target, framework = keras_function(target)
+        target, framework = _keras_function(target)
     front = getattr(target, "front", None)  # a norm of a file brings its own
     if front is None and framework not in _FRONTS:
         files = framework == "files"
@@ -209,8 +209,7 @@ def program(target: Any, name: str, framework: str, *, factory: bool = False) ->
         raise InputError(f"{name} is a {type(target).__name__}: a norm is a function, a module or a class")
     if (instance := front.of_instance(target)) is not None:
         return Program(name, instance[0], front, size=instance[1])
-    makes = factory or is_factory(target)
-    build = (lambda d, setting: front.of_class(target, d, setting)) if makes else lambda d, setting: target
+    build = (lambda d, setting: front.of_class(target, d, setting)) if factory else lambda d, setting: target
     return Program(name, build, front, size=getattr(front, "size", None))
 
 
@@ -221,3 +220,17 @@ def _refused(name: str, why: str) -> Program:
         raise Refusal(why)
 
     return Program(name, build, Front())
+
+
+def _keras_function(layer: Any) -> tuple[Function, str]:
+    """A layer of Keras as a function of x and its weights, by their names, and the framework that it runs on."""
+    keras = importlib.import_module("keras")
+    made = type(layer).from_config(layer.get_config())
+    made.build((None, 8))
+    names = [weight.name for weight in made.weights]
+
+    def run(x: object, *weights: object) -> object:
+        vars(made).update(zip(names, weights, strict=True))
+        return made.call(x)
+
+    return named(run, names), keras.backend.backend()
