@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from . import rules
-from .monomials import argument, quotients
+from .monomials import argument, divide, polynomial_roots, quotients
 from .rules import Formula, Proved
 from .terms import ONE, ProofError, S, Term, d
 
@@ -23,7 +23,7 @@ class Signs:
         self._of: dict[Term, list[Proved]] = {}
         for fact in self.facts:
             self._of.setdefault(fact.conclusion.term, []).append(fact)
-        self._spreads: dict[tuple, Proved] = {}
+        self._spreads: dict[Term, Proved] = {}
         self._asked: dict[tuple[Term, str], tuple[int, Proved | None]] = {}
 
     def find(self, t: Term, relation: str) -> Proved | None:
@@ -167,13 +167,11 @@ class Signs:
         return whole if strict or relation == ">=" else None
 
     def _variances(self, t: Term) -> Iterator[Proved]:
-        """|- S(m²) − S(m)²/d >= 0 for the sums of squares in t."""
-        for atom in dict.fromkeys(atom for monomial, _ in t.pairs for atom, _ in monomial if atom[0] == "S"):
-            if atom not in self._spreads and all(k % 2 == 0 for _, k in atom[1]):
-                half = Term({tuple((a, k // 2) for a, k in atom[1]): Fraction(1)})
-                self._spreads[atom] = rules.total(rules.square(half - S(half) / d))
-            if atom in self._spreads:
-                yield self._spreads[atom]
+        """|- S(v²) − S(v)²/d >= 0 for the squares that are summed in t."""
+        for v in _squared(t):
+            if v not in self._spreads:
+                self._spreads[v] = rules.total(rules.square(v - S(v) / d))
+            yield self._spreads[v]
 
     def _peeled(self, t: Term, relation: str) -> Proved | None:
         """A multiple of a known sign, or of a variance, plus a shorter rest; or a known sign plus a number."""
@@ -200,6 +198,21 @@ class Signs:
                     both = rules.add(head, tail) if tail else head
                     return rules.weaken(both, ">=") if strict and relation == ">=" else both
         return None
+
+
+def _squared(t: Term) -> Iterator[Term]:
+    """The vectors whose squares are summed in t: sums, whose squares are multiplied out, and products."""
+    multiplied: dict[tuple, Term] = {}
+    for monomial, c in t:
+        sums = tuple(power for power in monomial if power[0][0] == "S")
+        if [k for _, k in sums] == [1]:
+            factor = divide(monomial, sums) or ()
+            multiplied[factor] = multiplied.get(factor, Term({})) + Term({sums[0][0][1]: c})
+    for whole in multiplied.values():
+        yield from (v for v, factor in itertools.islice(polynomial_roots(whole), 1) if factor == ONE)
+    for atom in dict.fromkeys(atom for monomial, _ in t.pairs for atom, _ in monomial if atom[0] == "S"):
+        if all(k % 2 == 0 for _, k in atom[1]):
+            yield Term({tuple((a, k // 2) for a, k in atom[1]): Fraction(1)})
 
 
 def _repeat(theorem: Proved, times: int) -> Proved:

@@ -337,6 +337,6 @@ LEFT = {
     "cotangent": (differentiated(overwritten_cotangent), "g.copy_(pair[0])"),
     "input": (applied(Input), "unless what ctx.x keeps is changed in place before the backward pass"),
     "needs": (WRONG["needs"].kernel, "where x and weight alone need a gradient"),
-    "rows": (applied(Rows), "depends on the size of an axis: B·L > 1024"),
+    "rows": (applied(Rows), "depends on the size of axis 0 and axis 1 of x (called.py:"),
 }
 """What the verdict on a backward pass says that it does not cover, or refuses."""

@@ -106,12 +106,15 @@ PROVED = {
     "branch on the size": _branch,
     "rows flattened": _flat,
     "no gain": lambda x, eps=1e-6: x * (square(x) + eps).rsqrt(),
+    "residual": lambda x, residual, weight, eps=1e-6: (x + residual) * (square(x + residual) + eps).rsqrt() * weight,
+    "residual, centred": lambda x, residual, weight, bias, eps=1e-5: (
+        F.layer_norm(x + residual, x.shape[-1:], weight, bias, eps)
+    ),
 }
 VARIANT = {
     "outside": lambda x, weight, eps=1e-6: weight * x / (square(x).sqrt() + eps),
     "1 + weight": lambda x, weight, eps=1e-6: (1 + weight) * (x * (square(x) + eps).rsqrt()),
     "d - 1": _divided(lambda x, eps: x.std(-1, keepdim=True) + eps),
-    "residual": lambda x, residual, weight, eps=1e-6: (x + residual) * (square(x + residual) + eps).rsqrt() * weight,
     "gated": lambda x, gate, weight, eps=1e-6: weight * (x * F.silu(gate)) * (square(x * F.silu(gate)) + eps).rsqrt(),
     "gain inside": lambda x, weight, eps=1e-6: (weight * x) * (square(weight * x) + eps).rsqrt(),
     "one size": _scaled(lambda x, eps: (x.pow(2).sum(-1, keepdim=True) / 64 + eps).rsqrt()),

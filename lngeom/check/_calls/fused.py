@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._tracing.frameworks import FrameworkArray
-from .._tracing.roles import parameters
+from .._tracing.roles import GATES, RESIDUALS, parameters
 
 
 class _Less:
@@ -96,7 +96,7 @@ def as_norm(target: object) -> object:
     """The target as a norm, if it is a function that takes a residual or a gate besides."""
     if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
         return target
-    for names, way in ((("gate", "z"), _Gated), (("residual", "resid", "res", "skip"), Fused)):
+    for names, way in ((GATES, _Gated), (RESIDUALS, Fused)):
         name = next((name for name in list(parameters(target))[1:] if name.lower() in names), None)
         target = target if name is None else way(target, name)
     return target

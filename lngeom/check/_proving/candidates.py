@@ -16,6 +16,7 @@ from lngeom.carriers import Carrier, namespace
 from lngeom.prover import dim, norm, root, square_norm
 
 from .._tracing.grounds import Ground
+from .._tracing.roles import RESIDUALS
 
 Value = Callable[[Ground], Any]
 """A value on any carrier."""
@@ -35,12 +36,14 @@ class Affine(NamedTuple):
 
     Attributes:
         standard: Whether they follow the norm as defined, not a variant of it.
+        argument: What is normalized: x, or its sum with a residual.
     """
 
     gain: str | None
     offset: float
     bias: str | None
     standard: bool
+    argument: str
 
 
 @dataclass(frozen=True)
@@ -131,12 +134,18 @@ def _product(*names: str) -> Value:
     return lambda ground: reduce(operator.mul, map(ground.vector, names))
 
 
+def _sum(other: str) -> Part:
+    """The sum of x and another input, which is what is to be normalized if that is a residual."""
+    value = lambda ground: ground.vector("x") + ground.vector(other)  # noqa: E731
+    return Part(f"x + {other}", value, (other,), other.lower() in RESIDUALS)
+
+
 def _arguments(names: Names) -> Iterator[Part]:
     """The vector that is normalized: x, its sum with another input, or its product with a gate or a gain."""
-    yield Part("x", _vector("x"), (), True)
+    yield _X
     for other in names.vectors:
         if other in names.rows:
-            yield Part(f"x + {other}", lambda ground, _n=other: ground.vector("x") + ground.vector(_n), (other,), False)
+            yield _sum(other)
         yield Part(f"{other}∘x", _product("x", other), (other,), False)
         one_more = lambda ground, _n=other: (1 + ground.vector(_n)) * ground.vector("x")  # noqa: E731
         yield Part(f"(1 + {other})∘x", one_more, (other,), False)
@@ -187,7 +196,7 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
                     exact = variants == {} and argument.plain and gain.plain and bias.plain
                     single = argument.plain and len(gain.used) < 2 and not {*gain.used, *bias.used} & {*names.rows}
                     parts = (*gain.used, None)[0], float(gain.variant != ""), (*bias.used, None)[0]
-                    affine = Affine(*parts, variants == {}) if single else None
+                    affine = Affine(*parts, variants == {}, argument.text) if single else None
                     known = {_GEMMA: gain.variant} if gain.variant else {}
                     known = {} if affine is None or variants is None else known | variants
                     text = f"{gain.text}{inner.text}{bias.text}"
@@ -199,7 +208,7 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
     return sorted(candidates, key=lambda candidate: not candidate.exact)
 
 
-_NONE = Part("", None, (), True)
+_NONE, _X = Part("", None, (), True), Part("x", _vector("x"), (), True)
 
 _ALIKE = 2.0**-26
 """√u of float64: rounding gets there at a condition of 2²⁶ alone, another formula by chance as rarely."""
@@ -237,5 +246,8 @@ def reference(
 ) -> Candidate:
     """The definition expected of a norm of this name and function with these parameters."""
     shown = names.scalars.get(eps, "0") if eps else "0"
-    text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
-    return Candidate(text, _composed(function, _parts("x", gain, bias), eps or ""), kind, True, eps or "")
+    residual = next((name for name in names.rows if name.lower() in RESIDUALS), None)
+    argument = _sum(residual) if residual else _X
+    text = f"{f'{gain}∘' if gain else ''}{name}({argument.text}; ε = {shown}){f' + {bias}' if bias else ''}"
+    parts = argument, *_parts("x", gain, bias)[1:]
+    return Candidate(text, _composed(function, parts, eps or ""), kind, True, eps or "")

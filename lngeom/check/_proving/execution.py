@@ -12,6 +12,7 @@ from lngeom.prover import Formula
 from lngeom.rounding import rounded
 
 from .._tracing.grounds import FloatGround
+from .._tracing.roles import GATES
 from .._tracing.trace import Refusal
 from .candidates import Candidate
 from .path import Path, is_taken
@@ -110,7 +111,12 @@ def _bound(
 
 
 def counterexample(path: Path, definition: Candidate) -> Json | None:
-    """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
+    """A point of smallest dimension at which the code that runs gives what was traced, and not the definition.
+
+    None for a kernel with a gate: no definition says which function of the gate is meant.
+    """
+    if any(name.lower() in GATES for name in path.trace.symbols.vectors):
+        return None
     rng = np.random.default_rng(5)
     near = path.trace.near if path.trace.decisions.sizes or path.trace.symbols.parts else []
     sizes = (1, 2, 3, *near) if path.program.size is None else (path.program.size,)

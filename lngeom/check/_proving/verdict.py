@@ -128,8 +128,9 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     exact = candidate.exact and plain
     trace, output = path.again(RecordedGround(Table(), single=path.single))
     certificates = path.certificates(name, proved, trace, output.value - candidate.value(trace.ground))
+    formula = path.words(candidate.text)
     return replace(
-        seen, status="proved" if exact else "variant", text=f"{name} computes {candidate.text}", formula=candidate.text,
+        seen, status="proved" if exact else "variant", text=f"{name} computes {formula}", formula=formula,
         dimensions=_dimensions(path, alone, least), hypotheses=_assumed(path, hypotheses), kind=candidate.kind,
         eps=path.program.literals.values.get(candidate.eps), affine=candidate.affine,
         axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import logging
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
@@ -42,7 +41,7 @@ class Autograd(Backward):
     """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1."""
 
     numbers: tuple[str, ...]
-    questions: list[str] = field(default_factory=list)
+    questions: list[tuple[Any, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     graphs: dict[tuple[str, ...], torch.fx.GraphModule] = field(default_factory=dict)
     forward: set[str] = field(default_factory=set)
@@ -87,7 +86,8 @@ class Autograd(Backward):
         run = functools.partial(self._run, self._settings(), asked)
         placing = mock.patch.object(torch.fx.Graph, "create_node", _placed)
         self.forward = set()
-        with self._asking(), placing, mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
+        in_order = torch.backends.opt_einsum.flags(enabled=False)  # another order of products asks for sizes
+        with self._asking(), placing, in_order, mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
             self.graphs[asked] = make_fx(run, parts, "symbolic")(*tensors)
         return self.graphs[asked]
 
@@ -110,7 +110,7 @@ class Autograd(Backward):
 
         def answer(name: str, size: Any, *others: object) -> object:
             if not (isinstance(size, torch.SymBool) and size.node.expr in (True, False)):
-                self.questions.append(str(size.node.expr))
+                self.questions.append((size.node._expr, f" ({program_line().strip()})"))
             return _OWN[type(size), name](size, *others)
 
         with contextlib.ExitStack() as stack:
@@ -138,12 +138,10 @@ class Autograd(Backward):
         """
         graph = self.graph(*asked)
         guards = graph.shape_env.guards  # type: ignore[union-attr]
-        alone = [*self.questions, *(guard.expr for guard in guards)]
-        if alone:
-            text, shape = str(alone[0]), next(iter(graph.graph.nodes)).meta["val"].shape
-            for size, dim in zip(shape, self.axes, strict=True):
-                text = re.sub(rf"\b{size}\b", "·".join(dim), text)
-            trace.refuse(f"the backward pass depends on the size of an axis: {text.replace('*', '·')}")
+        for asked_of, line in [*self.questions, *((guard.expr, "") for guard in guards)]:
+            shape = next(iter(graph.graph.nodes)).meta["val"].shape
+            names = [f"axis {k}" for k, size in enumerate(shape) if size.node._expr in asked_of.free_symbols]
+            trace.refuse(f"the backward pass depends on the size of {' and '.join(names) or 'an axis'} of x", line)
         trace.never(self.refused, "; ".join(self.refused[:1]))
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]

@@ -16,6 +16,8 @@ _NAMES = {
     "axis": ("axis", "axes"),
 }  # fmt: skip
 _BY_PLACE = ("gain", "bias", "eps")
+RESIDUALS = ("residual", "resid", "res", "skip")
+GATES = ("gate", "z")
 REQUIRED = inspect.Parameter.empty
 
 

@@ -314,5 +314,5 @@ def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
         trace.values.obligations.append((value, "!="))
     if half:
         factors.append(trace.values.root(value, ">=" if exponent > 0 else ">"))
-    result = functools.reduce(operator.mul, factors)
-    return 1 / result if exponent < 0 else result
+    # A reciprocal for each factor: proofs know the reciprocal of a root, and not that of a sum times its root.
+    return functools.reduce(operator.mul, [1 / factor for factor in factors] if exponent < 0 else factors)

@@ -246,6 +246,7 @@ OPERATIONS |= {
     "norm": lambda x, ord=None, dim=None, keepdim=False, *, p=None, dtype=None: _norm(
         x, ord if p is None else p, dim, keepdim, dtype
     ),
+    "bmm": lambda a, b: total(_binary(a.unsqueezed(-1), b.unsqueezed(-3), operator.mul), -2),
     "einsum": lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands))),
 }
 

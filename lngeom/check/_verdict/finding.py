@@ -229,7 +229,9 @@ class Finding:
         limited = f"backward pass within rounding, {shorten(self.proof.gradients)}"
         plain = self.proof.proves_backward and not self.proof.pulled
         reach = f"; {_FIRST if plain else limited}"
-        what = "proved" if status == "proved" else f"within rounding; proved to compute {self.proof.formula}"
+        affine, computed = self.proof.affine, f"proved to compute {self.proof.formula}"
+        what = "proved" if affine is None or affine.argument == "x" else computed
+        what = what if status == "proved" else f"within rounding; {computed}"
         condition = self.proof.condition and f"{self.proof.condition},"
         what = f"not for all sizes {what}" if self.proof.uncovered and not passed else what
         return f"{what}{condition} {self.proof.scope}{reach if backward else alone}"

@@ -91,11 +91,24 @@ def test_a_division_by_the_gain_is_not_defined_everywhere() -> None:
     assert {derivative.text for derivative in verdict.derivatives} == {"it is not proved that weight ≠ 0"}
 
 
-@pytest.mark.parametrize("norm", [torch.nn.LayerNorm, torch.nn.RMSNorm, torch.nn.GroupNorm, PROVED["one pass"]])
-def test_what_autograd_derives_by_itself_is_proved(norm: Any) -> None:
+def contracted(x: Any, weight: Any, eps: float = 1e-6) -> Any:
+    scale = (torch.einsum("...d,...d->...", x, x) / x.shape[-1] + eps).rsqrt()
+    return torch.einsum("...d,...,d->...d", x, scale, weight)
+
+
+BY_ITSELF: list[tuple[Any, str]] = [
+    (torch.nn.LayerNorm, "x weight bias"), (torch.nn.RMSNorm, "x weight"), (torch.nn.GroupNorm, "x weight bias"),
+    (PROVED["one pass"], "x weight bias"), (PROVED["residual, centred"], "x residual weight bias"),
+    (contracted, "x weight"),
+    (lambda x, weight, eps=1e-6: x * torch.pow(x.pow(2).mean(-1, keepdim=True) + eps, -0.5) * weight, "x weight"),
+]  # fmt: skip
+"""Norms, and what they are differentiated by."""
+
+
+@pytest.mark.parametrize(("norm", "names"), BY_ITSELF)
+def test_what_autograd_derives_by_itself_is_proved(norm: Any, names: str) -> None:
     verdict = prove_target(norm, "norm", "torch", backward=True)
-    names = {"x", "weight"} if norm is torch.nn.RMSNorm else {"x", "weight", "bias"}
-    assert {(d.name, d.status, d.text) for d in verdict.derivatives} == {(name, "proved", "") for name in names}
+    assert {(d.name, d.status, d.text) for d in verdict.derivatives} == {(name, "proved", "") for name in names.split()}
     assert all(recheck(data) for data in verdict.certificates)
     assert verdict.passes()
 
@@ -106,3 +119,4 @@ def test_a_backward_pass_that_asks_for_the_size_is_not_proved(question: Any) -> 
     verdict = prove_target(asks, "norm", "torch", backward=True)
     assert verdict.status == "proved"
     assert {derivative.status for derivative in verdict.derivatives} == {"not traced"}
+    assert all("the size of axis 2 of x (test_backward.py:" in derivative.text for derivative in verdict.derivatives)

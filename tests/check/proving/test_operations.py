@@ -60,6 +60,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + F.group_norm(x.reshape(-1, x.shape[-1]), 1, w, w, 1e-3).view(x.shape)
     + F.batch_norm(x.transpose(1, 2), w, w * w, w, w, False, 0.1, 1e-3).transpose(1, 2),
     "with sizes": lambda x, w: torch.addcdiv(x, w, w * w + 1, value=2) + x @ x.new_full((x.shape[-1], 1), 0.5)
+    + torch.bmm(x[..., None].mT.flatten(0, 1), x[..., None].flatten(0, 1)).view(*x.shape[:2], 1)
     + torch.matmul(x, torch.ones(x.shape[-1], dtype=x.dtype))[..., None] + x.new_empty(x.shape[-1]).fill_(1)
     + torch.where(torch.tensor(x.shape[-1] > 3), x, w) + F.gelu(x, approximate="tanh")
     + torch.add(x, w, out=torch.empty_like(x)) + torch.native_layer_norm(x, (x.shape[-1],), w, w, 1e-3)[0],
