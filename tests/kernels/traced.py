@@ -107,8 +107,8 @@ PROVED = {
     "rows flattened": _flat,
     "no gain": lambda x, eps=1e-6: x * (square(x) + eps).rsqrt(),
     "residual": lambda x, residual, weight, eps=1e-6: (x + residual) * (square(x + residual) + eps).rsqrt() * weight,
-    "residual, centred": lambda x, residual, weight, bias, eps=1e-5: (
-        F.layer_norm(x + residual, x.shape[-1:], weight, bias, eps)
+    "residual, centred": lambda x, residual, weight, bias, eps=1e-5: F.layer_norm(
+        x + residual, x.shape[-1:], weight, bias, eps
     ),
 }
 VARIANT = {
