@@ -224,6 +224,8 @@ SENTENCES = {
         "with gain and bias of {0} rows of {1} are right to {0} alone, to which they are cast before the gain",
     "read as own dtype": "reads {} as if they were of {}",
     "output dtype": "outputs are of {} for rows of {}, where PyTorch keeps the dtype",
+    "products in autocast":
+        "under torch.autocast its products of matrices are computed in bfloat16: errors {:.3g} times the allowed one",
     "eps by default": "no eps is given, stated or seen: the default, {:.3g}, is meant",
     "infinite at": "NaN or infinite at d = {}",
     "derivatives not read": "the derivatives were not examined: {}",
@@ -328,7 +330,7 @@ SENTENCES = {
     "detached contiguous":
         "no gradient: the output on contiguous rows is detached from them, that on a transposed array not",
     "detached": "no gradient: the output is detached from x, gain and bias, so that there are no derivatives to check",
-    "backward": "backward pass wrong: {}{}{}{}",
+    "backward": "backward pass wrong: {}{}{}{}", "raises": "backward pass wrong: it raises an error{1}: {0}",
     "tangent": "the forward-mode derivative (jvp) is not that of the output", "not 0": "is not 0 for no rows",
     "NaN for": "backward pass wrong: d/d{} is NaN for {}, where the outputs are finite", "by": "d/d{}",
     "by so": "d/d{} {}", "by many": "d/d{} for {} rows of {}: as if summed in 16 bits",

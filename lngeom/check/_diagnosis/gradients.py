@@ -170,7 +170,8 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
             raise
         said = str(error) if isinstance(error, MissingGradient) else f"{type(error).__name__}: {error}"
         told = "".join(getattr(error, "__notes__", ())[-1:])
-        wrong = _wrong(named, Cause("backward", " ".join(said.split())[:140], told, "", ""))
+        kind = "raises" if told and not isinstance(error, MissingGradient) else "backward"
+        wrong = _wrong(named, Cause(kind, " ".join(said.split())[:140], told, "", ""))
         raised = replace(named, notes=(*named.notes, *unread)) if unread else wrong
     trials.sort(key=lambda trial: -trial.largest)
     cause, wrong = _judged(inputs, trials)

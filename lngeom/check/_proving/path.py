@@ -52,10 +52,14 @@ class Path:
         program, trace = self.program, self.trace
         taken = {COTANGENT, ALONG} & {*trace.symbols.vectors, *trace.symbols.numbers}
         trace.never(taken, f"a parameter is called {COTANGENT} or {ALONG}")
+        codes = ((code.co_filename.rpartition("/")[2], code.co_firstlineno) for code in trace.report.sources.values())
+        line = next(
+            (f" ({file}:{first})" for file, first in codes if file[0] != "<"), ""
+        )  # none of its lines is running
         if program.front.framework != "torch":
-            trace.refuse(f"derivatives of {program.front.framework} are not traced")
+            trace.refuse(f"derivatives of {program.front.framework} are not traced", line)
         if len(self.scales) > 1:  # points would have to be drawn on each side
-            trace.refuse("derivatives on a branch on a setting are not traced")
+            trace.refuse("derivatives on a branch on a setting are not traced", line)
         from .._tracing.aten import Autograd  # loads PyTorch
 
         return Autograd(program, self.axes, self.dtype, self.leaves, tuple(sorted(trace.symbols.numbers)))
@@ -263,6 +267,11 @@ def reason(error: Exception) -> str:
     where = f" ({lines[-1].filename.rpartition('/')[2]}:{lines[-1].lineno}: {lines[-1].line})"[:160] if lines else ""
     if "data-dependent" in text:
         return f"a branch on data{where}"
+    loops = (
+        ast.unparse(one.func) == "range" for line in lines[-1:] for one in at_line(line.filename, line.lineno, ast.Call)
+    )
+    if isinstance(error, TypeError) and "as an integer" in text and any(loops):
+        return f"a loop over components or rows of x cannot be followed for every d{where}"
     # What a library says of it is not about the program.
     if not lines or lines[-1] is not frames[-1]:
         return f"what {'this line' if lines else 'it'} does cannot be traced{where}"

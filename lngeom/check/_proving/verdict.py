@@ -131,7 +131,7 @@ def _of_path(path: Path, kind: str | None, known: list[Candidate]) -> Proof:
     formula = path.words(candidate.text)
     return replace(
         seen, status="proved" if exact else "variant", text=f"{name} computes {formula}", formula=formula,
-        dimensions=_dimensions(path, alone, least), hypotheses=_assumed(path, hypotheses), kind=candidate.kind,
+        dimensions=_reach(path, alone, least), hypotheses=_assumed(path, hypotheses), kind=candidate.kind,
         eps=path.program.literals.values.get(candidate.eps), affine=candidate.affine,
         axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
         counterexample=None if exact else counterexample(path, _expected(path, kind or candidate.kind)),
@@ -164,15 +164,20 @@ def _different(path: Path, kind: str | None, seen: Proof) -> Proof:
     return replace(seen, status="refuted", text=f"{name} is not {expected.text}", counterexample=point)
 
 
-def _dimensions(path: Path, alone: int | None, least: int) -> str:
-    """For which dimensions, and on which branches, a path is proved."""
+def _reach(path: Path, alone: int | None, least: int) -> str:
+    """For which dimensions a path is proved, as far as its branches go."""
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if least > 1 else '≥ 1'}"
     reach += " that is a power of 2" * (POWERS in path.trace.report.unexamined and not alone)
     if alone is None and path.trace.report.builds:
         reach += f" in place of the {path.trace.report.builds} that it was built with"
     if left := [error for trace, error in path.raised if not path.excludes(trace)]:
         reach += " that it takes" if all(map(rejects, left)) else " but for sizes that are not examined"
-    texts = path.branches()
+    return reach
+
+
+def _on_branch(path: Path, reach: str) -> str:
+    """These dimensions on the branches of a path."""
+    texts = path.branches() if reach else []
     alone_so = reach == "every d ≥ 1" and len(texts) == 1 and re.fullmatch(r"d ≤ \d+", texts[0])
     return texts[0] if alone_so else " with ".join([reach, *filter(None, [" and ".join(texts)])])
 
@@ -251,22 +256,25 @@ def _expected(path: Path, kind: str) -> Candidate:
 
 
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
-    """One verdict for all paths: the worst, with the texts of all."""
+    """One verdict for all paths: the worst, with the texts of all, or one where all are the same."""
+    # Paths that compute the same cover every dimension together, if no further one ends in an error.
+    found = {(proof.status, proof.formula, proof.dimensions) for proof in proofs}
+    alike, pairs = proofs[0].formula != "" and len(found) == 1 and not paths[0].raised, zip(proofs, paths, strict=True)
+    reaches = [one.dimensions if alike else _on_branch(path, one.dimensions) for one, path in pairs]
     if len(proofs) == 1:  # without a branch there is nothing to distinguish
-        return proofs[0]
+        return replace(proofs[0], dimensions=reaches[0])
     order = ("refuted", "not traced", "variant", "proved")
     worst = min(proofs, key=lambda proof: order.index(proof.status))
-    where = [f" where {' and '.join(path.branches())}" for path in paths]
+    where = ["" if alike else f" where {' and '.join(path.branches())}" for path in paths]
     proved = all(proof.certificates for proof in proofs)
     parts = tuple(data for proof in proofs if proved for data in proof.certificates)
     ids = [data["id"] for data in parts]
     named = [id if ids.count(id) == 1 else f"{id}_path{k + 1}" for k, id in enumerate(ids)]
     parts = tuple(data if data["id"] == id else _told(data, id=id) for data, id in zip(parts, named, strict=True))
-    ranges = "; ".join(proof.dimensions for proof in proofs)
     return replace(
-        worst, text="; ".join(proof.text + branch for proof, branch in zip(proofs, where, strict=True)),
-        formula="; ".join(proof.formula + branch for proof, branch in zip(proofs, where, strict=True)),
-        dimensions=ranges, certificates=parts, variants={},
+        worst, text="; ".join(dict.fromkeys(proof.text + branch for proof, branch in zip(proofs, where, strict=True))),
+        formula="; ".join(dict.fromkeys(one.formula + branch for one, branch in zip(proofs, where, strict=True))),
+        dimensions="; ".join(dict.fromkeys(reaches)), certificates=parts, variants=worst.variants if alike else {},
         operations=dict(sum((Counter(proof.operations) for proof in proofs), Counter())),
         obligations=tuple(dict.fromkeys(text for proof in proofs for text in proof.obligations)),
         hypotheses=tuple(dict.fromkeys(text for proof in proofs for text in proof.hypotheses)),

@@ -237,7 +237,7 @@ class Arr:
         for size in shape:
             known = size.dim if isinstance(size, Num) else () if size == 1 else None
             if known is None and size != -1:
-                self.trace.refuse(f"a shape holds the number {size!r}")
+                self.trace.refuse(f"an axis of the fixed length {size!r} is made, and the proof is for every d")
             dims.append(known)
         if dims.count(None) > 1:  # labels could be split in several ways
             self.trace.refuse("a shape holds two unknown sizes")

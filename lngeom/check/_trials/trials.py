@@ -226,7 +226,8 @@ def _in_modes(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
         if isinstance(got, Note):
             yield got.fault if AUTOCAST in asked else got
         elif AUTOCAST in asked or not np.array_equal(got, run(rows), equal_nan=True):  # as products of matrices do
-            yield either_cast(narrow, Way("autocast"), rows, got)
+            trial = either_cast(narrow, Way("autocast"), rows, got)
+            yield trial if AUTOCAST in asked or not trial.wrong.any() else Note("products in autocast", trial.largest)
 
 
 def _missing(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
