@@ -34,9 +34,7 @@ _BOTH = _UNBIASED | _OUTSIDE
 class Affine(NamedTuple):
     """Names of the gain (the parameter plus an offset) and of the bias; None for none.
 
-    Attributes:
-        standard: Whether they follow the norm as defined, not a variant of it.
-        argument: What is normalized: x, or its sum with a residual.
+    They are `standard` if they follow the norm as defined, no variant of it, of the `argument` x or x + a residual.
     """
 
     gain: str | None
@@ -115,8 +113,7 @@ _CORES: tuple[tuple[str, str, dict[str, str] | None, Core], ...] = (
 class Part(NamedTuple):
     """A piece of a definition: its text, its value (None for none), the names in it, and whether a norm has it.
 
-    Attributes:
-        variant: What makes a gain one of 1 + its parameter.
+    The `variant` is what makes a gain one of 1 + its parameter.
     """
 
     text: str
@@ -228,7 +225,7 @@ def _others(names: Names) -> Iterator[Candidate]:
     variances = [name for name in names.vectors if "var" in name]
     for gain, bias in pairs:
         before, after = f"{gain}∘" if gain else "", f" + {bias}" if bias else ""
-        parts = _parts("x", gain, bias)
+        parts = _X, _part(gain), _part(bias)
         yield Candidate(f"{before}x{after}, no norm", _composed(_affine, parts), "other", False)
         for mean, variance, eps in itertools.product(means, variances, names.scalars):
             text = f"{before}BatchNorm(x; {mean}, {variance}; ε = {names.scalars[eps]}){after}"
@@ -236,9 +233,8 @@ def _others(names: Names) -> Iterator[Candidate]:
             yield Candidate(text, value, "other", False)
 
 
-def _parts(*names: str | None) -> tuple[Part, Part, Part]:
-    argument, gain, bias = (_NONE._replace(value=name and _vector(name)) for name in names)
-    return argument, gain, bias
+def _part(name: str | None) -> Part:
+    return _NONE._replace(value=name and _vector(name))
 
 
 def reference(
@@ -249,5 +245,5 @@ def reference(
     residual = next((name for name in names.rows if name.lower() in RESIDUALS), None)
     argument = _sum(residual) if residual else _X
     text = f"{f'{gain}∘' if gain else ''}{name}({argument.text}; ε = {shown}){f' + {bias}' if bias else ''}"
-    parts = argument, *_parts("x", gain, bias)[1:]
+    parts = argument, _part(gain), _part(bias)
     return Candidate(text, _composed(function, parts, eps or ""), kind, True, eps or "")

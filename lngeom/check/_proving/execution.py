@@ -111,10 +111,8 @@ def _bound(
 
 
 def counterexample(path: Path, definition: Candidate) -> Json | None:
-    """A point of smallest dimension at which the code that runs gives what was traced, and not the definition.
-
-    None for a kernel with a gate: no definition says which function of the gate is meant.
-    """
+    """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
+    # No definition says which function of a gate is meant.
     if any(name.lower() in GATES for name in path.trace.symbols.vectors):
         return None
     rng = np.random.default_rng(5)

@@ -267,10 +267,8 @@ def reason(error: Exception) -> str:
     where = f" ({lines[-1].filename.rpartition('/')[2]}:{lines[-1].lineno}: {lines[-1].line})"[:160] if lines else ""
     if "data-dependent" in text:
         return f"a branch on data{where}"
-    loops = (
-        ast.unparse(one.func) == "range" for line in lines[-1:] for one in at_line(line.filename, line.lineno, ast.Call)
-    )
-    if isinstance(error, TypeError) and "as an integer" in text and any(loops):
+    calls = [one for line in lines[-1:] for one in at_line(line.filename, line.lineno, ast.Call)]
+    if "as an integer" in text and any(ast.unparse(one.func) == "range" for one in calls):
         return f"a loop over components or rows of x cannot be followed for every d{where}"
     # What a library says of it is not about the program.
     if not lines or lines[-1] is not frames[-1]:

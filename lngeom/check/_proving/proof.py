@@ -105,9 +105,7 @@ class Proof:
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`.
 
-        Conditions need such a word too.
-
-        Known variants need a word each. A derivative that is proved for some sizes only does not pass.
+        Conditions and known variants need a word each. A derivative that is proved for some sizes only does not pass.
         """
         allowed_at_all = all(any(word in text for word in allowed) for text in self.conditions)
         if self.uncovered or not (self.proves_backward and allowed_at_all):

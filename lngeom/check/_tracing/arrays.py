@@ -158,6 +158,11 @@ class Arr:
         gap = self.combined(other, operator.sub).absolute()
         return self.combined(other, operator.add).combined(gap if sign > 0 else -gap, operator.add).divided(2)
 
+    def clipped(self, low: object, high: object) -> "Arr":
+        """The nearest number between two limits, each of which may be None."""
+        above = self if low is None else self.maximum(low)
+        return above if high is None else above.maximum(high, sign=-1)
+
     def absolute(self) -> "Arr":
         """|x|."""
         made = self._alone(abs(self.value))
@@ -172,11 +177,6 @@ class Arr:
     def root(self) -> "Arr":
         """√x, which is defined where nothing is negative."""
         return self._alone(self.trace.values.root(self.value))
-
-    def hypotenuse(self, other: object, dtype: str | None = None) -> "Arr":
-        """√(a² + b²)."""
-        a, b = (value.combined(value, operator.mul) for value in (self, self._operand(other)))
-        return a.combined(b, operator.add, dtype).root()
 
     def logarithm(self) -> "Arr":
         """The logarithm, defined for positive x; its multiples remember x, so that exponentials are powers."""
@@ -431,6 +431,17 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     made = Arr(trace, value, axes, dtype)
     made.number = Fraction(number) if isinstance(number, int | float) and not isinstance(number, Num) else None
     return made
+
+
+def both(a: object, b: object) -> list[Arr]:
+    """Two operands as arrays, one of which is a number perhaps."""
+    like = next(value for value in (a, b) if isinstance(value, Arr))
+    return [value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype) for value in (a, b)]
+
+
+def alone(values: Sequence[Any]) -> Sequence[Any]:
+    """Numbers, given one by one or as one sequence."""
+    return values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
 
 
 def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:

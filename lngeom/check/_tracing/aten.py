@@ -131,11 +131,7 @@ class Autograd(Backward):
         return numbers
 
     def traced(self, trace: Trace, v: Arr, *asked: str) -> dict[str, Arr | None]:
-        """The derivatives on traced arrays, all of them or those that are `asked` for.
-
-        Raises:
-            Refusal: The graph holds for some sizes alone, or does what is not traced.
-        """
+        """The derivatives on traced arrays, all or those `asked` for; refused where a graph is of some sizes alone."""
         graph = self.graph(*asked)
         guards = graph.shape_env.guards  # type: ignore[union-attr]
         for asked_of, line in [*self.questions, *((guard.expr, "") for guard in guards)]:

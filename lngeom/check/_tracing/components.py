@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .arrays import Arr, filled
+from .arrays import Arr, both, filled
 from .grounds import Opaque
 from .reductions import contracted
 
@@ -54,6 +54,10 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
     return (a if condition else b).cast(dtype).expanded(both.axes)
 
 
+def _squared(a: Arr) -> Arr:
+    return a.combined(a, operator.mul)
+
+
 Operation = Callable[..., Any]
 """A function of an array, of a further operand, and of the format of the result."""
 
@@ -65,9 +69,10 @@ _OPERATIONS: dict[str, Operation] = {
     "multiply": lambda a, b, dtype: a.combined(b, operator.mul, dtype),
     "divide": lambda a, b, dtype: a.divided(b, dtype), "power": lambda a, b, _: a.power(b),
     "maximum": lambda a, b, _: a.maximum(b), "minimum": lambda a, b, _: a.maximum(b, sign=-1),
-    "hypot": lambda a, b, dtype: a.hypotenuse(b, dtype), "matmul": lambda a, b, dtype: contracted(a, b, dtype),
+    "hypot": lambda a, b, dtype: _squared(a).combined(_squared(both(a, b)[1]), operator.add, dtype).root(),
+    "matmul": lambda a, b, dtype: contracted(a, b, dtype),
     "negative": lambda a, _: -a, "absolute": lambda a, _: a.absolute(), "sqrt": lambda a, _: a.root(),
-    "rsqrt": lambda a, _: a.power(-0.5), "square": lambda a, _: a.combined(a, operator.mul),
+    "rsqrt": lambda a, _: a.power(-0.5), "square": lambda a, _: _squared(a),
     "reciprocal": lambda a, _: a.filled(1, ()).divided(a), "exp": lambda a, _: a.exponential(),
     "log": lambda a, _: a.logarithm(), "tanh": lambda a, _: a.applied("tanh"),
     "sigmoid": lambda a, _: a.applied("sigmoid"),

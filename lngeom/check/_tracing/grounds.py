@@ -191,8 +191,7 @@ class FloatGround(_Repeated):
     def vector(self, name: str) -> Carrier:
         return self._made(self.values[name])
 
-    def scalar(self, name: str) -> Carrier:
-        return self._made(self.values[name])
+    scalar = vector
 
     def number(self, value: Fraction) -> Carrier:
         return self._made(float(value))

@@ -12,9 +12,9 @@ from unittest import mock
 import numpy
 from numpy.typing import DTypeLike
 
-from .arrays import Arr, Axis, dims, filled, given, joined
+from .arrays import Arr, Axis, alone, both, dims, filled, given, joined
 from .components import chosen, components
-from .reductions import einsum, largest, mean, total, variance
+from .reductions import einsum, largest, length, mean, total, variance
 from .sizes import Num, plain
 from .trace import Trace
 
@@ -109,20 +109,10 @@ def _summed(x: NumpyArray, axis: Axis, dtype: Value, out: Value, keepdims: bool,
     return _written("sum", total(_wide(x, dtype), axis, keepdims), out, where)
 
 
-def _clipped(x: NumpyArray, min: object = None, max: object = None, out: object = None) -> NumpyArray:
-    low = x.arr if min is None else x.arr.maximum(_lowered(min))
-    return _written("clip", low if max is None else low.maximum(_lowered(max), sign=-1), out)
-
-
 def _reshaped(x: NumpyArray, *shape: Any, order: str = "C") -> NumpyArray:
     if order != "C":
         x.arr.trace.refuse(f"components in the order {order}")
-    return NumpyArray(x.arr.reshaped(_alone(shape)))
-
-
-def _alone(values: tuple[Any, ...]) -> Sequence[Any]:
-    """Numbers, given one by one or as one sequence."""
-    return values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
+    return NumpyArray(x.arr.reshaped(alone(shape)))
 
 
 METHODS: dict[str, Callable[..., NumpyArray]] = {
@@ -143,25 +133,13 @@ METHODS: dict[str, Callable[..., NumpyArray]] = {
         x.arr.like(x.arr.value, _format(x.arr.trace, dtype)) if copy else _wide(x, dtype)
     ),
     "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)), "reshape": _reshaped,
-    "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(_alone(axes) or range(x.ndim)[::-1])),
+    "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(alone(axes) or range(x.ndim)[::-1])),
     "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
     "max": lambda x, axis=None, out=None, keepdims=False: _written("max", largest(x.arr, axis, keepdims), out),
-    "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)), "clip": _clipped,
+    "squeeze": lambda x, axis=None: NumpyArray(x.arr.squeezed(axis)),
+    "clip": lambda x, min=None, max=None, out=None: _written("clip", x.arr.clipped(_lowered(min), _lowered(max)), out),
 }  # fmt: skip
 """Methods of arrays, with NumPy's signatures."""
-
-
-def _norm(x: NumpyArray, ord: object = None, axis: Axis = None, keepdims: bool = False) -> NumpyArray:
-    if ord not in (None, 2, "fro"):
-        x.arr.trace.refuse(f"a norm of order {ord!r}")
-    return NumpyArray((x * x).sum(axis, keepdims=keepdims).arr.root())
-
-
-def _where(condition: object, a: Value, b: Value) -> NumpyArray:
-    values = [_lowered(value) for value in (a, b)]
-    like = next(value for value in values if isinstance(value, Arr))
-    first, second = (v if isinstance(v, Arr) else filled(like.trace, v, (), like.dtype) for v in values)
-    return NumpyArray(chosen(_lowered(condition), first, second, _promoted([first, second])))
 
 
 def _constant(x: NumpyArray, number: object, dtype: DTypeLike | None) -> NumpyArray:
@@ -175,9 +153,13 @@ FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
     **{f"{name}_like": lambda x, dtype=None, n=n: _constant(x, n, dtype) for name, n in _MADE.items()},
     "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),
     "average": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
-    "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims), "norm": _norm,
+    "amax": lambda a, axis=None, out=None, keepdims=False: a.max(axis, out, keepdims),
+    "norm": lambda x, ord=None, axis=None, keepdims=False: NumpyArray(length(x.arr, ord, axis, keepdims)),
     "einsum": lambda equation, *of: NumpyArray(einsum(equation, arrays := [x.arr for x in of], _promoted(arrays))),
-    "where": _where, "dot": lambda a, b: a @ b,
+    "where": lambda condition, a, b: NumpyArray(
+        chosen(_lowered(condition), *(arrays := both(_lowered(a), _lowered(b))), _promoted(arrays))
+    ),
+    "dot": lambda a, b: a @ b,
     "concatenate": lambda arrays, axis=0: NumpyArray(joined(parts := [a.arr for a in arrays], _promoted(parts), axis)),
 }  # fmt: skip
 """NumPy's functions on traced arrays that are not of single components, by name."""

@@ -85,6 +85,13 @@ def largest(x: Arr, axis: Axis, keepdims: bool = False) -> Arr:
     return x.largest_above(0, kept)
 
 
+def length(x: Arr, order: object, axis: Axis, keepdims: bool) -> Arr:
+    """The root of the sum of squares."""
+    if order not in (None, 2, 2.0, "fro"):
+        x.trace.refuse(f"a norm of order {order!r}")
+    return total(x.combined(x, operator.mul), axis, keepdims).root()
+
+
 def contracted(x: Arr, other: Arr, dtype: str | None = None) -> Arr:
     """The matrix product with one vector or one column of components."""
     if other.axes not in (((FEATURE,),), ((FEATURE,), ())):

@@ -14,11 +14,11 @@ import lngeom as lg
 from lngeom.carriers import Carrier
 
 from .allowed import KNOWN, kind
-from .arrays import Arr, dims, filled, joined
+from .arrays import Arr, alone, both, dims, filled, joined
 from .components import chosen, components
 from .decisions import GRADIENTS
 from .layout import contiguous, memory_answers
-from .reductions import contracted, einsum, largest, mean, total, variance
+from .reductions import contracted, einsum, largest, length, mean, total, variance
 from .sizes import FEATURE, Dim, Num
 from .tensors import OPERATIONS, QUESTIONS, Function, Size, operation
 from .trace import Trace, is_ours, program_line
@@ -50,19 +50,8 @@ def _promoted(a: str, b: str) -> str:
     return str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
 
 
-def _array(value: Operand, like: Arr) -> Arr:
-    return value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype)
-
-
-def _both(a: Operand, b: Operand) -> tuple[Arr, Arr]:
-    """Both operands as arrays; at least one is."""
-    like = a if isinstance(a, Arr) else b
-    assert isinstance(like, Arr), "one is"
-    return _array(a, like), _array(b, like)
-
-
 def _binary(a: Operand, b: Operand, how: Callable[[Carrier, Carrier], Carrier]) -> Arr:
-    first, second = _both(a, b)
+    first, second = both(a, b)
     return first.combined(second, how, _dtype(a, b))
 
 
@@ -71,7 +60,7 @@ def _scaled(a: Operand, alpha: Operand) -> Operand:
 
 
 def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
-    first, _ = _both(a, b)
+    first, _ = both(a, b)
     if rounding_mode is not None:
         first.trace.refuse(f"a division is rounded: {rounding_mode}")
     return first.divided(b, _dtype(a, b))
@@ -84,11 +73,6 @@ def _activated(x: Arr, function: str, inplace: bool) -> Arr:
     return x if inplace else result
 
 
-def _clamp(x: Arr, min: Operand | None = None, max: Operand | None = None) -> Arr:
-    x = x if min is None else x.maximum(min)
-    return x if max is None else x.maximum(max, sign=-1)
-
-
 OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "add": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.add),
     "sub": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.sub),
@@ -98,10 +82,11 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "addcdiv": lambda a, b, c, *, value=1: _binary(a, _scaled(_divide(b, c), value), operator.add),
     "pow": lambda x, exponent: x.power(exponent), "clone": lambda x: x.like(x.value),
     "silu": lambda x, inplace=False: _activated(x, "silu", inplace),
-    "relu": lambda x, inplace=False: _activated(x, "relu", inplace), "clamp": _clamp,
-    "clamp_min": lambda x, min: _clamp(x, min), "clamp_max": lambda x, max: _clamp(x, None, max),
+    "relu": lambda x, inplace=False: _activated(x, "relu", inplace),
+    "clamp": lambda x, min=None, max=None: x.clipped(min, max),
+    "clamp_min": lambda x, min: x.clipped(min, None), "clamp_max": lambda x, max: x.clipped(None, max),
     "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
-    "where": lambda condition, a, b: chosen(condition, *_both(a, b), _dtype(a, b)),
+    "where": lambda condition, a, b: chosen(condition, *both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
     "softplus": lambda x, beta=1, threshold=20: (
         x.applied("softplus")
@@ -154,16 +139,12 @@ def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Ar
     return y.like(y.value) if copy or True in wanted else y
 
 
-def _shape(sizes: Sequence[Any]) -> Sequence[Any]:
-    return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
-
-
 OPERATIONS |= {
     "type": lambda x, dtype: x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype)),
     "type_as": lambda x, other: x.cast(other.dtype),
-    "view": lambda x, *sizes: x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(_shape(sizes)),
-    "reshape": lambda x, *sizes, shape=None: x.reshaped(_shape(sizes) if shape is None else shape),
-    "permute": lambda x, *order, dims=None: x.transposed(_shape(order) if dims is None else dims),
+    "view": lambda x, *sizes: x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(alone(sizes)),
+    "reshape": lambda x, *sizes, shape=None: x.reshaped(alone(sizes) if shape is None else shape),
+    "permute": lambda x, *order, dims=None: x.transposed(alone(order) if dims is None else dims),
     "transpose": lambda x, dim0, dim1: x.swapped(dim0, dim1), "unsqueeze": lambda x, dim: x.unsqueezed(dim),
     "squeeze": lambda x, dim=None: x.squeezed(dim), "detach": lambda x: x.view(x.axes), "contiguous": contiguous,
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]), "mT": lambda x: x.swapped(-1, -2),
@@ -196,7 +177,7 @@ def _movedim(x: Arr, source: int, destination: int) -> Arr:
 
 @operation("expand")
 def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
-    wanted = list(_shape(sizes) if size is None else size)
+    wanted = list(alone(sizes) if size is None else size)
     old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
     dims = [s.dim or () if isinstance(s, Num) else a for s, a in zip(wanted, old, strict=True)]
     if not all(isinstance(s, Num) or s in (-1, 1) for s in wanted):
@@ -235,19 +216,12 @@ OPERATIONS |= {
 }  # fmt: skip
 
 
-def _norm(x: Arr, order: float | str | None, dim: Axis, keepdim: bool, dtype: object = None) -> Arr:
-    if order not in (None, 2, 2.0, "fro"):
-        x.trace.refuse(f"a norm of order {order!r}")
-    x = x.cast(_format(x.trace, dtype, x.dtype))
-    return total(x.combined(x, operator.mul), dim, keepdim).root()
-
-
 OPERATIONS |= {
-    "norm": lambda x, ord=None, dim=None, keepdim=False, *, p=None, dtype=None: _norm(
-        x, ord if p is None else p, dim, keepdim, dtype
+    "norm": lambda x, ord=None, dim=None, keepdim=False, *, p=None, dtype=None: length(
+        x.cast(_format(x.trace, dtype, x.dtype)), ord if p is None else p, dim, keepdim
     ),
     "bmm": lambda a, b: total(_binary(a.unsqueezed(-1), b.unsqueezed(-3), operator.mul), -2),
-    "einsum": lambda equation, *operands: einsum(equation, _shape(operands), _dtype(*_shape(operands))),
+    "einsum": lambda equation, *operands: einsum(equation, alone(operands), _dtype(*alone(operands))),
 }
 
 
@@ -317,7 +291,7 @@ def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num |
 
 
 OPERATIONS |= {
-    "normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.divided(_norm(x, p, dim, True).maximum(eps)),
+    "normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.divided(length(x, p, dim, True).maximum(eps)),
     "batch_norm": lambda x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5: (
         _batch_norm(x, training, eps, running_mean, running_var, weight, bias)
     ),
@@ -331,7 +305,7 @@ def _new(
     number: object, sizes: Sequence[Any], trace: Trace, size: Shape | None, dtype: object, otherwise: str = "float32"
 ) -> Arr:
     """An array of one number."""
-    axes = dims(trace, _shape(sizes) if size is None else size)
+    axes = dims(trace, alone(sizes) if size is None else size)
     return filled(trace, number, axes, _format(trace, dtype, otherwise))
 
 
