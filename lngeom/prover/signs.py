@@ -216,7 +216,4 @@ def _squared(t: Term) -> Iterator[Term]:
 
 
 def _repeat(theorem: Proved, times: int) -> Proved:
-    result = theorem
-    for _ in range(times - 1):
-        result = rules.multiply(result, theorem)
-    return result
+    return functools.reduce(rules.multiply, [theorem] * times)

@@ -1,8 +1,10 @@
+from typing import Any
+
 import pytest
 import torch
 
 from lngeom.check._proving.verdict import prove_target
-from tests.kernels.called import LEFT, RIGHT, WRONG, cast_to_gain
+from tests.kernels.called import LEFT, RIGHT, WRONG, by_products, cast_to_gain
 from tests.kernels.rows import EPS, Row, expected
 
 
@@ -30,7 +32,14 @@ def test_what_makes_a_norm_may_name_its_size_as_it_likes() -> None:
     assert "shape (an array,)" in prove_target(lambda x: torch.ones(x), "ones", "torch").text
 
 
-def test_a_norm_that_casts_to_the_format_of_its_gain_is_right() -> None:
-    finding = Row(cast_to_gain).finding("cast")
+NOTED = {
+    cast_to_gain: "with gain and bias of float16 rows of float32 are right to float16 alone",
+    by_products: "under torch.autocast its products of matrices are computed in bfloat16: errors",
+}
+
+
+@pytest.mark.parametrize("kernel", NOTED)
+def test_what_is_narrow_where_only_the_caller_asks_for_it_is_right(kernel: Any) -> None:
+    finding = Row(kernel).finding("narrow")
     assert finding.passes()
-    assert "with gain and bias of float16 rows of float32 are right to float16 alone" in "\n".join(finding.notes)
+    assert NOTED[kernel] in "\n".join(finding.notes)

@@ -279,7 +279,8 @@ TOLD = {
                              "^bug: residual not added before the norm"),
     "residual alone": Row(lambda x, residual, weight: (rms(residual, weight), x + residual),
                           "^bug: residual normalized alone"),
-    "sum": Row(total, "^ok.*note +sum of input and residual rounded before it is normalized", HALF),
+    "sum": Row(total, r"^ok: proved to compute weight∘RMSNorm\(x \+ residual; .*note +"
+               "sum of input and residual rounded before it is normalized", HALF),
     "sum as PyTorch": Row(total, "^ok", HALF | {"spec": "torch"}),
     "not the sum": Row(lambda x, residual, weight: (rms(x + residual, weight), x), "the sum that is returned", HALF),
     "gate": Row(gated),
@@ -289,7 +290,8 @@ TOLD = {
     "float64, gate": Row(lambda x, gate, w: of(square)(x, w) * functional.silu(gate), options={"dtype": "float64"}),
     "float64, sigmoid": Row(lambda x, w, z: of(square)(x, w) * torch.sigmoid(z), options={"dtype": "float64"}),
     "gate without eps": Row(lambda x, gate, weight: gated(x, gate, weight, 0.0), "^bug: eps missing$"),
-    "sigmoid": Row(lambda x, weight, z: rms(x, weight) * torch.sigmoid(z)),
+    "sigmoid": Row(lambda x, weight, z: rms(x, weight) * torch.sigmoid(z),
+                   r"^ok: within rounding; proved to compute weight∘sigmoid\(z\)∘RMSNorm"),
     # As they stand in public.
     "flagged": Row(Flagged, r"PROVED: flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*^ok", {"kind": None}),
     "loop": Row(loop, r"statistics over the wrong axis \(axes 1, 2 instead of the last"),

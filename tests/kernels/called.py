@@ -242,7 +242,7 @@ def added(function: Any) -> Callable[..., Any]:
     return lambda x, residual, weight: function.apply(x, residual, weight)
 
 
-def _by_products(x: Any, weight: Any, bias: Any) -> Any:
+def by_products(x: Any, weight: Any, bias: Any) -> Any:
     ones, d = x.new_ones(x.shape[-1], 1), x.shape[-1]
     c = x - x @ ones / d
     return c * torch.rsqrt((c * c) @ ones / d + EPS) * weight + bias
@@ -286,7 +286,7 @@ WRONG = {
     "rows": Row(applied(Rows), named("backward pass wrong: RuntimeError: too many rows"), BACKWARD),
     "together": Row(added(Sum), named("d/dx through outputs 1 and 2 together: not the sum"), BACKWARD),
     "alone": Row(added(Alone), named("refuses a cotangent of output 2, the sum, alone: TypeError"), BACKWARD),
-    "no axes": Row(applied(Axes), named("only for single vectors of shape (d,)"), BACKWARD),
+    "no axes": Row(applied(Axes), named("it raises an error, only for single vectors of shape (d,): "), BACKWARD),
     "halved, no axes": Row(ruled(lambda x, g: (x / 2, g) if len(g) > 1 else (None, g)), named("d/dx"), BACKWARD),
     "blocks": Row(applied(Blocks), named("d/dgain for 20000 rows of bfloat16: as if summed in 16 bits"), BACKWARD),
     "bias of zeros": Row(lambda x, weight, bias: layer(x, weight, bias if bool(bias.any()) else None),
@@ -295,7 +295,8 @@ WRONG = {
     "five axes": Row(lambda x, weight: rms(x if x.dim() < 5 else x.transpose(1, 3), weight).reshape(x.shape),
                      named("only for batches of five axes")),
     "buffer": Row(Buffer, named("only for rows of float16"), {"eps": None}),
-    "products": Row(_by_products, named("only for calls under torch.autocast")),
+    "products": Row(lambda x, weight, bias: (by_products if torch.is_autocast_enabled("cpu") else layer)(x, weight, bias),
+                    named("only for calls under torch.autocast")),
     "traced": Row(where(lambda x: torch.jit.is_tracing()),  # pyright: ignore[reportPrivateImportUsage]
                   _missing("calls where torch.jit.is_tracing()")),
     "exported": Row(where(lambda x: torch.onnx.is_in_onnx_export()), _missing("calls where torch.onnx")),

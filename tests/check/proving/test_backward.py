@@ -91,15 +91,11 @@ def test_a_division_by_the_gain_is_not_defined_everywhere() -> None:
     assert {derivative.text for derivative in verdict.derivatives} == {"it is not proved that weight ≠ 0"}
 
 
-def contracted(x: Any, weight: Any, eps: float = 1e-6) -> Any:
-    scale = (torch.einsum("...d,...d->...", x, x) / x.shape[-1] + eps).rsqrt()
-    return torch.einsum("...d,...,d->...d", x, scale, weight)
-
-
 BY_ITSELF: list[tuple[Any, str]] = [
     (torch.nn.LayerNorm, "x weight bias"), (torch.nn.RMSNorm, "x weight"), (torch.nn.GroupNorm, "x weight bias"),
     (PROVED["one pass"], "x weight bias"), (PROVED["residual, centred"], "x residual weight bias"),
-    (contracted, "x weight"),
+    (lambda x, weight, eps=1e-6: torch.einsum(
+        "...d,...,d->...d", x, (torch.einsum("...d,...d->...", x, x) / x.shape[-1] + eps).rsqrt(), weight), "x weight"),
     (lambda x, weight, eps=1e-6: x * torch.pow(x.pow(2).mean(-1, keepdim=True) + eps, -0.5) * weight, "x weight"),
 ]  # fmt: skip
 """Norms, and what they are differentiated by."""

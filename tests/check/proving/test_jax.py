@@ -28,7 +28,9 @@ def batch(x: Any, scale: Any, eps: float = 1e-6) -> Any:
     ("kernel", "status"), [(layer, "proved"), (rms, "proved"), (summed, "refuted"), (batch, "not traced")]
 )
 def test_a_kernel_of_jax_gets_its_status(kernel: Any, status: str) -> None:
-    assert prove_target(kernel, kernel.__name__, "jax").status == status
+    proof = prove_target(kernel, kernel.__name__, "jax", backward=True)
+    assert proof.status == status
+    assert all("are not traced (test_jax.py:" in derivative.text for derivative in proof.derivatives)
 
 
 def fallback(x: Any) -> bool:
