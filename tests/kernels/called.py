@@ -295,7 +295,8 @@ WRONG = {
     "five axes": Row(lambda x, weight: rms(x if x.dim() < 5 else x.transpose(1, 3), weight).reshape(x.shape),
                      named("only for batches of five axes")),
     "buffer": Row(Buffer, named("only for rows of float16"), {"eps": None}),
-    "products": Row(lambda x, weight, bias: (by_products if torch.is_autocast_enabled("cpu") else layer)(x, weight, bias),
+    "products": Row(lambda x, weight, bias: (
+        by_products if torch.is_autocast_enabled("cpu") else layer)(x, weight, bias),
                     named("only for calls under torch.autocast")),
     "traced": Row(where(lambda x: torch.jit.is_tracing()),  # pyright: ignore[reportPrivateImportUsage]
                   _missing("calls where torch.jit.is_tracing()")),
