@@ -56,9 +56,7 @@ def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") 
 
 def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Array:
     xp = namespace(mean_square)
-    if placement == "inside":
-        return xp.sqrt(mean_square + eps)
-    return xp.sqrt(mean_square) + eps
+    return xp.sqrt(mean_square + eps) if placement == "inside" else xp.sqrt(mean_square) + eps
 
 
 def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:

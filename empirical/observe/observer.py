@@ -196,10 +196,8 @@ class Observer:
                         "positions; call observer.mask(...) with the mask of each batch, or with None"
                     )
                 mask = None
-            if mask is None:
-                text = torch.ones(sequences, positions, dtype=torch.bool, device=device)
-            else:
-                text = mask.to(device)
+            whole = torch.ones(sequences, positions, dtype=torch.bool, device=device)
+            text = whole if mask is None else mask.to(device)
             first = text & (text.cumsum(1) == 1)
             self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
         return self._buckets[key]

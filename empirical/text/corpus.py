@@ -64,9 +64,7 @@ class Corpus:
 
     def documents(self) -> Iterator[str]:
         """Yield the texts one after another."""
-        if self.path is None:
-            return streamed(self.spec)
-        return _reader(self.path)(self.path)
+        return streamed(self.spec) if self.path is None else _reader(self.path)(self.path)
 
     def token_ids(self) -> np.ndarray:
         """All token ids as one flat array, mapped from disk: uint16 from ``.bin``, any integer dtype from ``.npy``."""

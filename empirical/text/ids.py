@@ -29,9 +29,7 @@ def _flat(path: Path) -> np.ndarray:
     if size % FLAT_DTYPE.itemsize:
         msg = f"corpus {path}: {size} bytes, not a multiple of 2; flat files hold uint16, other ids are stored as .npy"
         raise CorpusError(msg)
-    if size == 0:
-        return np.empty(0, FLAT_DTYPE)
-    return np.memmap(path, FLAT_DTYPE, mode="r")
+    return np.memmap(path, FLAT_DTYPE, mode="r") if size else np.empty(0, FLAT_DTYPE)
 
 
 def token_ids(path: Path) -> np.ndarray:

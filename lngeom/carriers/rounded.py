@@ -114,9 +114,7 @@ class Rounded:
     __truediv__, __rtruediv__ = _binary(lambda a, b: _quotient(a, b)), _binary(lambda a, b: _quotient(b, a))
 
     def __pow__(self, exponent: float) -> Rounded:
-        if exponent == 0.5:
-            return _quiet(_root, self)
-        return math.prod([self] * (int(exponent) - 1), start=self)
+        return _quiet(_root, self) if exponent == 0.5 else math.prod([self] * (int(exponent) - 1), start=self)
 
     # Comparisons of the values, for the library's choice of a unit: any choice gives a number within its bound.
 

@@ -45,9 +45,7 @@ def holds(statement: Formula, values: Values, dimension: int, *, total: bool = T
 def decided(values: Sequence[Number], relation: str) -> bool | None:
     """Whether all numbers stand in the relation to 0; None where an enclosure does not decide."""
     decisions = [stands(value, relation) for value in values]
-    if False in decisions:
-        return False
-    return None if None in decisions else True
+    return False if False in decisions else None if None in decisions else True
 
 
 def _inverse(value: Number, total: bool) -> Number:

@@ -55,9 +55,7 @@ class Printer(ABC):
             levels = (SUM if self.nodes[j][0] == "*" else self.summand for j in others)
             others = map(self.part, others, levels)
             return self.part(first) + "".join(self.minus + o[1:] if o[0] in "−-" else f" + {o}" for o in others), SUM
-        if kind == "q":
-            return self.number(*rest)
-        return self.special(k)
+        return self.number(*rest) if kind == "q" else self.special(k)
 
     def number(self, p: int, q: int) -> tuple[str, int]:
         """The rational number p/q."""

@@ -410,8 +410,8 @@ def components(
             more.append(rules.assume(Formula(e * x - part * e, "=")))
             equations = [(fact, None) for fact in [*facts, *more] if fact.conclusion.relation == "="]
             above = _reduced_square(e, next(fact for fact in facts if masked(fact) == e))
-            for fact in (rules.square(x - part * e), rules.multiply(above, deviation(x))):
-                more.append(shortened(rules.total(fact), equations, []))
+            both = rules.square(x - part * e), rules.multiply(above, deviation(x))
+            more += [shortened(rules.total(fact), equations, []) for fact in both]
     return _back(core(goal, [*facts, *more]), basis, vectors, picked)
 
 

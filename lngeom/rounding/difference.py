@@ -98,10 +98,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         return lambda case: makers[case.sample.d].get(name, lambda: case.base)()
 
     def first(trials: Iterable[Trial]) -> tuple[Verdict, Cause] | None:
-        for verdict, cause, name, arithmetic in trials:
-            if _explain(asked, made(name), arithmetic):
-                return verdict, cause
-        return None
+        return next((one[:2] for one in trials if _explain(asked, made(one[2]), one[3])), None)
 
     def nearest(trials: list[Trial]) -> tuple[Verdict, Cause] | None:
         """Of what explains the outputs the first that is at most twice as far from them as any other."""

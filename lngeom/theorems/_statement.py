@@ -166,9 +166,7 @@ class Asker(ABC):
 
 def is_scalar(carrier: object) -> bool:
     """Whether a carrier is a scalar, or a vector of one number."""
-    if isinstance(carrier, Enclosure | Rounded):
-        return len(carrier) == 1
-    return getattr(carrier, "is_scalar", True)
+    return len(carrier) == 1 if isinstance(carrier, Enclosure | Rounded) else getattr(carrier, "is_scalar", True)
 
 
 def shown(value: object) -> str:

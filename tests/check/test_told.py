@@ -54,9 +54,7 @@ def squeezed(x: Rows, weight: Rows, bias: Rows) -> Rows:
 
 def short_path(x: Rows, weight: Rows) -> Rows:
     """Another formula for one token of a sequence, which differs where the mean of squares is near eps."""
-    if x.dim() == 3 and x.shape[1] == 1:
-        return x * square(x).clamp_min(EPS).rsqrt() * weight
-    return rms(x, weight)
+    return x * square(x).clamp_min(EPS).rsqrt() * weight if x.dim() == 3 and x.shape[1] == 1 else rms(x, weight)
 
 
 def one_step(x: Rows) -> Rows:

@@ -103,6 +103,10 @@ PROVED = {
     "fused rms": lambda x, weight, eps=1e-6: F.rms_norm(x, (x.shape[-1],), weight, eps),
     "in place": _in_place,
     "einsum": _scaled(lambda x, eps: (torch.einsum("bld,bld->bl", x, x)[..., None] / x.shape[-1] + eps).rsqrt()),
+    "einsum of three": lambda x, weight, eps=1e-6: torch.einsum(
+        "...d,...,d->...d", x, (torch.einsum("...d,...d->...", x, x) / x.shape[-1] + eps).rsqrt(), weight
+    ),
+    "a power": _scaled(lambda x, eps: torch.pow(square(x) + eps, -0.5)),
     "branch on the size": _branch,
     "rows flattened": _flat,
     "no gain": lambda x, eps=1e-6: x * (square(x) + eps).rsqrt(),

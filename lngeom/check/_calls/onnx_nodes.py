@@ -128,10 +128,8 @@ def _owner(node: "NodeProto") -> str | None:
     noted = {item.key: item.value for item in node.metadata_props}
     texts = (noted.get(key, "").strip("[]").split(",") for key in (_SCOPES, _CLASSES))  # as lists are exported
     names, classes = ([part.strip(" '\"") for part in text] for text in texts)
-    for name, kind in zip(names, classes, strict=False):
-        if kind.lower().endswith("norm"):
-            return name
-    return (node.name or node.output[0]) if node.op_type in _FUSED else None
+    own = (node.name or node.output[0]) if node.op_type in _FUSED else None
+    return next((name for name, kind in zip(names, classes, strict=False) if kind.lower().endswith("norm")), own)
 
 
 def _packages() -> tuple[ModuleType, ModuleType]:

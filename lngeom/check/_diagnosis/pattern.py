@@ -117,11 +117,8 @@ def of_other_axes(trials: list[Trial], shapes: dict[str, tuple[int, ...]]) -> Ca
 def of_residual(trial: Trial) -> Cause | None:
     """What a kernel that is fused with a residual, every other component, normalizes instead of the sum."""
     even, odd = trial.x * (np.arange(trial.d) % 2 == 0), trial.x * (np.arange(trial.d) % 2 == 1)
-    ways = [(kind, even + k * odd) for k, kind in _RESIDUAL.items()]
-    for kind, rows in (*ways, ("residual alone", odd)):
-        if _gave(trial, trial.base.output(Sample(rows))):
-            return Cause(kind)
-    return None
+    ways = [*((kind, even + k * odd) for k, kind in _RESIDUAL.items()), ("residual alone", odd)]
+    return next((Cause(kind) for kind, rows in ways if _gave(trial, trial.base.output(Sample(rows)))), None)
 
 
 def _of_statistics(claim: Claim, trial: Trial) -> Cause | None:

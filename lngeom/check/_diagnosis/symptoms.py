@@ -35,9 +35,7 @@ def dimensions(trials: list[Trial]) -> Cause | None:
         return Cause("d not multiple", block)
     if min(bad) > max(good):
         return Cause("d above", max(good))
-    if max(bad) < min(good):
-        return Cause("d below", min(good))
-    return Cause("d only", tuple(sorted(bad)))
+    return Cause("d below", min(good)) if max(bad) < min(good) else Cause("d only", tuple(sorted(bad)))
 
 
 def groups(trials: list[Trial]) -> Cause | None:

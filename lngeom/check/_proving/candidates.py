@@ -57,8 +57,7 @@ class Candidate:
     variants: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """The names in a program beside x."""
 
     vectors: tuple[str, ...]

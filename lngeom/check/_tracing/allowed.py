@@ -253,10 +253,8 @@ class World:
             late = isinstance(value, FunctionType) or type(value).__name__ == "_TensorMeta"
             late = late and module.partition(".")[0] in _FRAMEWORKS
             known = late or _known_module(module)
-        elif isinstance(value, BuiltinFunctionType):
-            known = self._known(value)
         else:
-            known = self._given(path, value)
+            known = self._known(value) if isinstance(value, BuiltinFunctionType) else self._given(path, value)
         if not known:
             self.refuse(f"uses {path}, a {type(value).__name__}", frame)
         elif _kind_of(value) == "program":

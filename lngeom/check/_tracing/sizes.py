@@ -261,9 +261,7 @@ class Num:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:  # numbers of rows have no value
             return True
-        if other is None or isinstance(other, str | tuple | list):
-            return False
-        return _compared("=")(self, other)
+        return not (other is None or isinstance(other, str | tuple | list)) and _compared("=")(self, other)
 
     __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
     __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)

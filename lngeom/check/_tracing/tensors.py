@@ -103,9 +103,7 @@ def _name(function: Any) -> str:
     name = getattr(function, "__name__", "")
     if name in ("__get__", "__set__", "__delete__"):
         return f"{'' if name == '__get__' else name}{function.__self__.__name__}"
-    if name.startswith("__") and name.endswith("__"):
-        return name.strip("_")
-    return name
+    return name.strip("_") if name.startswith("__") and name.endswith("__") else name
 
 
 def _trace_of(values: Iterable[object]) -> Trace | None:

@@ -23,10 +23,6 @@ def by_step(x: Any, weight: Any, eps: float = 1e-6) -> Any:
     return weight * x * torch.rsqrt(few.pow(2).mean(-1, keepdim=True) + eps)
 
 
-def joint(x: Any, weight: Any, eps: float = 1e-6) -> Any:
-    return (weight.view(8, 16) * x.reshape(-1, 8, 16)).view(x.shape) * torch.rsqrt(x.pow(2).mean(-1, True) + eps)
-
-
 def too_long(x: Any, weight: Any, eps: float = 1e-6) -> Any:
     if x.shape[-1] > 4096:
         raise ValueError(f"{x.shape[-1]} columns")
@@ -41,7 +37,10 @@ def limited(x: Any, weight: Any, g: Any, _: Any) -> Any:
     ("function", "told"),
     [
         (over_all, "a loop over components or rows of x cannot be followed for every d (test_reasons.py:"),
-        (joint, "an axis of the fixed length 8 is made, and the proof is for every d (test_reasons.py:"),
+        (
+            lambda x: x.reshape(-1, 8, 16).view(x.shape),
+            "an axis of the fixed length 8 is made, and the proof is for every d (test_reasons.py:",
+        ),
         (of_sizes, "what this line does cannot be traced (test_reasons.py:"),
         (by_step, "(test_reasons.py:"),
     ],
