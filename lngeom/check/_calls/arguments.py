@@ -1,8 +1,6 @@
 """Arguments: kernels that take them in another order, or write their output into one, as functions of rows."""
 
 import inspect
-import math
-from collections.abc import Callable
 from typing import Any
 
 from .._tracing.roles import parameters
@@ -48,23 +46,3 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
     listed = [kept[n] if kept[n].kind == inspect.Parameter.KEYWORD_ONLY else kept[n].replace(kind=both) for n in rest]
     norm.__signature__ = inspect.Signature([inspect.Parameter("x", both), *listed])  # pyright: ignore
     return norm
-
-
-def along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
-    """The output, as rows, of a call with the rows of x along `axis` of an array with so many axes."""
-    n, d = math.prod(x.shape[:-1]), x.shape[-1]
-    sizes = ((3, 2) if n % 2 or n % 3 == 0 else (2, 1))[: axes - 2]
-    whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # the first row again until the other axes are full
-    array = x.reshape(n, d)
-    array = (array if whole == n else array[[*range(n), *[0] * (whole - n)]]).reshape(-1, *sizes, d)
-    order = range(axes - 1, axis % axes, -1)
-    for k in order:
-        array = array.swapaxes(k, k - 1)
-    if order:
-        array = array.contiguous() if hasattr(array, "contiguous") else array.copy()
-    output = call(array)
-    if getattr(output, "shape", None) != array.shape:
-        raise TypeError(f"it gives no array of the shape {tuple(array.shape)} of its input")
-    for k in reversed(order):
-        output = output.swapaxes(k, k - 1)
-    return output.reshape(whole, d)[:n].reshape(x.shape)

@@ -1,6 +1,7 @@
 """A norm of any framework as one function of float64 arrays."""
 
 import functools
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,6 @@ from .._tracing.factories import made
 from .._tracing.frameworks import Framework, FrameworkArray
 from .._tracing.programs import Program, program
 from .._tracing.roles import is_size, parameters
-from .arguments import along
 from .binding import Bound, Manner, Setting, bind, own_size, several
 from .call_files import Filed
 from .options import CheckOptions
@@ -124,16 +124,19 @@ class Kernel:
         values |= self.arrays(d) if arrays is None else arrays
         positional = [values[purpose] for purpose, keyword in bound.roles.items() if keyword is None]
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+
+        def run() -> Any:
+            if self.form.axes:
+                call = lambda moved: _first(bound.function(moved, *positional, **keywords))  # noqa: E731
+                return _along(call, x, -1 if self.asked.axis is None else self.asked.axis, self.form.axes)
+            if axes := several(bound.function):
+                return bound.function(x.reshape(*x.shape[:-1], *axes)).reshape(*x.shape)
+            return bound.function(x, *positional, **keywords)
+
+        what, script = f"a call with x of shape {tuple(x.shape)}", ones(self, tuple(x.shape)) if watched() else ""
+        with warnings.catch_warnings(), np.errstate(all="ignore"), limited(what, self.asked.seconds, script):
             warnings.simplefilter("ignore")
-            what = f"a call with x of shape {tuple(x.shape)}"
-            with limited(what, self.asked.seconds, ones(self, tuple(x.shape)) if watched() else ""):
-                if self.form.axes:
-                    call = lambda moved: _first(bound.function(moved, *positional, **keywords))  # noqa: E731
-                    return along(call, x, -1 if self.asked.axis is None else self.asked.axis, self.form.axes)
-                if axes := several(bound.function):
-                    return bound.function(x.reshape(*x.shape[:-1], *axes)).reshape(*x.shape)
-                return bound.function(x, *positional, **keywords)
+            return run()
 
     def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
         """The first output, the normalized rows."""
@@ -164,3 +167,23 @@ class Kernel:
 def _first(output: Any) -> Any:
     several = isinstance(output, tuple) or (isinstance(output, list) and hasattr(next(iter(output), None), "shape"))
     return output[0] if several else output
+
+
+def _along(call: Callable[[Any], Any], x: Any, axis: int, axes: int) -> Any:
+    """The output, as rows, of a call with the rows of x along `axis` of an array with so many axes."""
+    n, d = math.prod(x.shape[:-1]), x.shape[-1]
+    sizes = ((3, 2) if n % 2 or n % 3 == 0 else (2, 1))[: axes - 2]
+    whole = -(-n // math.prod(sizes)) * math.prod(sizes)  # the first row again until the other axes are full
+    array = x.reshape(n, d)
+    array = (array if whole == n else array[[*range(n), *[0] * (whole - n)]]).reshape(-1, *sizes, d)
+    order = range(axes - 1, axis % axes, -1)
+    for k in order:
+        array = array.swapaxes(k, k - 1)
+    if order:
+        array = array.contiguous() if hasattr(array, "contiguous") else array.copy()
+    output = call(array)
+    if getattr(output, "shape", None) != array.shape:
+        raise TypeError(f"it gives no array of the shape {tuple(array.shape)} of its input")
+    for k in reversed(order):
+        output = output.swapaxes(k, k - 1)
+    return output.reshape(whole, d)[:n].reshape(x.shape)
