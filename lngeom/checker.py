@@ -80,8 +80,7 @@ _ONE, _ZERO = Polynomial({(): Fraction(1)}), Polynomial()
 
 def _content(p: Polynomial) -> Fraction:
     """The positive rational c for which p/c has integer coefficients without a common divisor."""
-    above = math.gcd(*(c.numerator for c in p.values()))
-    return Fraction(above, math.lcm(*(c.denominator for c in p.values())))
+    return Fraction(math.gcd(*(c.numerator for c in p.values())), math.lcm(*(c.denominator for c in p.values())))
 
 
 def _square_root(c: Fraction) -> Fraction | None:

@@ -53,8 +53,7 @@ def _centered(values: Array) -> tuple[Array, Array]:
     """`values` minus their mean over the outputs (axis 0), and a bound of the error made in float64."""
     xp = namespace(values)
     result = values - xp.mean(values, axis=0, keepdims=True)
-    n = values.shape[0]
-    return result, _UNIT * ((n + 2) * xp.mean(xp.abs(values), axis=0, keepdims=True) + xp.abs(result))
+    return result, _UNIT * ((values.shape[0] + 2) * xp.mean(xp.abs(values), axis=0, keepdims=True) + xp.abs(result))
 
 
 @door
@@ -102,8 +101,7 @@ def fold_affine(
     (array([[ 2., 12.]]), array([5.]))
     """
     target, _, folded_bias, _ = _folded(weight, bias, gain, norm_bias, layout)
-    like = bias if bias is not None else weight
-    return _stored(target, weight, layout), _stored(folded_bias, like)
+    return _stored(target, weight, layout), _stored(folded_bias, bias if bias is not None else weight)
 
 
 def _folded(
@@ -196,8 +194,7 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
 def _fold_certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...], layout: Layout) -> FoldCertificate:
     weight, bias = got
     matrix, error, vector, vector_error = exact
-    xp = namespace(weight)
-    oriented = weight if layout == "linear" else xp.matrix_transpose(weight)
+    oriented = weight if layout == "linear" else namespace(weight).matrix_transpose(weight)
     if tuple(oriented.shape) != tuple(matrix.shape) or (bias is None) != (vector is None):
         has = "no bias" if bias is None else "a bias"
         needs = "none" if vector is None else "one"
@@ -252,5 +249,4 @@ def certify_fold(
     >>> lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain).exact
     True
     """
-    exact = _folded(weight, bias, gain, norm_bias, layout)
-    return _fold_certificate((folded_weight, folded_bias), exact, layout)
+    return _fold_certificate((folded_weight, folded_bias), _folded(weight, bias, gain, norm_bias, layout), layout)

@@ -162,18 +162,13 @@ def _read_as(hint: object, default: object) -> dict[str, Any]:
 def read_options(parser: argparse.ArgumentParser, options: type[T], words: Sequence[str]) -> T:
     """The dataclass with what a command line gives."""
     if any(each.metadata.get("settings", {}).get("metavar") == _JSON_FILE for each in fields(options)):
-        words = _json_apart(words)
+        words = [  # --json as --json=- where the next word is an argument of the command
+            f"--json={STDOUT}" if word == "--json" and following != STDOUT and not following.endswith(".json") else word
+            for word, following in itertools.pairwise([*words, ""])
+        ]
     values = vars(parser.parse_args(words))
     ours = {each.name: values[each.name] for each in fields(options) if each.name in values}
     return options(**{name: tuple(value) if isinstance(value, list) else value for name, value in ours.items()})
-
-
-def _json_apart(words: Sequence[str]) -> list[str]:
-    """The words with ``--json`` as ``--json=-`` where the next one is an argument of the command."""
-    return [
-        f"--json={STDOUT}" if word == "--json" and following != STDOUT and not following.endswith(".json") else word
-        for word, following in itertools.pairwise([*words, ""])
-    ]
 
 
 def command_line(name: str, options: "DataclassInstance") -> str:

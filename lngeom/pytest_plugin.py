@@ -91,8 +91,7 @@ class TheoremCheck(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The function that states the theorem."""
-        code = self.theorem.body.__code__
-        return self.path, code.co_firstlineno, f"{self.theorem.body.__name__} [{self.name}]"
+        return self.path, self.theorem.body.__code__.co_firstlineno, f"{self.theorem.body.__name__} [{self.name}]"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The line of the body that failed, the false statement, and its model."""

@@ -84,29 +84,19 @@ class Evidence:
     def as_json(self) -> dict[str, object]:
         """The evidence as plain data: strings, numbers, lists and dicts."""
         theorem = self.theorem
+        stated = ("id", "title", "statement", "kind", "remark", "last_step")
+        found = ("status", "steps", "models", "measured", "replayed", "undefined", "faults", "proved")
         return {
-            "id": theorem.id,
-            "title": theorem.title,
-            "statement": theorem.statement,
+            **{name: getattr(theorem, name) for name in stated},
             "source": str(theorem.source),
             "says": theorem.source.says,
             "hypotheses": list(theorem.hypotheses),
-            "status": self.status,
-            "kind": theorem.kind,
+            "cites": list(theorem.cites),
+            **{name: getattr(self, name) for name in found},
             "proof_ms": round(self.proof_ms, 1),
-            "steps": self.steps,
-            "models": self.models,
-            "measured": self.measured,
             "mutants_refuted": len(self.mutants),
             "mutants": {title: str(refutation) for title, refutation in self.mutants.items()},
             "necessary": {hypothesis: str(refutation) for hypothesis, refutation in self.hypotheses.items()},
-            "replayed": self.replayed,
-            "undefined": self.undefined,
-            "remark": theorem.remark,
-            "last_step": theorem.last_step,
-            "cites": list(theorem.cites),
-            "faults": self.faults,
-            "proved": self.proved,
         }
 
     def attempt(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:

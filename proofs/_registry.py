@@ -18,19 +18,8 @@ from . import chapters
 T = TypeVar("T")
 
 CHAPTERS = (
-    "projection",
-    "standardization",
-    "irreversibility",
-    "epsilon",
-    "ellipsoid",
-    "jacobian",
-    "rmsnorm",
-    "angles",
-    "residual",
-    "rotations",
-    "gauge",
-    "training",
-    "attention",
+    *("projection", "standardization", "irreversibility", "epsilon", "ellipsoid", "jacobian", "rmsnorm"),
+    *("angles", "residual", "rotations", "gauge", "training", "attention"),
 )
 
 

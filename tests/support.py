@@ -57,4 +57,10 @@ def refused(outcome: tuple[str, str], line: str) -> None:
     """Whether a command ended with just this line, in which the next step follows what is wrong."""
     assert outcome[0] == "refused", outcome
     assert re.search(line, outcome[1]), outcome
-    assert re.search(r"^lngeom \w+: .+[;:] \w", outcome[1])
+    assert re.search(r"^lngeom \w+: .+[;:] [\w`]", outcome[1])
+
+
+def failed(outcome: tuple[str, str], line: str) -> None:
+    """Whether a command found what it tests to be wrong, and printed this."""
+    assert outcome[0].startswith("exit code 1"), outcome
+    assert re.search(line, outcome[1]), outcome

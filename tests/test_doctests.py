@@ -15,5 +15,4 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_print_what_they_say(name: str) -> None:
-    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert results.failed == 0
+    assert doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

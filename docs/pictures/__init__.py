@@ -6,6 +6,4 @@ from ._outputs import eps_sweep
 from ._rms import layer_norm_rms_norm
 from ._steps import steps
 
-__all__ = [
-    "axes", "eps_sweep", "gauge_angles", "layer_norm_rms_norm", "steps",
-]  # fmt: skip
+__all__ = ["axes", "eps_sweep", "gauge_angles", "layer_norm_rms_norm", "steps"]

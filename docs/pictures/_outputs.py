@@ -5,25 +5,18 @@ from matplotlib.figure import Figure
 
 import lngeom as lg
 from lngeom.colors import VERMILION
-from lngeom.plot import Floats
 
 from ._space import components
 
 EPSILONS = (1e-1, 1e-3, 1e-5)
-GAIN = np.array([1.5, 0.7, 1.0])
-BIAS = np.array([0.2, 0.6, 0.4])
-
-
-def _inputs(n: int, seed: int) -> Floats:
-    """Vectors of all directions, whose standard deviation runs from 0.003 to 1."""
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, 3)) * 10 ** rng.uniform(-2.4, 0.0, (n, 1))
+GAIN, BIAS = np.array([1.5, 0.7, 1.0]), np.array([0.2, 0.6, 0.4])
 
 
 def eps_sweep() -> Figure:
     """Outputs in the ellipse for ε = 10⁻¹, 10⁻³ and 10⁻⁵, and their relative radius against their deviation."""
     figure = Figure(figsize=(12.5, 7.2), layout="constrained")
-    x, panels = _inputs(500, seed=3), figure.subplots(2, 3)
+    rng, panels = np.random.default_rng(3), figure.subplots(2, 3)
+    x = rng.normal(size=(500, 3)) * 10 ** rng.uniform(-2.4, 0.0, (500, 1))  # with σ from 0.003 to 1
     for eps, above, below in zip(EPSILONS, *panels, strict=True):
         lg.plot.ellipsoid(GAIN, BIAS, lg.layer_norm(x, GAIN, BIAS, eps=eps), ax=above)
         r = lg.epsilon.relative_radius(x, eps=eps)

@@ -7,9 +7,7 @@ import lngeom as lg
 
 from ._space import components
 
-X = np.array([1.8, 0.6, -0.3])
-GAIN = np.array([1.0, 0.55, 0.85])
-BIAS = np.array([0.4, 0.0, 0.3])
+X, GAIN, BIAS = np.array([1.8, 0.6, -0.3]), np.array([1.0, 0.55, 0.85]), np.array([0.4, 0.0, 0.3])
 TITLES = {
     "project": r"project: $\Pi x = x - \mu\mathbf{1}$, orthogonal to $\mathbf{1}$",
     "normalize": r"normalize: $y/\sqrt{d} = \Pi x/\|\Pi x\|$, of length 1",

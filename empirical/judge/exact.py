@@ -147,8 +147,7 @@ def _geometry(sample: SiteSample, error: np.ndarray) -> Iterator[tuple[str, np.n
     y = np.where(gain == 0, 0.0, moved / safe)
     e = np.where(gain == 0, 0.0, error / np.abs(safe))
     reach = np.linalg.norm(e, axis=-1)
-    variance = lg.moments(sample.x)[1][:, 0]
-    mean_square = variance if centered else np.mean(sample.x**2, axis=-1)
+    mean_square = lg.moments(sample.x)[1][:, 0] if centered else np.mean(sample.x**2, axis=-1)
     length = np.sqrt(d) * lg.epsilon.relative_radius_from_mean_square(mean_square, eps=site.eps)
     yield LENGTH, np.abs(np.linalg.norm(y, axis=-1) - length), reach
     ellipsoid = lg.Ellipsoid(gain, centered=centered)
@@ -161,11 +160,6 @@ def _geometry(sample: SiteSample, error: np.ndarray) -> Iterator[tuple[str, np.n
     turned = np.abs(np.pi / 2 - np.nan_to_num(lg.angles.angle_to_uniform(sample.x))) if centered else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # y = 0 has no direction, and decides nothing
         limit = np.where(reach < length, np.arcsin(np.minimum(1, reach / length)), np.inf)
-    yield ROTATION, np.rad2deg(np.abs(_angle(sample.x, y) - turned)), np.rad2deg(limit)
-
-
-def _angle(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Angles between rows, accurate for small ones too (Kahan): 2 atan2(‖a − b‖, ‖a + b‖) of unit vectors."""
-    with np.errstate(invalid="ignore"):
-        a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x, y))
-    return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
+        a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (sample.x, y))
+    angle = 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))  # Kahan: also of small ones
+    yield ROTATION, np.rad2deg(np.abs(angle - turned)), np.rad2deg(limit)

@@ -78,8 +78,7 @@ def _judged(name: str, narrow: Tensor, wide: Tensor) -> Prediction:
         reason = "a shift along a random direction changes the output no more than rounding does"
         return undecided(MODEL, name, THEOREMS[name], reason)
     verdict = "holds" if depends == (name == DEPENDENCE) else "violated"
-    vectors = wide[0].shape[0]
-    return Prediction(MODEL, name, THEOREMS[name], change / across, bound / across, vectors, verdict)
+    return Prediction(MODEL, name, THEOREMS[name], change / across, bound / across, wide[0].shape[0], verdict)
 
 
 def _impossible(loaded: LoadedModel) -> str:

@@ -319,8 +319,7 @@ def _shown(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> tuple[
     stored = _eps(module, fit.eps)
     eps = fit.eps if stored is None else stored
     placement = "outside" if fit.placement == "outside" and eps > 0 else "inside"
-    error = fit.error * 2.0**24
-    reading = Reading(fit.kind, placement, eps, x.shape[-1], axis, gain[0], gain[1], bias[0], error)
+    reading = Reading(fit.kind, placement, eps, x.shape[-1], axis, gain[0], gain[1], bias[0], fit.error * 2.0**24)
     return reading, bool(stored) and placement == "inside"
 
 

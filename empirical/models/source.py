@@ -48,8 +48,7 @@ class ModelSource:
         """A name for directories and titles."""
         if self.known is not None:
             return self.spec
-        stem = Path(self.gguf_file).stem if self.gguf_file else Path(self.location).name
-        return re.sub(r"[^\w.-]+", "-", stem)
+        return re.sub(r"[^\w.-]+", "-", Path(self.gguf_file).stem if self.gguf_file else Path(self.location).name)
 
     def arguments(self) -> Json:
         """Keyword arguments that every ``from_pretrained`` takes; remote code is never trusted."""

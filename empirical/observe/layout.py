@@ -21,8 +21,7 @@ def batch_of(tensor: Tensor | None, batch_dim: int) -> BatchShape | None:
     """The batch in the shape of the first input of a model; None if there is none."""
     if tensor is None or tensor.ndim <= batch_dim:
         return None
-    positions = tensor.shape[1 - batch_dim] if tensor.ndim > 1 else None
-    return BatchShape(tensor.shape[batch_dim], positions)
+    return BatchShape(tensor.shape[batch_dim], tensor.shape[1 - batch_dim] if tensor.ndim > 1 else None)
 
 
 def known_batch_dim(model: nn.Module, batch_dim: int | None) -> int:

@@ -48,19 +48,30 @@ class Column(NamedTuple):
     """A column of ``sites.csv``.
 
     Attributes:
-        name, unit: Its name in the file, and the unit: ``text``, ``°``, empty for plain numbers.
-        formula: Its value; None where it does not apply.
+        name: Its name in the file.
         doc: Its meaning.
         heading: Its name in a table of few columns.
         theorem: Id of the theorem that gives its value for isotropic vectors, or its formula.
+        formula: Its value, where that is not the number of :func:`compute` that it is named after.
     """
 
     name: str
-    unit: str
-    formula: Callable[[Cell], Value]
     doc: str
     heading: str = ""
     theorem: str = ""
+    formula: Callable[[Cell], Value] | None = None
+
+    @property
+    def unit(self) -> str:
+        """``text``, ``°``, or empty for plain numbers."""
+        return "text" if self.name in _TEXTS else "°" * self.name.endswith("_deg")
+
+    def value(self, cell: Cell) -> Value:
+        """Its content; None where it does not apply, such as a feature that the other side of a layer has."""
+        if self.formula is not None:
+            return self.formula(cell)
+        name = self.name.removesuffix("_deg").replace("d_cos2", "cos2")
+        return cell.site.d * cell.values[name] if "cos2" in name else cell.values.get(name)
 
     @property
     def is_stored(self) -> bool:
@@ -73,145 +84,124 @@ def _of_site(name: str) -> Callable[[Cell], Value]:
 
 
 def _number(name: str) -> Callable[[Cell], Value]:
-    """A number of :func:`compute`; of a feature that the other side of a layer has, None."""
-    return lambda cell: cell.values.get(name)
+    return lambda cell: cell.values[name]
 
 
-def _times_d(name: str) -> Callable[[Cell], Value]:
-    return lambda cell: cell.site.d * cell.values[name]
-
-
+_TEXTS = {"site", "role", "norm", "side", "bucket", "same_input_as"}
+"""The columns of words; all others hold numbers."""
 _NULL = "angles.null_mean_square"
 TABLE = (
-    Column("site", "text", _of_site("path"), "module path of the norm layer"),
-    Column("layer", "", _of_site("layer"), "index of the block; empty outside of the blocks"),
-    Column("role", "text", _of_site("role"), "what the layer feeds or follows, such as ``pre_attn`` or ``final``"),
-    Column("norm", "text", _of_site("kind"), "``layernorm``, ``rmsnorm``, or ``none`` for the stream"),
-    Column("side", "text", lambda cell: cell.side, "``input``, what enters the layer, or ``output``, what leaves it"),
-    Column("bucket", "text", lambda cell: cell.bucket, "``first`` (position 0), ``rest``, or ``all`` tokens"),
-    Column("tokens", "", _number("tokens"), "tokens counted"),
-    Column("angle_mean_deg", "°", _number("angle_mean"), "angle θ to the uniform vector 1, mean", "angle °"),
-    Column("angle_std_deg", "°", _number("angle_std"), "its standard deviation over tokens (population)", "std °"),
-    Column("d_cos2", "", _times_d("cos2"), "energy along 1, d·E[cos²θ]: 1 for isotropic vectors", "d·E[cos²θ]", _NULL),
-    Column("d_cos2_low", "", _times_d("cos2_low"), "its 95 % interval, documents being the independent units", "low"),
-    Column("d_cos2_high", "", _times_d("cos2_high"), "the upper end", "high"),
+    Column("site", "module path of the norm layer", formula=_of_site("path")),
+    Column("layer", "index of the block; empty outside of the blocks", formula=_of_site("layer")),
+    Column("role", "what the layer feeds or follows, such as ``pre_attn`` or ``final``", formula=_of_site("role")),
+    Column("norm", "``layernorm``, ``rmsnorm``, or ``none`` for the stream", formula=_of_site("kind")),
+    Column("side", "``input``, what enters the layer, or ``output``, what leaves it", formula=lambda cell: cell.side),
+    Column("bucket", "``first`` (position 0), ``rest``, or ``all`` tokens", formula=lambda cell: cell.bucket),
+    Column("tokens", "tokens counted"),
+    Column("angle_mean_deg", "angle θ to the uniform vector 1, mean", "angle °"),
+    Column("angle_std_deg", "its standard deviation over tokens (population)", "std °"),
+    Column("d_cos2", "energy along 1, d·E[cos²θ]: 1 for isotropic vectors", "d·E[cos²θ]", _NULL),
+    Column("d_cos2_low", "its 95 % interval, documents being the independent units", "low"),
+    Column("d_cos2_high", "the upper end", "high"),
+    Column("random_d_cos2_median", "median energy along the random directions", "random median", _NULL),
     Column(
-        "random_d_cos2_median", "", _times_d("random_cos2_median"),
-        "median energy along the random directions", "random median", _NULL,
-    ),
-    Column(
-        "rank_among_random", "", _number("rank_among_random"),
+        "rank_among_random",
         "*number* of random directions with less energy than 1, from 0 to their count, both over the null's tokens",
         "rank",
     ),
-    Column("norm_mean", "", _number("norm_mean"), "Euclidean norm, mean over tokens", "norm"),
-    Column("norm_std", "", _number("norm_std"), "its standard deviation over tokens"),
-    Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
+    Column("norm_mean", "Euclidean norm, mean over tokens", "norm"),
+    Column("norm_std", "its standard deviation over tokens"),
+    Column("norm_max", "its maximum", "max norm"),
     Column(
-        "gauge_mean", "", lambda cell: None if cell.site.kind == "none" else cell.entering["gauge_mean"],
+        "gauge_mean",
         "relative radius of the layer, length of its normalized vector over √d; in the rows of both sides",
         "relative radius", "epsilon.gauge",
+        formula=lambda cell: None if cell.site.kind == "none" else cell.entering["gauge_mean"],
     ),
-    Column("d", "", _of_site("d"), "dimension of the vectors"),
-    Column("eps", "", _of_site("eps"), "ε of the layer, inside the root"),
-    Column("same_input_as", "text", _of_site("same_input_as"), "the layer before it that read the very same vectors"),
-    Column("sequences", "", _number("sequences"), "sequences with a token counted"),
-    Column("nonfinite", "", _number("nonfinite"), "tokens left out: NaN, infinite, or with squares that overflow"),
-    Column("zero", "", _number("zero"), "tokens left out: zero, or normalized to zero (before gain and bias)"),
-    Column("angle_median_deg", "°", _number("angle_median"), "median of θ, right to half a bin of 0.01°"),
-    Column("angle_p01_deg", "°", _number("angle_p01"), "its 1 % point"),
-    Column("angle_p99_deg", "°", _number("angle_p99"), "its 99 % point"),
+    Column("d", "dimension of the vectors", formula=_of_site("d")),
+    Column("eps", "ε of the layer, inside the root", formula=_of_site("eps")),
+    Column("same_input_as", "the layer before it that read the very same vectors", formula=_of_site("same_input_as")),
+    Column("sequences", "sequences with a token counted"),
+    Column("nonfinite", "tokens left out: NaN, infinite, or with squares that overflow"),
+    Column("zero", "tokens left out: zero, or normalized to zero (before gain and bias)"),
+    Column("angle_median_deg", "median of θ, right to half a bin of 0.01°"),
+    Column("angle_p01_deg", "its 1 % point"),
+    Column("angle_p99_deg", "its 99 % point"),
     Column(
-        "norm_median", "", _number("norm_median"),
+        "norm_median",
         "median norm, right to half a bin of 1/16 octave (2.2 %), and between the smallest and the largest norm",
     ),
-    Column("random_a_angle_mean_deg", "°", _number("angle_a_mean"), "angle to the first random direction, mean"),
-    Column("random_a_angle_std_deg", "°", _number("angle_a_std"), "its standard deviation"),
-    Column("random_b_angle_mean_deg", "°", _number("angle_b_mean"), "angle to the second random direction, mean"),
-    Column("random_b_angle_std_deg", "°", _number("angle_b_std"), "its standard deviation"),
-    Column("random_d_cos2_low", "", _times_d("random_cos2_low"), "energy along random directions, 5 % point"),
-    Column("random_d_cos2_high", "", _times_d("random_cos2_high"), "its 95 % point"),
+    Column("random_a_angle_mean_deg", "angle to the first random direction, mean", formula=_number("angle_a_mean")),
+    Column("random_a_angle_std_deg", "its standard deviation", formula=_number("angle_a_std")),
+    Column("random_b_angle_mean_deg", "angle to the second random direction, mean", formula=_number("angle_b_mean")),
+    Column("random_b_angle_std_deg", "its standard deviation", formula=_number("angle_b_std")),
+    Column("random_d_cos2_low", "energy along random directions, 5 % point"),
+    Column("random_d_cos2_high", "its 95 % point"),
     Column(
-        "tilt_mean_deg", "°", _number("tilt_mean"),
-        "of inputs: |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), mean", theorem="rmsnorm.angle",
+        "tilt_mean_deg", "of inputs: |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), mean",
+        theorem="rmsnorm.angle",
     ),
     Column(
-        "rotation_mean_deg", "°", _number("rotation_mean"),
+        "rotation_mean_deg",
         "of outputs: angle from input to output, mean; below √(2√d·2⁻²⁴) rad (0.1° at d = 768) it may be rounding, "
         "since a sum of d products in float32 is right to about √d·2⁻²⁴", "rotation °",
     ),
-    Column("rotation_std_deg", "°", _number("rotation_std"), "its standard deviation"),
+    Column("rotation_std_deg", "its standard deviation"),
+    Column("affine_rotation_mean_deg", "the part of it made by gain and bias, mean"),
     Column(
-        "affine_rotation_mean_deg", "°", _number("affine_rotation_mean"), "the part of it made by gain and bias, mean"
-    ),
-    Column(
-        "distance_mean", "", _number("distance_mean"),
+        "distance_mean",
         "of inputs: root mean square difference of the components of LayerNorm(x) and RMSNorm(x), ε included, before "
         "gain and bias; mean", theorem="rmsnorm.distance_with_eps",
     ),
-    Column("distance_max", "", _number("distance_max"), "its maximum"),
+    Column("distance_max", "its maximum"),
     Column(
-        "documents", "", _number("documents"),
+        "documents",
         "independent units of the interval, neighbours together where they are more than 1,024; sequences where a text "
         "tells none",
     ),
-    Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
+    Column("underflow", "tokens left out: so small that squares lose bits"),
     Column(
-        "sign_d_cos2_median", "", _times_d("sign_cos2_median"),
-        "median energy along random sign vectors ±1/√d, the flat null: as flat as 1", "flat median", _NULL,
+        "sign_d_cos2_median", "median energy along random sign vectors ±1/√d, the flat null: as flat as 1",
+        "flat median", _NULL,
     ),
     Column(
-        "rank_among_signs", "", _number("rank_among_signs"),
+        "rank_among_signs",
         "*number* of random sign vectors with less energy than 1, from 0 to their count, both over the null's tokens",
         "flat rank",
     ),
-    Column("null_tokens", "", _number("null_tokens"), "the null: tokens that were projected on random directions"),
+    Column("null_tokens", "the null: tokens that were projected on random directions"),
+    Column("rank_low", "rank that the lower end of the 95 % interval of the null's energy along 1 would have"),
+    Column("rank_high", "the same of the upper end"),
     Column(
-        "rank_low", "", _number("rank_low"),
-        "rank that the lower end of the 95 % interval of the null's energy along 1 would have",
-    ),
-    Column("rank_high", "", _number("rank_high"), "the same of the upper end"),
-    Column(
-        "mean_cosine", "", _number("mean_cosine"),
+        "mean_cosine",
         "of inputs: mean cosine between the states of two tokens, centred before a LayerNorm, over all pairs",
         "mean cosine", "gauge.gram",
     ),
-    Column("sign_d_cos2_low", "", _times_d("sign_cos2_low"), "energy along random sign vectors, 5 % point"),
-    Column("sign_d_cos2_high", "", _times_d("sign_cos2_high"), "its 95 % point"),
-    Column("sign_rank_low", "", _number("sign_rank_low"), "as ``rank_low``, among the sign vectors"),
-    Column("sign_rank_high", "", _number("sign_rank_high"), "as ``rank_high``, among the sign vectors"),
+    Column("sign_d_cos2_low", "energy along random sign vectors, 5 % point"),
+    Column("sign_d_cos2_high", "its 95 % point"),
+    Column("sign_rank_low", "as ``rank_low``, among the sign vectors"),
+    Column("sign_rank_high", "as ``rank_high``, among the sign vectors"),
     Column(
-        "centred_d_cos2", "", _times_d("centred_cos2"),
+        "centred_d_cos2",
         "energy along 1 without the token mean m of the unit vectors x̂, d·E[((x̂ − m)·1̂)²], over the null's tokens",
     ),
-    Column(
-        "centred_sign_d_cos2_median", "", _times_d("centred_sign_cos2_median"), "its median along random sign vectors"
-    ),
-    Column(
-        "centred_rank_among_signs", "", _number("centred_rank_among_signs"),
-        "*number* of random sign vectors with less of it than 1",
-    ),
-    Column(
-        "centred_rank_among_random", "", _number("centred_rank_among_random"),
-        "*number* of random directions with less of it than 1",
-    ),
-    Column("directions", "", _number("directions"), "number of sign vectors, and as many random directions"),
+    Column("centred_sign_d_cos2_median", "its median along random sign vectors"),
+    Column("centred_rank_among_signs", "*number* of random sign vectors with less of it than 1"),
+    Column("centred_rank_among_random", "*number* of random directions with less of it than 1"),
+    Column("directions", "number of sign vectors, and as many random directions"),
     *(
-        Column(f"top_{place}{end}", "", _number(f"top_{place}{end}"), doc)
+        Column(f"top_{place}{end}", doc)
         for place, which in enumerate(("largest", "second largest", "third largest"), start=1)
         for end, doc in (
             ("", f"of inputs: index, from 0, of the component with the {which} mean square"),
             ("_share", "its share of ‖x‖²: the sum of its squares over that of all components"),
         )
     ),
-    Column(
-        "components_99", "", _number("components_99"),
-        "of inputs: the least number of components that together have 99 % of ‖x‖²",
-    ),
-    Column("centred_d_cos2_low", "", _times_d("centred_cos2_low"), "95 % interval of ``centred_d_cos2``"),
-    Column("centred_d_cos2_high", "", _times_d("centred_cos2_high"), "the upper end"),
+    Column("components_99", "of inputs: the least number of components that together have 99 % of ‖x‖²"),
+    Column("centred_d_cos2_low", "95 % interval of ``centred_d_cos2``"),
+    Column("centred_d_cos2_high", "the upper end"),
     *(
-        Column(f"centred_{null}rank_{end}", "", _number(f"centred_{null}rank_{end}"), f"rank of {doc} of it, {among}")
+        Column(f"centred_{null}rank_{end}", f"rank of {doc} of it, {among}")
         for null, among in (("sign_", "among the sign vectors"), ("", "among the random directions"))
         for end, doc in (("low", "the lower end"), ("high", "the upper end"))
     ),
@@ -232,8 +222,7 @@ def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
 
 def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     part = slice(index, index + 1) if index < len(BUCKETS) else slice(None)
-    counts = state.tokens[part]
-    tokens = int(counts.sum())
+    tokens = int(state.tokens[part].sum())
     mean, std, maximum = _pooled(state.counts[:, part], state.mean[:, part], state.m2[:, part], state.maximum[:, part])
     documents = state.document_tokens[part].sum(0)
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
@@ -331,7 +320,7 @@ def rows(states: States, sites: Iterable[NormSite]) -> Rows:
         for side in SIDES:
             for bucket, values in computed[side].items():
                 cell = Cell(site, side, bucket, values, computed["input"][bucket])
-                table.append({each.name: each.formula(cell) for each in TABLE})
+                table.append({each.name: each.value(cell) for each in TABLE})
     return table
 
 

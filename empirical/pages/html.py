@@ -10,17 +10,11 @@ from markupsafe import Markup
 from lngeom.colors import FAINT, INK
 from lngeom.files import write_text
 
-from ..support import Row
 from .console import carriers, energy, number, ranked
 
 
 def _number(value: object) -> str:
     return value if isinstance(value, Markup) else number(value)
-
-
-def _energy(row: Row) -> str:
-    """An energy with its interval; minus signs are signs."""
-    return energy(row).replace("-", "−")
 
 
 def _counted(count: int, noun: str) -> str:
@@ -37,8 +31,8 @@ def write_page(path: Path, template: str, **entries: object) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "energy": _energy, "counted": _counted}
-    environment.filters |= {"carriers": carriers, "ranked": ranked}
+    environment.filters |= {"number": _number, "counted": _counted, "carriers": carriers, "ranked": ranked}
+    environment.filters |= {"energy": lambda row: energy(row).replace("-", "−")}  # minus signs are signs
     write_text(path, environment.get_template(template).render(**entries))
     return path
 

@@ -35,12 +35,6 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
     return ExactVerdicts(Counter(each.verdict for each in exact), next(violated, None))
 
 
-def chances(predictions: Iterable[Prediction]) -> dict[str, float]:
-    """How many predictions are judged by an interval, and how many of these miss by chance on average."""
-    intervals = sum(each.low is not None for each in predictions)
-    return {"intervals": intervals, "alarms": observe.false_alarms(intervals)}
-
-
 def extremes(rows: Iterable[Row]) -> Row | None:
     """Where ε counts most, how alike states are, where 1 stands out, where the norms differ, where a vector is longest.
 
@@ -75,6 +69,7 @@ def write_report(directory: Path) -> Path:
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None
     of_norms = [each for each in judged if each.site != MODEL]
+    intervals = sum(each.low is not None for each in of_norms)
     return write_page(
         directory / "report.html",
         "run.html",
@@ -87,7 +82,8 @@ def write_report(directory: Path) -> Path:
         summary=summary(rows),
         verdict_lines=verdict_lines(of_norms),
         network=[each for each in judged if each.site == MODEL],
-        **chances(of_norms),
+        intervals=intervals,
+        alarms=observe.false_alarms(intervals),
         # Violated, undecided, then confirmed; otherwise in the order of the layers.
         judged=sorted(of_norms, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=read_svgs(directory, _FIGURES),
@@ -136,6 +132,5 @@ def verdict_lines(predictions: Sequence[Prediction]) -> list[VerdictLine]:
     lines = []
     for (name, theorem), group in groups.items():
         measured = [each for each in group if each.measured is not None]
-        extreme = max(measured, key=_strain, default=None)
-        lines.append(VerdictLine(name, theorem, count_verdicts(group), extreme))
+        lines.append(VerdictLine(name, theorem, count_verdicts(group), max(measured, key=_strain, default=None)))
     return lines

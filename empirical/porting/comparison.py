@@ -60,7 +60,9 @@ def compare_models(source: nn.Module, port: nn.Module, ids: Tokens) -> Diagnosis
     tokens = torch.as_tensor(ids)
     own = {norm.path: norm for norm in norms(source.eval(), tokens).found if norm.calls and norm.axis == -1}
     here = _recorded(source, tokens, own)
-    there = _counterparts(port.eval(), tokens, own)
+    modules = dict(port.eval().named_modules())
+    wanted = [path for path in own if path in modules] + [norm.path for norm in norms(port, tokens).found]
+    there = [modules[path] for path, _ in _recorded(port, tokens, dict.fromkeys(wanted))]
     if len(here) > len(there) > 0 and (missing := _missing(own, source, here, there)):
         return Diagnosis(len(here), tuple((path, "is missing in the port") for path in missing))
     if len(here) != len(there) or not here:
@@ -95,13 +97,6 @@ def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[
     with watching(model, paths, note), torch.no_grad():
         model(tokens)
     return calls
-
-
-def _counterparts(port: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[nn.Module]:
-    """The port's modules at the paths of the source's norms, and its own norms elsewhere."""
-    modules = dict(port.named_modules())
-    wanted = [path for path in paths if path in modules] + [norm.path for norm in norms(port, tokens).found]
-    return [modules[path] for path, _ in _recorded(port, tokens, dict.fromkeys(wanted))]
 
 
 def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module, x: Tensor) -> str | None:

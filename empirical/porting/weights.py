@@ -63,7 +63,9 @@ def compare_weights(source: nn.Module, port: nn.Module, quantized: Mapping[str, 
                 how = order(*((old.T, new.T) if name in columns else (old, new)), unit, heads)
             found.append(Weight(name, "rounded", to) if to else Weight(name, "changed", how))
     texts = {each.name: each.text for each in found}
-    return [each._replace(text=_mutual(each, texts)) for each in found]
+    pairs = {name: text.removeprefix("that of ") for name, text in texts.items()}
+    mutual = {name: f"exchanged with {other}" for name, other in pairs.items() if texts.get(other) == f"that of {name}"}
+    return [each._replace(text=mutual.get(each.name, each.text)) for each in found]
 
 
 def _heads(source: nn.Module) -> tuple[int, ...]:
@@ -72,12 +74,6 @@ def _heads(source: nn.Module) -> tuple[int, ...]:
     queries = getattr(config, "num_attention_heads", None) or 1
     keys = getattr(config, "num_key_value_heads", None) or queries
     return queries, keys, queries // keys, 1
-
-
-def _mutual(weight: Weight, texts: Mapping[str, str]) -> str:
-    """The weight in its place, or that both changed places."""
-    other = weight.text.removeprefix("that of ")
-    return f"exchanged with {other}" if texts.get(other) == f"that of {weight.name}" else weight.text
 
 
 def _rounded(old: Tensor, new: Tensor, formats: tuple[torch.dtype, torch.dtype], kind: str, columns: bool) -> str:

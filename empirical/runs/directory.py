@@ -85,7 +85,7 @@ class RunDirectory:
             difference = first_difference(json.loads(json.dumps(identity)), identity_of(self.manifest()))
             if difference is None:
                 status = "done" if self.is_done and self.finished_manifest() else "started"
-            elif self._left_more_than_manifest():
+            elif any(f.is_file() and f.name[0] != "." and f != self.manifest_path for f in self.path.rglob("*")):
                 name, mine, theirs = difference
                 msg = f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here)"
                 raise RunError(f"{msg}; choose another --output")
@@ -94,10 +94,6 @@ class RunDirectory:
         if status != "done":
             (self.path / "shards").mkdir(exist_ok=True)
         return status
-
-    def _left_more_than_manifest(self) -> bool:
-        files = (path for path in self.path.rglob("*") if path.is_file() and path.name[0] != ".")
-        return any(path != self.manifest_path for path in files)
 
     def manifest(self) -> Json:
         """Read the manifest."""

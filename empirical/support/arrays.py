@@ -19,13 +19,6 @@ def sha256_of_tensors(named: Iterable[tuple[str, Tensor]]) -> str:
         head = (name, str(value.dtype), str(tuple(value.shape)))
         digest.update("".join(f"{part}\0" for part in head if part).encode())
         if not value.is_meta:
-            digest.update(
-                value.detach()
-                .cpu()
-                .reshape(-1)
-                .clone(memory_format=torch.contiguous_format)
-                .view(torch.uint8)
-                .numpy()
-                .data
-            )
+            flat = value.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)
+            digest.update(flat.view(torch.uint8).numpy().data)
     return digest.hexdigest()

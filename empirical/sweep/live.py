@@ -212,14 +212,12 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], siz
 def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], states: States) -> None:
     """Record the measured model and batches in the manifest."""
     tokens = max(int(states[site.path, "input"].tokens.sum()) for site in sites)
-    run.amend(
-        sites=[asdict(site) for site in sites],
-        topology=topology_of(getattr(model, "config", None)),
-        input="batches in memory",
-        tokens=tokens,
-        tokens_measured=tokens,
-        token_policy=None,
-    )
+    about = {
+        "topology": topology_of(getattr(model, "config", None)),
+        "input": "batches in memory",
+        "token_policy": None,
+    }
+    run.amend(sites=[asdict(site) for site in sites], tokens=tokens, tokens_measured=tokens, **about)
 
 
 def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:

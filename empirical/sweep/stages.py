@@ -66,8 +66,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
         loaded = _load(run, plan, console)
         states = _measure(run, plan, loaded, console)
         console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
-        judged = judge.predict(loaded, run.tokens())
-        _finish(run, loaded, states, judged, console, show=show)
+        _finish(run, loaded, states, judge.predict(loaded, run.tokens()), console, show=show)
     return run
 
 
@@ -97,15 +96,8 @@ def _load(run: RunDirectory, plan: Plan, console: Console) -> LoadedModel:
     sweep = plan.sweep
     if console.is_terminal:
         console.print(f"loading {plan.source.name}", markup=False, highlight=False)
-    loaded = load_model(
-        plan.source,
-        dtype=sweep.dtype,
-        device=str(plan.device),
-        allow_pickle=sweep.allow_pickle,
-        random_weights=sweep.random_weights,
-        seed=sweep.seed,
-        config=plan.config,
-    )
+    options = {name: getattr(sweep, name) for name in ("dtype", "allow_pickle", "random_weights", "seed")}
+    loaded = load_model(plan.source, device=str(plan.device), config=plan.config, **options)
     if not loaded.sites:  # a pass over a little of the text finds them
         ids = torch.from_numpy(run.tokens()[:1, :64].astype(np.int64)).to(loaded.device)
         loaded = replace(loaded, sites=sites_of(loaded.model, text_inputs(loaded.model, ids)))

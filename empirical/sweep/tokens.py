@@ -165,9 +165,5 @@ def null_positions(sequences: int, length: int, every: int, seed: int) -> np.nda
 
 def _too_short(corpus: Corpus, length: int) -> str:
     empty = len(corpus.token_ids()) == 0 if corpus.has_ids else next(corpus.documents(), None) is None
-    if empty:
-        return f"corpus {corpus.spec!r}: is empty; give one that holds text or token ids"
-    return (
-        f"corpus {corpus.spec!r}: holds fewer tokens than one sequence of {length}; "
-        "give a longer one, or a shorter --sequence-length"
-    )
+    holds = f"holds fewer tokens than one sequence of {length}; give a longer one, or a shorter --sequence-length"
+    return f"corpus {corpus.spec!r}: {'is empty; give one that holds text or token ids' if empty else holds}"

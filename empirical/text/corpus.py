@@ -94,8 +94,7 @@ class Corpus:
 
 def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
     """The reader of a text file; dumps are published in parts whose names end in ``.xml-p1p41242.bz2``."""
-    default = _articles if path.suffix in COMPRESSIONS else None
-    reader = _TEXTS.get(content_suffix(path), default)
+    reader = _TEXTS.get(content_suffix(path), _articles if path.suffix in COMPRESSIONS else None)
     if reader is None:
         msg = f"corpus {str(path)!r}: unknown format {path.suffix!r}; known are {_FORMATS}, and hf:NAME:CONFIG"
         raise CorpusError(msg)

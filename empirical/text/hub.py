@@ -13,8 +13,7 @@ def _parts(spec: str) -> tuple[str, str | None, str]:
     name, *rest = spec.removeprefix(SCHEME).split(":")
     if not name or len(rest) > 2:
         raise CorpusError(f"corpus {spec!r}: expected hf:NAME, hf:NAME:CONFIG or hf:NAME:CONFIG:SPLIT")
-    config = rest[0] if rest and rest[0] else None
-    return name, config, rest[1] if len(rest) == 2 else "train"
+    return name, (rest[0] if rest and rest[0] else None), rest[1] if len(rest) == 2 else "train"
 
 
 def streamed(spec: str) -> Iterator[str]:

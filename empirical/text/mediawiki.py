@@ -62,11 +62,6 @@ def _field(page: Element, *names: str) -> str:
     return element.text or ""
 
 
-def _is_article(page: Element) -> bool:
-    redirect = any(_local(child.tag) == "redirect" for child in page)
-    return _field(page, "ns") == "0" and not redirect
-
-
 def _read(stream: IO[bytes]) -> Iterator[str]:
     media = {"file", "image", "category"}
     events = iterparse(stream, events=("start", "end"), forbid_dtd=True)
@@ -78,7 +73,8 @@ def _read(stream: IO[bytes]) -> Iterator[str]:
             case "namespace" if element.get("key") in (_FILE_NAMESPACE, _CATEGORY_NAMESPACE):
                 media.add((element.text or "").lower())
             case "page":
-                if _is_article(element) and (text := plain_text(_field(element, "revision", "text"), media)):
+                is_article = _field(element, "ns") == "0" and all(_local(child.tag) != "redirect" for child in element)
+                if is_article and (text := plain_text(_field(element, "revision", "text"), media)):
                     yield text
                 # Finished pages would otherwise stay attached to the root: memory would grow with the dump.
                 root.clear()

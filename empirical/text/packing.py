@@ -36,8 +36,7 @@ class TokenPolicy:
         if start is None or not added or added[0] != start:
             # Encoders of the BERT kind open a text with their class token.
             start = tokenizer.cls_token_id if added and added[0] == tokenizer.cls_token_id else None
-        separator = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
-        return cls(start, separator)
+        return cls(start, tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id)
 
 
 def _unusable(error: Exception) -> CorpusError:

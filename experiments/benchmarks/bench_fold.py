@@ -22,8 +22,7 @@ from lngeom.empirical import folding
 
 def passes(model: str, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
     """One pass of the stored and of the folded network, eager and compiled."""
-    made = argparse.Namespace(blocks=options.blocks, dtype="float32", device="cpu")
-    loaded = load(model, made)
+    loaded = load(model, argparse.Namespace(blocks=options.blocks, dtype="float32", device="cpu"))
     networks = {"stored": loaded.model, "folded": folding.fold(copy.deepcopy(loaded.model)).checkpoint}
     ids = batches(loaded, options.batch_size, options.sequence_length).to(options.device)
     networks = {name: each.to(options.device, getattr(torch, options.dtype)).eval() for name, each in networks.items()}

@@ -14,27 +14,18 @@ import argparse
 import gc
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import torch
 from harness import Row, finish, parser, ratio  # pyright: ignore[reportMissingImports]
 
-from lngeom.empirical.models import (
-    KNOWN_MODELS,
-    LoadedModel,
-    NormSite,
-    bundled_model,
-    find_model,
-    load_config,
-    load_model,
-)
+from lngeom.empirical.models import KNOWN_MODELS, LoadedModel, bundled_model, find_model, load_config, load_model
 from lngeom.empirical.observe import Observer
 
 
 def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(0, loaded.config.vocab_size, (batch, length), generator=generator)
+    ids = torch.randint(0, loaded.config.vocab_size, (batch, length), generator=torch.Generator().manual_seed(0))
     return ids.to(loaded.device)
 
 
@@ -108,15 +99,10 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
         config.quantization_config = None
         vars(config).pop("quantization_config")
     loaded = load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
-    if random:
-        draw_gains(loaded.model, loaded.sites)
+    for site in loaded.sites if random else ():
+        # Trained gains are not 1, where each output is nearly parallel to its input and measured in float64.
+        torch.nn.init.uniform_(loaded.model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
     return loaded
-
-
-def draw_gains(model: torch.nn.Module, sites: Sequence[NormSite]) -> None:
-    """Trained gains are not 1, where each output is nearly parallel to its input and measured in float64."""
-    for site in sites:
-        torch.nn.init.uniform_(model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
 
 
 def main() -> None:

@@ -23,8 +23,7 @@ def parser(doc: str | None, **defaults: Any) -> argparse.ArgumentParser:
         if default is False:
             made.add_argument(option, action="store_true")
         else:
-            several = isinstance(default, list)
-            kind, nargs = (type(default[0]), "+") if several else (type(default), None)
+            kind, nargs = (type(default[0]), "+") if isinstance(default, list) else (type(default), None)
             made.add_argument(option, type=kind, nargs=nargs, default=default, help="default: %(default)s")
     made.add_argument("--json", type=Path, help="write the results to this file")
     return made

@@ -30,8 +30,7 @@ def _root(value: Fraction, *, up: bool) -> Fraction:
         return Fraction(root_p, root_q)
     # √(p/q) = √(4^k p/q) / 2^k. With 4^k p/q >= 4^SQRT_BITS the integer root has more than SQRT_BITS bits.
     k = max(0, SQRT_BITS + (q.bit_length() - p.bit_length() + 2) // 2)
-    root = math.isqrt((p << 2 * k) // q)
-    return Fraction(root + up, 1 << k)
+    return Fraction(math.isqrt((p << 2 * k) // q) + up, 1 << k)
 
 
 def _decimal(value: Fraction) -> Decimal:

@@ -49,8 +49,7 @@ class Rounded:
         dtype = dtype or getattr(value, "dtype", numpy.float64)
         self.value = numpy.atleast_1d(numpy.asarray(value, dtype=dtype))
         bound = numpy.asarray(error, dtype=numpy.float64) * _SLACK
-        known = numpy.isfinite(self.value) & ~numpy.isnan(bound)
-        self.error = numpy.where(known, bound, math.inf)
+        self.error = numpy.where(numpy.isfinite(self.value) & ~numpy.isnan(bound), bound, math.inf)
 
     @classmethod
     def of(

@@ -41,8 +41,7 @@ class Outcome:
 
     def record(self) -> Json:
         """The JSON form of a kernel that was checked."""
-        finding = {} if self.finding is None else self.finding.record()
-        return {"name": self.name, "passed": self.passed, **finding}
+        return {"name": self.name, "passed": self.passed, **({} if self.finding is None else self.finding.record())}
 
 
 def table(outcomes: list[Outcome]) -> str:

@@ -269,8 +269,7 @@ def transport(goal: object, equal: Proved, theorem: Proved) -> Proved:
 def cut(lemma: Proved, theorem: Proved) -> Proved:
     """From G |- A and H, A |- B: G, H |- B. Only A is dropped, and nothing if it is not a hypothesis of the second."""
     (a, relation, first), (t, conclusion, second) = _read(lemma, *_ANY), _read(theorem, *_ANY)
-    remaining = first | (second - {Formula(a, relation)})
-    return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)
+    return _prove(t, conclusion, first | (second - {Formula(a, relation)}), "cut", (), lemma, theorem)
 
 
 def cases_zero(t: object, zero: Proved, nonzero: Proved) -> Proved:

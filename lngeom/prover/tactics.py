@@ -221,8 +221,7 @@ def _of_one_function(fact: Proved, find: Find) -> Iterator[Proved]:
         if atom[0] == "inv":
             yield rules.congruence("inv", f, r, rules.combine(f - r, [(1 / c, None, fact)]))
         elif inside := find(u, ">="):
-            law = rules.square_of_root(inside)
-            yield rules.combine(u - r * r, [(-1, None, law), ((f + r) / c, None, fact)])
+            yield rules.combine(u - r * r, [(-1, None, rules.square_of_root(inside)), ((f + r) / c, None, fact)])
 
 
 def _of_a_sum(fact: Proved, find: Find) -> Iterator[Proved]:

@@ -165,8 +165,7 @@ def _of_squares(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[
     yield from _along(t, signs)
     squared = sorted(atom for atom, k in taken if k == 2)
     for product in (atom[1] for atom in squared):
-        whole = Term({product: Fraction(1)})
-        pairs = [(ONE, whole)]
+        pairs = [(ONE, Term({product: Fraction(1)}))]
         for weight in weights:
             rest = divide(product, weight.pairs[0][0]) if not weight.is_scalar else None
             if rest is not None:

@@ -255,8 +255,7 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, Cau
     u = max(2.0 ** -(plain.storage.bits - 1), 2.0**-17)
     off, wrong = abs(factor - 1).max(), abs(factor - 1) > 16 * u
     eps, threshold = cases[0].base.eps, v[wrong].max(initial=0)
-    digits = -numpy.log10(max(off, 2.0**-64))
-    approximate = Cause("approximate", off, digits)
+    approximate = Cause("approximate", off, -numpy.log10(max(off, 2.0**-64)))
     # NaN or infinite where the layer is finite, which no rounding explains.
     lost = any(numpy.isinf(base.family(sample, plain).fit(got).ratio).any() for base, sample, got in cases)
     for times, power in (("sqrt(d)", 0.5), ("1/sqrt(d)", -0.5), ("d", 1), ("1/d", -1)):

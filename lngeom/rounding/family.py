@@ -172,8 +172,7 @@ class Arithmetic:
     def growth(self, terms: Reals) -> Reals:
         """Bound of the error of the sum of each row of `terms`, shape (n, 1)."""
         u: Any = self.sums.roundoff if terms.dtype == object else float(self.sums.roundoff)
-        d = terms.shape[-1]
-        return u * partial_sums(terms, self.order) * (1 + gamma(d, u))
+        return u * partial_sums(terms, self.order) * (1 + gamma(terms.shape[-1], u))
 
 
 def gamma(k: float, u: float) -> float:

@@ -51,5 +51,4 @@ def suite(d: int, dtype: str, *, rows: int = 8) -> Iterator[tuple[Way, Array]]:
     sparse = np.zeros((3, d))
     sparse[0, 0], sparse[1, -1], sparse[2, d // 2] = 1, -2, 100
     yield Way("one entry"), sparse
-    patterns = np.stack([np.resize([1.0, -1.0], d), np.arange(d) / d, -np.sort(-drawn(1)[0]) - 5])
-    yield Way("ordered"), patterns
+    yield Way("ordered"), np.stack([np.resize([1.0, -1.0], d), np.arange(d) / d, -np.sort(-drawn(1)[0]) - 5])

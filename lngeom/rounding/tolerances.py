@@ -177,8 +177,7 @@ def error_bound(
     """
     rows, base, name, order = definition(x, gain, bias, eps, dtype, **layer)
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
-    family = base.family(sample, declared(name, method, order=order))
-    return outward(base.bound(sample, family), rows.shape)
+    return outward(base.bound(sample, base.family(sample, declared(name, method, order=order))), rows.shape)
 
 
 def outward(values: Reals, shape: tuple[int, ...], direction: int = 1) -> numpy.ndarray:

@@ -110,8 +110,7 @@ class Search:
             d = draw(dimensions)
             if not self.given or draw(CHANCE) >= 7:
                 return d, plan.draw(draw, d)
-            chosen = draw(st.sampled_from(self.given))
-            return d, plan.draw(draw, d, chosen, redrawn=draw(CHANCE) >= 6)
+            return d, plan.draw(draw, d, draw(st.sampled_from(self.given)), redrawn=draw(CHANCE) >= 6)
 
         def wanted(model: tuple[int, Values]) -> bool:
             return self._refuted(*model, total=total)

@@ -224,8 +224,7 @@ def _columns(plan: Plan, d: int) -> Columns:
     choices = [_choice(plan, name, d) for name, width in zip(free, widths, strict=True) for _ in range(width)]
     places = _places(tuple(map(len, choices)))
     numbers = numpy.stack([numpy.array(choice)[places[:, k]] for k, choice in enumerate(choices)], axis=1)
-    ends = numpy.cumsum(widths)[:-1]
-    columns = dict(zip(free, numpy.split(numbers, ends, axis=1), strict=True))
+    columns = dict(zip(free, numpy.split(numbers, numpy.cumsum(widths)[:-1], axis=1), strict=True))
     for name in free:
         if plan.kinds[name] == "basis":
             columns[name] = numpy.eye(d)[columns[name][:, 0].astype(int)]

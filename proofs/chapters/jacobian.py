@@ -203,15 +203,9 @@ def _(goal, given, x, z, eps):
     (positive,) = given
     facts = [sy.prove(sy.greater(variance(u) + eps), positive) for u in (x, z)]
     s, t = denominator(x, eps), denominator(z, eps)
-    parts = [
-        sy.prove(sy.greater(dim(x) / 2)),
-        positive,
-        sy.square(s - t),
-        sy.prove(sy.greater(s + t), *facts),
-        sy.prove(sy.greater(1 / s**2), facts[0]),
-        sy.prove(sy.greater(1 / t**2), facts[1]),
-    ]
-    return as_sum(goal, [product(*parts)], *facts)
+    squares = [sy.prove(sy.greater(1 / u**2), fact) for u, fact in zip((s, t), facts, strict=True)]
+    parts = [sy.prove(sy.greater(dim(x) / 2)), positive, sy.square(s - t), sy.prove(sy.greater(s + t), *facts)]
+    return as_sum(goal, [product(*parts, *squares)], *facts)
 
 
 def inside(facts: list[sy.Proved], a: Vector, b: Vector) -> sy.Proved:

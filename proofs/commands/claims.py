@@ -51,15 +51,6 @@ def run(options: Options) -> int:
 
 
 def _record(claim: Claim) -> dict[str, object]:
-    return {
-        "id": claim.id,
-        "document": document_of(claim).title,
-        "verdict": claim.verdict,
-        "claim": claim.says,
-        "place": claim.place,
-        "quote": claim.quote,
-        "misprint": claim.misprint,
-        "repeats": claim.repeats,
-        "correction": claim.correction,
-        "settled_by": claim.settled_by,
-    }
+    own = ("verdict", "place", "quote", "misprint", "repeats", "correction", "settled_by")
+    told = {name: getattr(claim, name) for name in own}
+    return {"id": claim.id, "document": document_of(claim).title, "claim": claim.says, **told}

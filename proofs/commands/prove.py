@@ -81,8 +81,7 @@ def _checked(options: Options, command: str) -> tuple[list[dict[str, Any]], list
     gathered = [evidence for evidence in every if not evidence.unread]
     if not gathered:
         return [], [], 0, unread
-    one = len(gathered) == 1
-    pages = [_page(gathered[0])] if one else [_table(gathered), _totals(gathered)]
+    pages = [_page(gathered[0])] if (len(gathered) == 1) else [_table(gathered), _totals(gathered)]
     count = 0
     if options.certificates is not None:
         from ..certificates import write
@@ -154,16 +153,9 @@ def _table(gathered: list[Evidence]) -> Table:
         column.justify = "right" if column.header in ("ms", "refuted") else "left"
     for evidence in gathered:
         theorem = evidence.theorem
-        refuted = f"{len(evidence.mutants)}/{len(theorem.wrongs)}"
-        cells = (
-            theorem.id,
-            theorem.statement or theorem.title,
-            str(theorem.source),
-            _status(evidence),
-            f"{evidence.proof_ms:.1f}",
-            refuted,
-        )
-        table.add_row(*map(Text, map(printable, cells)))
+        cells = (theorem.id, theorem.statement or theorem.title, str(theorem.source), _status(evidence))
+        numbers = (f"{evidence.proof_ms:.1f}", f"{len(evidence.mutants)}/{len(theorem.wrongs)}")
+        table.add_row(*map(Text, map(printable, cells + numbers)))
     return table
 
 
@@ -183,12 +175,10 @@ def _totals(gathered: list[Evidence]) -> str:
     mutants = sum(len(evidence.mutants) for evidence in gathered)
     seconds = sum(evidence.proof_ms for evidence in gathered) / 1000
     counts = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
-    return "\n".join(
-        [
-            f"\ntheorems for every d: {kinds['theorem']}, not counting {_several(kinds['lemma'], 'lemma')} of school "
-            f"algebra and {_several(kinds['definition'], 'definition')}",
-            f"of all: {counts}; {_several(mutants, 'wrong variant')} refuted; the proofs took {seconds:.1f} s",
-        ]
+    return (
+        f"\ntheorems for every d: {kinds['theorem']}, not counting {_several(kinds['lemma'], 'lemma')} of school "
+        f"algebra and {_several(kinds['definition'], 'definition')}\n"
+        f"of all: {counts}; {_several(mutants, 'wrong variant')} refuted; the proofs took {seconds:.1f} s"
     )
 
 
@@ -209,11 +199,7 @@ def _page(evidence: Evidence) -> str:
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms"
         + f", {_several(evidence.steps, 'step')} confirmed by the checker, true at {evidence.models} exact sample "
         f"points; in floats, within the error bound in {_several(evidence.measured, 'test')}" * ok,
-        *(
-            [f"             with 1/0 = 0: the library divides by 0 at {evidence.undefined}"]
-            if evidence.undefined
-            else []
-        ),
+        *[f"             with 1/0 = 0: the library divides by 0 at {evidence.undefined}"] * bool(evidence.undefined),
         "",
         "Hypotheses" if theorem.conditions else "Hypotheses   none: the statement holds for every d and all values",
     ]

@@ -25,13 +25,9 @@ INSIDE = tuple(f"{name}." for name, is_room in MODULES if not is_room and name.c
 """The files of rooms, whose names are offered by the room."""
 
 
-def offering() -> list[str]:
-    """Packages that offer names: all that list them in ``__all__``."""
-    names = [name for name, _ in MODULES if "._" not in name and f"{name}." not in INSIDE]
-    return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
-
-
-PACKAGES = offering()
+OPEN = [name for name, _ in MODULES if "._" not in name and f"{name}." not in INSIDE]
+PACKAGES = [name for name in OPEN if hasattr(importlib.import_module(name), "__all__")]
+"""Those that offer names: all that list them in ``__all__``."""
 
 
 def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
@@ -61,8 +57,7 @@ def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
 
 def test_every_command_shows_its_options() -> None:
     page = (DOCS / "api" / "commands.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^```\{command\} (\S+)$", page, flags=re.MULTILINE)
-    assert sorted(shown) == sorted(COMMANDS)
+    assert sorted(re.findall(r"^```\{command\} (\S+)$", page, flags=re.MULTILINE)) == sorted(COMMANDS)
 
 
 def test_every_theorem_has_one_block_of_its_kind_on_the_page_of_its_chapter() -> None:

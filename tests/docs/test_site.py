@@ -42,8 +42,7 @@ def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:
     claims = [claim for claim in claims if not claim["misprint"] and not claim["repeats"]]
     false = sum(claim["verdict"] == "false" for claim in claims)
     proved = sum(record["kind"] == "theorem" and not record["faults"] for record in theorems)
-    page = (site / "index.html").read_text(encoding="utf-8")
-    words = re.sub(r"<[^>]+>", "", page)
+    words = re.sub(r"<[^>]+>", "", (site / "index.html").read_text(encoding="utf-8"))
     assert f"There are {proved} theorems. Each holds in every dimension" in words
     assert f"{len(claims)} claims from the literature" in words
     assert f"We judged {false} to be false" in words

@@ -58,8 +58,7 @@ def trained(make: Callable[[], Any], dtype: torch.dtype = torch.float64) -> Any:
 
 
 def compared(network: Any, folded: Fold) -> dict[str, Any]:
-    inputs = sample_inputs(network, seed=1)
-    return compare(network, folded, [inputs])[0]
+    return compare(network, folded, [sample_inputs(network, seed=1)])[0]
 
 
 def agrees(gaps: dict[str, Any]) -> bool:

@@ -201,8 +201,7 @@ class Oracle:
 
 def interval(values: np.ndarray) -> tuple[float, float]:
     """The ends of the interval of a mean over sequences of one length."""
-    per_sequence = np.mean(values, axis=1)
-    reach = scipy.stats.t.ppf(0.975, len(values) - 1) * scipy.stats.sem(per_sequence)
+    reach = scipy.stats.t.ppf(0.975, len(values) - 1) * scipy.stats.sem(np.mean(values, axis=1))
     return max(np.mean(values) - reach, 0.0), np.mean(values) + reach
 
 

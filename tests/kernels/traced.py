@@ -47,8 +47,7 @@ def _shifted(x, weight, bias, eps=1e-5):
 
 
 def _flat(x, weight, bias, eps=1e-5):
-    rows = x.reshape(-1, x.shape[-1])
-    return F.layer_norm(rows, (x.shape[-1],), weight, bias, eps).view(x.shape)
+    return F.layer_norm(x.reshape(-1, x.shape[-1]), (x.shape[-1],), weight, bias, eps).view(x.shape)
 
 
 def _moments(x, weight, bias, eps=1e-5):

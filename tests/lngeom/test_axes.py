@@ -78,8 +78,7 @@ def test_a_root_is_right_to_its_condition(name: str) -> None:
 def test_number_and_order_of_axes(name: str) -> None:
     gain = GAINS[name]
     axes = lg.principal_axes(gain)
-    zeros = int(np.sum(gain == 0))
-    assert len(axes) == gain.size - max(1, zeros) == axes.semi_axes.size
+    assert len(axes) == gain.size - max(1, int(np.sum(gain == 0))) == axes.semi_axes.size
     assert np.all(np.diff(axes.semi_axes) <= 0)
     # Interlacing in floating point too: between √d times neighbouring sorted magnitudes.
     bounds = math.sqrt(gain.size) * np.sort(np.abs(gain))[::-1]
@@ -98,8 +97,7 @@ def test_directions_are_orthonormal_eigenvectors(name: str) -> None:
     # most half a gap away) and a few roundings; ‖GΠG‖ <= 1. Sums of d terms add d·2⁻⁵³.
     component = 2 * resolution(d) + 16 * U
     product = (gain**2)[:, None] * directions - gain[:, None] * (gain @ directions) / d
-    residual = np.linalg.norm(product - directions * roots, axis=0)
-    assert np.all(residual <= 2 * (component + (d + 4) * U))
+    assert np.all(np.linalg.norm(product - directions * roots, axis=0) <= 2 * (component + (d + 4) * U))
     gram = directions.T @ directions
     assert np.max(np.abs(gram - np.eye(len(axes)))) <= 2 * (component + (d + 4) * U)
 
@@ -125,8 +123,7 @@ def test_a_direction_is_a_column_of_the_matrix(name: str, centered: bool) -> Non
 
 
 def test_coordinate_axes_of_rms_norm() -> None:
-    gain = np.array([-2.0, 0.0, 1.0, 3.0])
-    axes = lg.principal_axes(gain, centered=False)
+    axes = lg.principal_axes(np.array([-2.0, 0.0, 1.0, 3.0]), centered=False)
     assert axes.semi_axes.tolist() == [6.0, 4.0, 2.0]
     assert axes.directions.T.tolist() == [[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]]
 

@@ -156,8 +156,7 @@ def test_bound_is_infinite_exactly_where_squares_over_or_underflow() -> None:
 
 
 def test_bound_grows_with_the_condition_number_the_format_and_the_additions() -> None:
-    rng = np.random.default_rng(5)
-    x = rng.integers(-32, 33, 256) / 8  # numbers of every format
+    x = np.random.default_rng(5).integers(-32, 33, 256) / 8  # numbers of every format
     for shift in (0.0, 64.0):
         kappa = float(condition_number(x + shift))
         u, h = 2.0**-24, 256

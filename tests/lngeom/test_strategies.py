@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from operator import ge, gt, le, lt, ne
 from typing import Any, get_args
 
 import numpy as np
@@ -12,13 +13,7 @@ from lngeom.rounding import FORMATS
 
 DIMENSIONS = strategies.dimensions()
 DTYPES = st.sampled_from(get_args(strategies.Dtype))
-RELATIONS: dict[strategies.Relation, Callable[[Any], bool]] = {
-    ">": lambda v: v > 0,
-    ">=": lambda v: v >= 0,
-    "<": lambda v: v < 0,
-    "<=": lambda v: v <= 0,
-    "!=": lambda v: v != 0,
-}
+RELATIONS: dict[strategies.Relation, Callable[[Any, Any], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le, "!=": ne}
 KINDS: dict[str, Callable[[Any], bool]] = {
     "small": lambda x: len(set(map(abs, x))) == len(x) and min(x) < 0 < max(x),
     "constant": lambda x: len(set(x)) == 1 and all(x),
@@ -66,7 +61,7 @@ def test_numbers_stand_in_their_relation_and_are_numbers_of_their_format(
         data.draw(strategies.float_scalars(relation, dtype)),
     )
     assert len(exact) == len(floats) == d + 1
-    assert all(map(RELATIONS[relation], exact + floats))
+    assert all(RELATIONS[relation](number, 0) for number in exact + floats)
     assert FORMATS[dtype].holds(np.array(floats)).all()
 
 
@@ -90,4 +85,4 @@ def test_rational_root(data: st.DataObject, d: int, relation: Any, centered: boo
     eps = data.draw(strategies.rational_root(x, relation, centered=centered))
     square = inner(x, x) / d - centered * (sum(x) / d) ** 2 + eps
     assert Fraction(float(square) ** 0.5).limit_denominator(100) ** 2 == square
-    assert RELATIONS[relation](eps)
+    assert RELATIONS[relation](eps, 0)

@@ -81,8 +81,7 @@ def test_declared_algorithms_are_told_apart() -> None:
     assert not lg.tolerance(x, eps=1e-5).accepts(got)
     assert lg.tolerance(x, eps=1e-5, algorithm="one-pass").accepts(got)
     wide = lg.tolerance(x, eps=1e-5, algorithm="two-pass")
-    exactly = lg.tolerance(x, eps=1e-5, algorithm="two-pass", accumulate="float64")
-    assert (exactly.alpha < wide.alpha).all()
+    assert (lg.tolerance(x, eps=1e-5, algorithm="two-pass", accumulate="float64").alpha < wide.alpha).all()
     half = np.float16(1) * x[:, :16].astype(np.float16) - np.float16(3000)
     low = (half - half.mean(-1, keepdims=True)) / half.std(-1, keepdims=True)
     assert lg.tolerance(half, eps=0.0, accumulate="float16").accepts(low)
@@ -130,8 +129,7 @@ def accused(x: np.ndarray, y: np.ndarray, dtype: str, eps: float, gain: np.ndarr
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_output_that_is_set_to_zero_is_accused(dtype: str) -> None:
     """Numbers near 2⁻¹⁰ are far from 0, though half a unit of 1 is more."""
-    rng = np.random.default_rng(0)
-    x = rounded(rng.normal(size=64), dtype).astype(F)
+    x = rounded(np.random.default_rng(0).normal(size=64), dtype).astype(F)
     gain = np.full(64, 2.0**-10, dtype=F)
     mean, r = statistics(x, 1e-5)
     y = rounded((x - mean) * r * gain, dtype).astype(float)

@@ -17,6 +17,7 @@ from lngeom.proofs.claims.texts import _claim, examples
 from lngeom.prover import root
 from lngeom.theorems import CheckError, Scalar, assume, theorem, wrong as wrong_variant
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
+from tests.support import refused, said
 
 CLAIMS = claims()
 EXAMPLES = list({claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values())
@@ -201,9 +202,8 @@ def test_command_lists_a_document_and_explains_a_claim_beside_it(capsys) -> None
     assert shown == [claim.id for claim in select(document="riechers")] + ["riechers-paper.1"]
 
 
-def test_command_refuses_what_does_not_exist(capsys) -> None:
-    assert main(["claims", "99-1"]) == 2
-    assert "'99-1' is not a claim: ids are summary.1 to summary." in capsys.readouterr().err
+def test_command_refuses_what_does_not_exist() -> None:
+    refused(said("claims", "99-1"), "'99-1' is not a claim: ids are summary.1 to summary.")
 
 
 def test_command_explains(capsys) -> None:

@@ -47,8 +47,7 @@ def test_values_are_those_of_numpy_bit_for_bit(name: str, row: list[float]) -> N
     # Of a row that is constant up to rounding arrays lose the constant first.
     _, anchor = anchored(x)
     assume(anchor is None or not anchor.any())
-    value = FUNCTIONS[name](Rounded(x)).value
-    assert numpy.array_equal(value, numpy.atleast_1d(FUNCTIONS[name](x)))
+    assert numpy.array_equal(FUNCTIONS[name](Rounded(x)).value, numpy.atleast_1d(FUNCTIONS[name](x)))
 
 
 @on_rows
@@ -62,21 +61,18 @@ def test_errors_bound_the_distance_from_the_exact_value(name: str, row: list[flo
     entries = list(exact) if isinstance(exact, Enclosure) else [exact]
     for entry, value, error in zip(entries, rounded.value, rounded.error, strict=True):
         if numpy.isfinite(error):
-            interval = entry if isinstance(entry, Interval) else Interval(entry)
-            gap = Interval(float(value)) - interval
+            gap = Interval(float(value)) - (entry if isinstance(entry, Interval) else Interval(entry))
             assert not stands(abs(gap) - float(error), ">"), (value, error, entry)
 
 
 def test_errors_are_small_for_ordinary_vectors() -> None:
-    x = numpy.random.default_rng(0).normal(size=64)
-    y = lg.layer_norm(Rounded(x), eps=1e-5)
+    y = lg.layer_norm(Rounded(numpy.random.default_rng(0).normal(size=64)), eps=1e-5)
     # The bound grows with the number of summands: γ_64 and a few roundings more, on values below √63.
     assert y.error.max() < 4 * 80 * 2.0**-53 * 63**0.5
 
 
 def test_fractions_enter_with_their_rounding() -> None:
-    third = Rounded.of(Fraction(1, 3))
-    assert 0 < third.error[0] <= 2.0**-54
+    assert 0 < Rounded.of(Fraction(1, 3)).error[0] <= 2.0**-54
     assert Rounded.of([Fraction(1, 2), Fraction(3)]).error.tolist() == [0, 0]
 
 

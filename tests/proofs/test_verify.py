@@ -14,6 +14,7 @@ from lngeom.proofs.certificates import build_checker, replay, replays as _verify
 from lngeom.proofs.certificates.coq_text import source
 from lngeom.prover import ProofCertificate
 from lngeom.theorems import CheckError
+from tests.support import refused, said
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
 
@@ -144,8 +145,7 @@ def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_th
     checker: Path, tmp_path, capsys
 ) -> None:
     folder, own = tmp_path / "written", tmp_path / "own_radius.py"
-    assert main(["verify", str(tmp_path)]) == 2
-    assert f"{tmp_path} is a folder without certificates: give" in capsys.readouterr().err
+    refused(said("verify", tmp_path), f"{tmp_path} is a folder without certificates: give")
     write([find("projection.fixes_hyperplane")], folder)
     own.write_text(OWN, encoding="utf-8")
     assert main(["verify", str(folder), str(own), "--keep", str(checker)]) == 0
@@ -157,12 +157,10 @@ def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_th
     assert "Theorem own_radius__radius (R : rcfType)" in (checker / "Replay.v").read_text(encoding="utf-8")
 
 
-def test_where_coq_is_absent_it_is_said(tmp_path, monkeypatch, capsys) -> None:
+def test_where_coq_is_absent_it_is_said(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["verify", "--results", str(tmp_path / "results.json")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("lngeom verify: coqc is not installed, so nothing was replayed")
-    assert error.count("\n") == 1
+    line = "^lngeom verify: coqc is not installed, so nothing was replayed"
+    refused(said("verify", "--results", tmp_path / "results.json"), line)
     assert not (tmp_path / "results.json").exists()
 
 

@@ -40,8 +40,7 @@ def positive_vectors(case: WorkedExample) -> None:
     """A law with a mean: random vectors with components 0 and 1 all lean towards 1."""
     law = [case.vector(f"x{k} (probability ⅓)", *row) for k, row in enumerate(((1, 0), (0, 1), (1, 1)), 1)]
     cosines = [case.find(f"cos θ(x{k})", cosine(x, ones(x))) for k, x in enumerate(law, 1)]
-    total = cosines[0] + cosines[1] + cosines[2]
-    case.claimed("orthogonal on average: E[cos θ] = 0", total / 3, "=", 0)
+    case.claimed("orthogonal on average: E[cos θ] = 0", (cosines[0] + cosines[1] + cosines[2]) / 3, "=", 0)
     case.true("every angle is below 90°", Enclosure([c[0] for c in cosines]), ">", 0)
 
 

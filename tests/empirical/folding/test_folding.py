@@ -20,6 +20,7 @@ from lngeom.empirical.folding.certificate import certify_maps, failures, ruin
 from lngeom.empirical.porting import compare_weights
 from lngeom.empirical.support import ModelError, read_table
 from lngeom.files import read_sealed, sha256_of, write_sealed
+from tests.support import failed, refused, said
 
 from ..conftest import SHARED, tiny_config
 from ..networks import FAMILIES, RMS, ROUNDING, VISION, Odd, agrees, compared, corpus_for, trained
@@ -38,8 +39,7 @@ ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
 def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.dtype) -> None:
     network = trained(FAMILIES[family], dtype)
     folded = lngeom.empirical.fold(network, gains=gains)
-    left = [path for path, module in folded.model.named_modules() if isinstance(module, nn.LayerNorm)]
-    assert left == []
+    assert [path for path, module in folded.model.named_modules() if isinstance(module, nn.LayerNorm)] == []
     assert [path for path, _ in folded.entries] == ([ENTRIES[family]] if family in ENTRIES else [])
     assert folded.moved if gains and "falcon" not in family else not folded.moved
     assert all(entry["exact"] for entry in certify_maps(network, folded))
@@ -170,8 +170,7 @@ NEAR = {"outputs": 100, "dtype": "float16", "largest_difference": 0.1, "differen
     ],
 )
 def test_outputs_too_far_apart_are_told(found: dict[str, float], told: str) -> None:
-    lines = ruin({**NEAR, **found})
-    assert [line.startswith(told) for line in lines] == [True] * bool(told)
+    assert [line.startswith(told) for line in ruin({**NEAR, **found})] == [True] * bool(told)
 
 
 def test_post_norm_needs_constant_gains_and_centred_biases(tmp_path) -> None:
@@ -202,8 +201,8 @@ def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(tmp_path, 
     np.savez(tmp_path / "batch.npz", **batch)
     words = ["--inputs", str(tmp_path / "batch.npz"), "--output", str(tmp_path / "folded")]
     assert main(["fold", str(tmp_path / "model"), *words]) == 0
-    assert "replaced 5 LayerNorms by RMSNorms" in (said := capsys.readouterr().out)
-    assert "(given: batch.npz)" in said
+    assert "replaced 5 LayerNorms by RMSNorms" in (told := capsys.readouterr().out)
+    assert "(given: batch.npz)" in told
     assert main(["fold", "--verify", str(tmp_path / "folded")]) == 0
     folded = lngeom.empirical.fold(network)
     writers = [entry.parameter for entry in folded.maps if entry.weight]
@@ -211,8 +210,8 @@ def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(tmp_path, 
     assert all(entry["exact"] for entry in certify_maps(network, folded))
     own(folded.checkpoint, writers[0]).data[0] *= 1 + 2.0**-20
     assert [entry["parameter"] for entry in certify_maps(network, folded) if not entry["exact"]] == writers[:1]
-    assert main(["fold", str(tmp_path / "model"), "--inputs", str(tmp_path / "model" / "config.json")]) == 2
-    assert "no .npz file of inputs by name" in capsys.readouterr().err
+    words = ["fold", tmp_path / "model", "--inputs", tmp_path / "model" / "config.json"]
+    refused(said(*words), "no .npz file of inputs by name")
 
 
 def test_fold_leaves_the_network_alone() -> None:
@@ -257,7 +256,7 @@ def test_pictures_may_have_two_sides_and_a_network_that_needs_float32_is_refused
         lngeom.empirical.fold(xglm)
 
 
-def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sentence(tmp_path, capsys) -> None:
+def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sentence(tmp_path) -> None:
     vit, sound = (trained(FAMILIES[name], torch.float32) for name in ("vit", "gpt2"))
     broken = copy.deepcopy(sound)
     (name, weight), *_ = broken.named_parameters()
@@ -268,19 +267,14 @@ def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sent
     words = ["--corpus", str(corpus_for(sound, tmp_path)), "--output", str(tmp_path / "run")]
     commands = {"fold": words, "gauge": [*words, "--angle", "60"], "ablate": words, "doctor": [str(tmp_path / "vit")]}
     for command, more in commands.items():
-        for place, said in (
-            ("vit", "ViTForImageClassification reads more than a text"),
-            ("broken", f"{name} holds a NaN"),
-        ):
-            assert main([command, str(tmp_path / place), *more]) == 2
-            assert said in capsys.readouterr().err
-    assert main(["sweep", str(tmp_path / "vit"), *words]) == 2
-    assert "vit reads no text: write a function" in capsys.readouterr().err
+        refused(said(command, tmp_path / "vit", *more), "ViTForImageClassification reads more than a text")
+        refused(said(command, tmp_path / "broken", *more), f"{name} holds a NaN")
+    refused(said("sweep", tmp_path / "vit", *words), "vit reads no text: write a function")
     changed = [weight for weight in compare_weights(sound, broken) if weight.state != "same"]
     assert changed[0] == (name, "changed", "off by nan of its length")
 
 
-def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -> None:
+def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path) -> None:
     network, folded = trained(FAMILIES["gpt2"], torch.float32), tmp_path / "folded"
     network.save_pretrained(tmp_path / "model")
     words = ["--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16", "--output", str(folded)]
@@ -297,13 +291,10 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
         ({"format": whole["format"]}, "its certificate lacks location"),
     ):
         write_sealed(path, tampered)
-        capsys.readouterr()
-        assert main(["fold", "--verify", str(folded)]) == 1
-        assert f"\n  {line}" in capsys.readouterr().out
-    for forged, line in (({**whole, "format": 5}, "its certificate has format 5, read is 6; fold the model again"),):
-        write_sealed(path, forged)
-        assert main(["fold", "--verify", str(folded)]) == 2
-        assert line in capsys.readouterr().err
+        failed(said("fold", "--verify", folded), f"\n  {line}")
+    write_sealed(path, {**whole, "format": 5})
+    line = "its certificate has format 5, read is 6; fold the model again"
+    refused(said("fold", "--verify", folded), line)
     write_sealed(path, whole)
     kept = path.read_bytes()
     path.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])
@@ -311,9 +302,7 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
     path.write_bytes(kept)
     (folded / "modeling_ours.py").write_text("")
     write_sealed(path, whole | {"files": whole["files"] | {"modeling_ours.py": sha256_of(folded / "modeling_ours.py")}})
-    capsys.readouterr()
-    assert main(["fold", "--verify", str(folded)]) == 1
-    assert "\n  modeling_ours.py may run code" in capsys.readouterr().out
+    failed(said("fold", "--verify", folded), "\n  modeling_ours.py may run code")
     (folded / "modeling_ours.py").unlink()
     write_sealed(path, whole)
     (folded / "onnx").mkdir()
@@ -323,23 +312,16 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path, capsys) -
         whole_file = file.read_bytes()
         for how, change in (("changed", partial(file.write_bytes, whole_file + b" ")), ("missing", file.unlink)):
             change()
-            capsys.readouterr()
-            assert main(["fold", "--verify", str(folded)]) == 1
-            assert re.search(rf"\n  {file.name} (was|is) {how} ", capsys.readouterr().out)
+            failed(said("fold", "--verify", folded), rf"\n  {file.name} (was|is) {how} ")
         file.write_bytes(whole_file)
     assert main(["fold", "--verify", str(folded)]) == 0
     for name in ("chat_template.jinja", "README/model.py"):
         (added := folded / name).parent.mkdir(exist_ok=True)
         added.write_text("")
-        capsys.readouterr()
-        assert main(["fold", "--verify", str(folded)]) == 1
-        assert f"\n  {name} was added" in capsys.readouterr().out
+        failed(said("fold", "--verify", folded), f"\n  {name} was added")
         added.unlink()
 
 
-def test_bad_input_is_one_line(tmp_path, capsys) -> None:
-    assert main(["fold"]) == 2
-    assert main(["fold", "--verify", str(tmp_path)]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "lngeom fold: no model given: name one, or give --verify DIR"
-    assert "has no readable certificate.json" in lines[1]
+def test_bad_input_is_one_line(tmp_path) -> None:
+    refused(said("fold"), "no model given: name one, or give --verify DIR$")
+    refused(said("fold", "--verify", tmp_path), "has no readable certificate.json")

@@ -12,6 +12,7 @@ from lngeom.cli import main
 from lngeom.empirical.folding import own, put
 from lngeom.empirical.models import find_model, load_network, weights_sha256
 from lngeom.files import Json, read_sealed, write_sealed
+from tests.support import failed, refused, said
 
 from ..networks import FAMILIES, RMS, corpus_for, trained
 
@@ -91,7 +92,7 @@ def sound(tmp_path_factory) -> Callable[[str, str], Path]:
 
 
 @pytest.mark.parametrize("kind", FORGERIES)
-def test_a_forged_fold_fails(kind: str, sound: Callable[[str, str], Path], tmp_path, capsys) -> None:
+def test_a_forged_fold_fails(kind: str, sound: Callable[[str, str], Path], tmp_path) -> None:
     """Each is signed anew, as anybody can."""
     family, words, forge = FORGERIES[kind]
     written = shutil.copytree(sound(family, words), tmp_path / "written")
@@ -100,31 +101,24 @@ def test_a_forged_fold_fails(kind: str, sound: Callable[[str, str], Path], tmp_p
     network.save_pretrained(written)
     certificate["weights_sha256"]["folded"] = weights_sha256(load_network(find_model(str(written))))
     write_sealed(written / "certificate.json", certificate)
-    capsys.readouterr()
-    assert main([words.split()[0], "--verify", str(written)]) == 1
-    told = capsys.readouterr().out
-    assert "FAIL" in told
-    assert "\n  the weights of the" not in told
+    outcome = said(words.split()[0], "--verify", written)
+    failed(outcome, "FAIL")
+    assert "\n  the weights of the" not in outcome[1]
 
 
-def test_a_verification_tells_what_it_measures_and_what_it_cannot(
-    sound: Callable[[str, str], Path], tmp_path, capsys
-) -> None:
+def test_a_verification_tells_what_it_measures_and_what_it_cannot(sound: Callable[[str, str], Path], tmp_path) -> None:
     written = shutil.copytree(sound("gpt2", "gauge --shift=0.5"), tmp_path / "written")
     certificate = read_sealed(written / "certificate.json")
     invented = {"angles": {path: [45.0, 90.0] for path in certificate["angles"]}, "model": "gpt2-xl"}
     write_sealed(written / "certificate.json", certificate | invented)
-    capsys.readouterr()
-    assert main(["gauge", "--verify", str(written)]) == 0
-    told = capsys.readouterr().out
+    done, told = said("gauge", "--verify", written)
+    assert done == "done"
     assert "mean angle" in told
     assert "45.00°" not in told
     assert "not checked again as recorded: lngeom, model, location, revision, compared, angles" in told
-    assert main(["gauge", "--verify", str(written), "--json", "-q"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(said("gauge", "--verify", written, "--json", "-q")[1])
     assert "angles" in told["not_checked"]
     assert told["certificate"]["angles"].keys() == invented["angles"].keys()
     assert told["certificate"]["angles"] != invented["angles"]
     assert told["certificate"]["model"] == "model"
-    assert main(["fold", "--verify", str(written)]) == 2
-    assert "this is the certificate of a gauge; give it to lngeom gauge --verify" in capsys.readouterr().err
+    refused(said("fold", "--verify", written), "this is the certificate of a gauge; give it to lngeom gauge --verify")

@@ -16,6 +16,7 @@ from lngeom.empirical.models import find_model
 from lngeom.empirical.observe import random_rotation, reflection
 from lngeom.empirical.support import ModelError
 from lngeom.empirical.text import open_corpus
+from tests.support import failed, refused, said
 
 from ..conftest import VOCABULARY, WIDTH, tiny_config
 from ..networks import FAMILIES, RMS, Odd, agrees, compared, corpus_for, trained
@@ -122,10 +123,8 @@ def test_the_command_writes_what_the_stock_class_loads(network: str, how: str, t
     with torch.no_grad():
         own(stock, certificate["maps"][-1]["parameter"]).add_(1e-3)
     stock.save_pretrained(written)
-    assert main(["gauge", "--verify", str(written)]) == 1
-    assert "\n  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
-    assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
-    assert "give one of --rotate HOW, --shift C" in capsys.readouterr().err
+    failed(said("gauge", "--verify", written), "\n  the weights of the folded network are not those of the certificate")
+    assert "give one of --rotate HOW, --shift C" in said("gauge", *words, "--angle=45", "--shift=1")[1]
 
 
 @pytest.mark.parametrize(
@@ -156,29 +155,22 @@ def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
         assert max(abs(angle - 45) for _, angle in certificate["angles"].values()) > 0.1
     np.save(tmp_path / "one.npy", np.arange(3, 19))
     few = {"whisper": words, "llama": [*words, "--corpus", str(tmp_path / "one.npy")]}[network]
-    assert main([*few, "--output", str(tmp_path / "none")]) == 2
-    assert "measured on the rest; give --corpus with two or more" in capsys.readouterr().err
+    refused(said(*few, "--output", tmp_path / "none"), "measured on the rest; give --corpus with two or more")
 
 
-def test_a_shift_that_costs_the_digits_of_the_format_is_refused(tmp_path, capsys) -> None:
+def test_a_shift_that_costs_the_digits_of_the_format_is_refused(tmp_path) -> None:
     original = trained(FAMILIES["gpt2"], torch.float32)
     original.save_pretrained(tmp_path / "model")
-    words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--shift=1e10"]
-    assert main(["gauge", *words, "--output", str(tmp_path / "ruined")]) == 2
-    assert "nothing is written: an output differs by" in capsys.readouterr().err
-    for amount, reason in (("nan", "give a finite number"), ("1e30", "or the change is too large for float64")):
-        assert main(["gauge", *words[:3], f"--shift={amount}", "--output", str(tmp_path / "ruined")]) == 2
-        assert reason in capsys.readouterr().err
+    words = ["gauge", tmp_path / "model", "--corpus", corpus_for(original, tmp_path), "--output", tmp_path / "ruined"]
+    refused(said(*words, "--shift=1e10"), "nothing is written: an output differs by")
+    refused(said(*words, "--shift=nan"), "give a finite number")
+    refused(said(*words, "--shift=1e30"), "or the change is too large for float64")
     assert not (tmp_path / "ruined").exists()
 
 
-def test_a_shift_that_costs_first_guesses_is_refused(tmp_path, capsys) -> None:
+def test_a_shift_that_costs_first_guesses_is_refused(tmp_path) -> None:
     trained(FAMILIES["gpt2"], torch.bfloat16).save_pretrained(tmp_path / "model")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 800))
-    words = ["gauge", str(tmp_path / "model"), "--corpus", str(tmp_path / "ids.npy"), "--sequence-length", "16"]
-    capsys.readouterr()
-    assert main([*words, "--shift=8", "--output", str(tmp_path / "ruined")]) == 2
-    refusal = capsys.readouterr().err
-    assert "top-1 stays at" in refusal
-    assert refusal.count("\n") == 1
+    words = ["gauge", tmp_path / "model", "--corpus", tmp_path / "ids.npy", "--sequence-length", 16, "--shift=8"]
+    refused(said(*words, "--output", tmp_path / "ruined"), "top-1 stays at")
     assert not (tmp_path / "ruined").exists()

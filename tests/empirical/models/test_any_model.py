@@ -119,8 +119,7 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path, without_pa
     table = compare_runs([run.path, tmp_path / "after"])
     changes = {(row["site"], row["side"]): row["norm_mean_2"] / row["norm_mean_1"] for row in table}
     assert changes == {("1", "input"): 1, ("1", "output"): 1, ("4", "input"): 1, ("4", "output"): 2}
-    deeper = nn.Sequential(*(nn.LayerNorm(8) for _ in range(4)))
-    measure(deeper, batches, tmp_path / "deeper")
+    measure(nn.Sequential(*(nn.LayerNorm(8) for _ in range(4))), batches, tmp_path / "deeper")
     assert main(["compare", *map(str, (run.path, tmp_path / "deeper")), "--html", str(tmp_path / "page.html")]) == 0
     assert "<td>1</td><td>0</td><td>in</td>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     beside = {row["site"]: row["site_2"] for row in compare_runs([run.path, tmp_path / "deeper"])}
@@ -133,8 +132,7 @@ def test_a_function_is_measured_from_the_command_line(tmp_path, monkeypatch, cap
     (tmp_path / "mine.py").write_text("import torch\nfrom torch import Tensor, nn\n" + source[begin:end])
     monkeypatch.chdir(tmp_path)
     assert main(["sweep", "mine:by_hand", "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)
-    assert {row["site"] for row in table} == {"1", "4"}
+    assert {row["site"] for row in json.loads(capsys.readouterr().out)} == {"1", "4"}
     assert main(["norms", "mine:by_hand", "--json"]) == 0
     assert {row["path"]: row["gain"] for row in json.loads(capsys.readouterr().out)} == {"1": "scale", "4": "weight"}
     gemma = (tmp_path / "mine.py").read_text().replace("* self.scale", "* (1 + self.scale)")

@@ -186,5 +186,4 @@ class Holding(nn.Module):
 
 
 def test_norms_of_one_class_that_differ_are_read_apart() -> None:
-    found = [norms(Holding(eps)).found[0].eps for eps in (1e-5, 1e-3)]
-    assert found == [1e-5, 1e-3]
+    assert [norms(Holding(eps)).found[0].eps for eps in (1e-5, 1e-3)] == [1e-5, 1e-3]

@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from lngeom.cli import main
 from lngeom.empirical.porting import compare_models
 from tests.support import refused, said
 
@@ -190,23 +189,18 @@ def test_a_gguf_file_without_tensors_is_refused_in_one_line(held: bytes, tmp_pat
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_a_port_is_read_or_the_cause_is_named(name: str, tmp_path, capsys) -> None:
-    kind, change, write, said = PORTS[name]
+def test_a_port_is_read_or_the_cause_is_named(name: str, tmp_path) -> None:
+    kind, change, write, line = PORTS[name]
     source, folder = built(kind), tmp_path / "port"
     folder.mkdir()
     source.save_pretrained(tmp_path / "source")
     if kind == "llama" and name[:4] not in ("MLX", "Meta"):
         (folder / "config.json").write_text((tmp_path / "source" / "config.json").read_text())
     state = {n: weight.clone() for n, weight in source.state_dict().items()}
-    port = write(change(state), folder)
-    capsys.readouterr()
-    try:
-        main(["doctor", str(tmp_path / "source"), str(port)])
-    except SystemExit:
-        assert not said.startswith(("PASS", "FAIL"))
-    told = capsys.readouterr()
-    assert re.search(said, told.out + told.err, re.DOTALL), told
-    assert "download" not in told.err
+    done, told = said("doctor", tmp_path / "source", write(change(state), folder))
+    assert (done == "refused") is not line.startswith(("PASS", "FAIL"))
+    assert re.search(line, told, re.DOTALL), told
+    assert done != "refused" or "download" not in told
 
 
 CONFIGURED: dict[str, tuple[str, str]] = {
@@ -269,33 +263,31 @@ MOVED: dict[str, tuple[Callable[[Any], None], bool, str]] = {
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_what_was_done_to_a_weight_is_said_and_a_fold_is_no_bug(name: str, tmp_path, capsys) -> None:
-    change, same, said = MOVED[name]
+def test_what_was_done_to_a_weight_is_said_and_a_fold_is_no_bug(name: str, tmp_path) -> None:
+    change, same, line = MOVED[name]
     source, port = built("llama"), built("llama")
     change(port)
     for network, place in ((source, "source"), (port, "port")):
         network.save_pretrained(tmp_path / place)
-    capsys.readouterr()
-    assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port"), "--json", "-"]) == (not same)
-    found = json.loads(capsys.readouterr().out)
-    assert said in "\n".join([found["reason"], *found["evidence"]])
+    done, printed = said("doctor", tmp_path / "source", tmp_path / "port", "--json", "-")
+    assert done.startswith("done" if same else "exit code 1")
+    found = json.loads(printed)
+    assert line in "\n".join([found["reason"], *found["evidence"]])
     assert not same or "bug" not in "\n".join(found["evidence"])
 
 
-def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path, capsys) -> None:
+def test_a_norm_stored_as_1_plus_w_in_float32_is_the_same(tmp_path) -> None:
     source, port = built("gemma"), built("gemma")
     on(r".*norm.weight", lambda w: (w + 1) - 1)(port)
     for network, place in ((source, "source"), (port, "port")):
         network.save_pretrained(tmp_path / place)
-    capsys.readouterr()
-    assert main(["doctor", str(tmp_path / "source"), str(tmp_path / "port")]) == 0
-    assert "same up to the stored format (1 + w in float32)" in capsys.readouterr().out
+    done, printed = said("doctor", tmp_path / "source", tmp_path / "port")
+    assert (done, "same up to the stored format (1 + w in float32)" in printed) == ("done", True)
 
 
 def test_a_norm_that_a_port_leaves_out_is_named() -> None:
     source = nn.Sequential(nn.Embedding(9, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.RMSNorm(8))
-    found = compare_models(source, source[:2], [[1, 2, 3]])
-    assert found.differences == (("3", "is missing in the port"),)
+    assert compare_models(source, source[:2], [[1, 2, 3]]).differences == (("3", "is missing in the port"),)
 
 
 def test_a_changed_gain_is_named_with_its_component() -> None:

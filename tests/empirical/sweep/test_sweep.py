@@ -111,10 +111,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(words: Words, tmp_path, mon
     assert {row["d_cos2_change_2_half"] for row in compare_runs([whole, parts])} == {0}, "of pairs, which are equal"
 
 
-def test_out_of_memory_halves_the_batch(
-    words: Words, tmp_path, monkeypatch,
-    capsys,
-) -> None:  # fmt: skip
+def test_out_of_memory_halves_the_batch(words: Words, tmp_path, monkeypatch, capsys) -> None:
     real, sizes = measurement.states_of, []
 
     def tight(subject: Any, batches: Any, *rest: Any) -> Any:

@@ -51,8 +51,7 @@ def test_all_models(tmp_path, capsys, monkeypatch) -> None:
     rows = read_table(base / "comparison.csv")
     assert {row["model"] for row in rows} == set(KNOWN_MODELS)
     assert {row["weights"] for row in rows} == {"random, seed 0"}
-    joined = read_table(base / "sites.csv")
-    assert {row["model"] for row in joined} == set(KNOWN_MODELS)
+    assert {row["model"] for row in read_table(base / "sites.csv")} == set(KNOWN_MODELS)
     assert {row["model"] for row in read_table(base / "predictions.csv")} == set(KNOWN_MODELS)
     for name in ("sites", "predictions"):
         parts = [read_table(base / model / f"{name}.csv") for model in KNOWN_MODELS]
