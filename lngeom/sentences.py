@@ -123,7 +123,8 @@ SENTENCES = {
     "another forward": "a backward pass that follows a forward pass of other rows",
     "input changed": "rows changed in place before the backward pass, which ctx.save_for_backward would have refused",
     "output changed": "an output changed in place before the backward pass, which ctx.save_for_backward refuses",
-    "accumulated": "what y.backward() leaves in .grad",
+    "accumulated": "what y.backward() leaves in .grad", "cotangent large": "cotangents {} times as large",
+    "parameters changed": "parameters changed in place after an earlier call",
     # Variants and mistakes of the definition.
     "cast gain": "normalized value cast to {} before the gain (as Llama)",
     "cast root": "reciprocal of the root cast to {} before the product",

@@ -7,7 +7,7 @@ import torch
 
 import lngeom as lg
 from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, Sample, instead, pulled, rounded, summed
-from tests.kernels.derived import kernel, layer, mean, plain, rms, ruled, square
+from tests.kernels.derived import derivatives, differentiated, kernel, layer, mean, plain, rms, ruled, square
 from tests.kernels.rows import EPS, Row, expected
 
 Rows = Any
@@ -16,6 +16,10 @@ Rows = Any
 def autograd(x: Rows, gain: Rows, bias: Rows) -> Rows:
     v, m = torch.var_mean(x.float(), -1, unbiased=False, keepdim=True)
     return ((x.float() - m) / torch.sqrt(v + EPS) * gain.float() + bias.float()).to(x.dtype)
+
+
+def optional(x: Rows, weight: Rows) -> Rows:
+    return rms(x, 1 if weight is None else weight)
 
 
 def fourth(h: Rows) -> Rows:
@@ -32,6 +36,41 @@ def llama(x: Rows, weight: Rows) -> Rows:
 
 def raised(*_: Any) -> Any:
     raise ValueError("no derivative")
+
+
+def of_none(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
+    """The derivative by x lacks its second term where no gain is given."""
+    gain = torch.ones(x.shape[-1]) if weight is None else weight
+    of_x, of_gain = derivatives(x, gain, y)
+    return (of_x, of_gain) if weight is not None else (torch.rsqrt(square(x) + EPS) * y, None)
+
+
+def remembered() -> Callable[..., Any]:
+    """An RMSNorm whose backward pass takes a copy of the gain, made when it was first seen."""
+    copies: dict[int, Any] = {}
+
+    def rule(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
+        _, copy = copies.setdefault(id(weight), (weight, weight.clone()))
+        return derivatives(x, copy, y)
+
+    return differentiated(rule)
+
+
+def clipped(x: Rows, weight: Rows) -> Rows:
+    y = rms(x, weight)
+    if y.requires_grad:
+        y.register_hook(lambda cotangent: cotangent.clamp(-100, 100))
+    return y
+
+
+class Slow(torch.nn.RMSNorm):
+    def __init__(self, d: int) -> None:
+        super().__init__(d, EPS)
+        self.weight.register_post_accumulate_grad_hook(self.halve)
+
+    @staticmethod
+    def halve(gain: Any) -> None:
+        gain.grad.mul_(0.5)
 
 
 HALVES, RIGHT = {"dtype": "bfloat16"}, "^ok: .*forward and backward"
@@ -72,6 +111,10 @@ TOLD = {
                       "no gradient: the output on contiguous"),
     "outside": Row(lambda x, w: x / (square(x).sqrt() + EPS) * w, "beyond that backward pass wrong: d/dx is NaN for"),
     "raises": Row(kernel(raised), "backward pass wrong: ValueError: no derivative"),
+    "no gain": Row(lambda x, weight=None: differentiated(of_none, optional)(x, weight), "d/dx.*only for no gain given"),
+    "remembered": Row(remembered(), "d/dx, only for parameters changed in place after an earlier call"),
+    "clipped": Row(clipped, "d/dgain, only for cotangents 1024 times as large"),
+    "hooked": Row(Slow, r"d/dgain multiplied by 0\.5, only for what y\.backward\(\) leaves in \.grad"),
     "another shape": Row(kernel(plain, lambda y, n, axes: products(y, n, axes)[:3]), "backward pass wrong: .*Error"),
 }  # fmt: skip
 

@@ -20,7 +20,8 @@ from .options import CheckOptions
 _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
 _NAMED = re.compile("(bias|beta)|weight|gamma|gain|scale")
 
-Manner = Literal["usual", "odd gains", "gains of one", "biases of zero", "plain", "training"]
+WITHOUT = "no gain", "no bias"
+Manner = Literal["usual", "odd gains", "gains of one", "biases of zero", "plain", "training", "no gain", "no bias"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Setting:
     Attributes:
         framework, asked: Of its arrays, and the options.
         manner: Variant of the test: usual gains, odd ones (zero and large), plain ones (gain 1, bias 0) or one of the
-            two plain, or usual gains in training mode.
+            two plain, or usual gains in training mode, or one of an optional gain and bias left at its None.
         purposes: Which parameters are gain and bias, as far as a proof has told.
     """
 
@@ -101,7 +102,9 @@ def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
     """A module of PyTorch, its gain and bias drawn."""
     if not hasattr(module, "named_parameters"):
         return None
-    module, eps = copy.deepcopy(module), stated_eps(module)  # the caller's keeps its parameters, dtype and mode
+    given, module, eps = module, copy.deepcopy(module), stated_eps(module)  # the caller's keeps parameters, dtype, mode
+    for mine, own in zip(module.parameters(), given.parameters(), strict=True):  # hooks, which are not copied
+        mine._backward_hooks, mine._post_accumulate_grad_hooks = own._backward_hooks, own._post_accumulate_grad_hooks
     dtype = getattr(importlib.import_module("torch"), setting.asked.dtype)
     module = module.to(dtype=dtype, device=setting.asked.device or "cpu").train(setting.manner == "training")
     rng, row = np.random.default_rng(d), setting.array(np.linspace(-1, 2, d)[None])
@@ -160,7 +163,9 @@ def _function(function: Any, d: int, setting: Setting) -> Bound:
     signs = np.where(rng.random(d) < 0.3, -1, 1)
     gain = setting.gain(signs * rng.integers(72, 250, d) / 128)
     bias = setting.bias(rng.integers(-120, 121, d) / 128)
-    return Bound(function, roles, eps, gain if "gain" in roles else None, bias if "bias" in roles else None, False)
+    drawn = {"gain": gain, "bias": bias}
+    own = {name: drawn[name] for name in drawn.keys() & roles.keys() if setting.manner != f"no {name}"}
+    return Bound(function, roles, eps, own.get("gain"), own.get("bias"), False)
 
 
 _KINDS = (_flax_module, _torch_module, _keras_layer, _object, _function)

@@ -17,8 +17,8 @@ from lngeom.limits import limited, watched
 from .._tracing.factories import made
 from .._tracing.frameworks import Framework, FrameworkArray
 from .._tracing.programs import Program, program
-from .._tracing.roles import is_size, parameters
-from .binding import Bound, Manner, Setting, bind, own_size, several
+from .._tracing.roles import is_size, parameters, role
+from .binding import WITHOUT, Bound, Manner, Setting, bind, own_size, several
 from .call_files import Filed
 from .options import CheckOptions
 from .scripts import ones
@@ -100,6 +100,14 @@ class Kernel:
     def eps(self) -> float | None:
         """ε: given, or the module's attribute, or the default of the parameter."""
         return self.at(self.form.size).eps if self.asked.eps is None else self.asked.eps
+
+    @property
+    def optional(self) -> list[Manner]:
+        """The manners in which a gain or bias that may be left out is."""
+        bound = self.at(self.d)
+        taken = {} if bound.holds or self.form.filed else parameters(self.form.target)
+        none = {f"no {role(name)}" for name, one in taken.items() if one.default is None and role(name) in bound.roles}
+        return [manner for manner in WITHOUT if manner in none]
 
     def like(
         self, manner: Manner = "usual", eps: float | None = None, purposes: Named | None = None, dtype: str = ""

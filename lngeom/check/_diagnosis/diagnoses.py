@@ -18,12 +18,12 @@ import numpy as np
 from lngeom.rounding import FORMATS, Definition, Sample, candidates, diagnose, rounded
 from lngeom.sentences import Cause, several
 
+from .._calls.binding import WITHOUT
 from .._calls.fused import Fused
 from .._trials.layouts import EXCHANGED, NOT_CONTIGUOUS, OTHER, SINGLE
 from .._trials.state import BATCH, steady
 from .._trials.trial import UNSTEADY, Trial
 from .._trials.trials import MANNERS, ODD_GAINS, Tried
-from .._trials.unexamined import WITHOUT
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned
 from .symptoms import bad_dimensions, dimensions, groups, symptom, told
 

@@ -14,6 +14,7 @@ from lngeom.rounding import FORMATS, REAL, Gradients, Sample, instead, places, p
 from lngeom.sentences import Cause, Statement, Way, several
 from lngeom.shrinking import smallest_input
 
+from .._calls.binding import WITHOUT
 from .._calls.derivatives import CALLED, LAID, MissingGradient, NoGradient, derivatives, laid
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
@@ -333,8 +334,10 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
+_LARGE = Way("cotangent large", 1024)
+"""Cotangents that a limit on gradients changes; a power of 2 leaves their digits."""
 _STRIDED = {_TRANSPOSED, _EXPANDED}
-_BARE = "gains of one", "biases of zero"
+_BARE = "gains of one", "biases of zero", *WITHOUT
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
 """What may be asked for where not all derivatives are."""
 
@@ -354,6 +357,7 @@ def _gradient_at(
     if label.kind == _ONE_SIGN:
         signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
         cotangent = abs(random) * signs
+    cotangent = cotangent * label.values[0] if label == _LARGE else cotangent
     base = claim.base(x.shape[-1])
     computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
     x, cotangent = x[told], cotangent[told]
@@ -377,6 +381,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     others = [(Way("three axes"), ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
     others += [(Way(way), ordinary[:1], (-1,)) for way in ("batch of one", LAID[2])]
     others += [(Way(way), ordinary, (-1,)) for way in (*LAID[:2], *CALLED)]
+    others += [(_LARGE, ordinary, (-1,))] * (kernel.dtype != "float16")  # where they overflow
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
@@ -389,7 +394,8 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
-        others += [(Way(manner), ordinary, (-1,)) for manner in _BARE if kernel.framework.name == "torch"]
+        others += [(Way(manner), ordinary, (-1,)) for manner in _BARE[:2] if kernel.framework.name == "torch"]
+    others += [(Way(manner), ordinary, (-1,)) for manner in kernel.optional]
     for names in _SOME:
         with contextlib.suppress(KeyError):
             yield from _gradient_at(claim, ordinary, Way("alone", " and ".join(names)), only=names)

@@ -72,8 +72,9 @@ def derivatives(path: Path) -> list[Derivative]:
             wrong = f"it has the axes {gradient.axes}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
-    kernels = path.trace.kernels
-    _, run, left, limits, runs = path.written if kernels.launched else (None, None, [], "", [])
+    kernels, seen = path.trace.kernels, path.backward.watched
+    plain = None, seen, sorted(seen.report.unexamined), "", []
+    _, run, left, limits, runs = path.written if kernels.launched else plain
     if kernels.exposed:  # PyTorch sees a change of what save_for_backward keeps
         limits = f"unless what {' and '.join(kernels.exposed)} keeps is changed in place before the backward pass"
     more = {"run": run, "unexamined": (*left, *kernels.rules)}

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, SupportsFloat
+from typing import Any, NoReturn, SupportsFloat
 from unittest import mock
 
 import numpy as np
@@ -17,7 +17,9 @@ from torch.autograd.function import BackwardCFunction
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.fx.node import Node, map_arg
 
+from .allowed import World
 from .arrays import Arr, given
+from .grounds import Ground
 from .programs import Backward
 from .questions import asked, is_program
 from .sizes import FEATURE
@@ -27,6 +29,7 @@ from .trace import Trace, program_line
 
 _SIZES = (11, 5, 7, 13, 17)
 """Those that the graph is made at, d first: all different, so that none is taken for another one."""
+Block, _ALONE = contextlib.AbstractContextManager[None], contextlib.nullcontext()
 _CREATE = torch.fx.Graph.create_node
 _FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
 _ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__", "__repr__", "__format__")
@@ -38,18 +41,26 @@ _MEMORY = {name: getattr(Tensor, name) for name in ("is_contiguous", "stride", "
 
 @dataclass
 class Autograd(Backward):
-    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1."""
+    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1.
+
+    Attributes:
+        watched: What backward passes that the program defines read beside their arguments.
+    """
 
     numbers: tuple[str, ...]
     questions: list[tuple[Any, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     graphs: dict[tuple[str, ...], torch.fx.GraphModule] = field(default_factory=dict)
     forward: set[str] = field(default_factory=set)
+    watched: Trace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watched = Trace(Ground(), self.program.literals)
 
     def _run(
-        self, settings: Mapping[str, SupportsFloat], asked: Sequence[str], v: Tensor, *tensors: Tensor
+        self, settings: Mapping[str, SupportsFloat], asked: Sequence[str], around: Block, v: Tensor, *tensors: Tensor
     ) -> tuple[Tensor | None, ...]:
-        """The derivatives along a cotangent by what is asked for, None by what does not enter."""
+        """The derivatives along a cotangent by what is asked for, None by what does not enter; `around` autograd."""
         names = [*self.leaves, *self.numbers]
         taken = [t.detach().requires_grad_(name in (asked or names)) for name, t in zip(names, tensors, strict=True)]
         named = dict(zip(names, taken, strict=True))
@@ -69,7 +80,8 @@ class Autograd(Backward):
             if mode := get_proxy_mode():
                 self.forward = {node.name for node in mode.tracer.graph.nodes}
             moving = {name: one for name in self.leaves if (one := named[name]).requires_grad}
-            found = torch.autograd.grad(output, [*moving.values()], v, allow_unused=True)
+            with around:
+                found = torch.autograd.grad(output, [*moving.values()], v, allow_unused=True)
             return tuple(map(dict(zip(moving, found, strict=True)).get, self.leaves))
 
     def graph(self, *asked: str) -> torch.fx.GraphModule:
@@ -83,13 +95,29 @@ class Autograd(Backward):
         shapes = [rows, *leaves, *([] for _ in self.numbers)]
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
         parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
-        run = functools.partial(self._run, self._settings(), asked)
+        run = functools.partial(self._run, self._settings(), asked, _ALONE)
         placing = mock.patch.object(torch.fx.Graph, "create_node", _placed)
         self.forward = set()
         in_order = torch.backends.opt_einsum.flags(enabled=False)  # another order of products asks for sizes
         with self._asking(), placing, in_order, mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
             self.graphs[asked] = make_fx(run, parts, "symbolic")(*tensors)
+        self._run({}, asked, self._watching(), *tensors)  # as it runs: much other code makes a graph, loaded above
         return self.graphs[asked]
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[None]:
+        """A block in which backward passes of the program may use what is allowed, and ask for what all arrays have."""
+        world = World(self.watched, lambda name: self.program.front.knows(name) or _computes(name))
+        world.built = True
+
+        def lacking(tensor: Tensor, name: str) -> NoReturn:
+            if is_program():
+                self.watched.refused(f"it asks whether an array has {name} ({program_line().strip()})")
+            raise AttributeError(name)
+
+        with mock.patch.object(Tensor, "__getattr__", lacking, create=True), world.watching():
+            yield
+        world.close()
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -139,6 +167,7 @@ class Autograd(Backward):
             names = [f"axis {k}" for k, size in enumerate(shape) if size.node._expr in asked_of.free_symbols]
             trace.refuse(f"the backward pass depends on the size of {' and '.join(names) or 'an axis'} of x", line)
         trace.never(self.refused, "; ".join(self.refused[:1]))
+        trace.never(self.watched.refusals, "; ".join(map(str, self.watched.refusals[:1])))
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
         made += [given(trace, name, (), v.dtype) for name in self.numbers]
@@ -171,11 +200,18 @@ class Autograd(Backward):
             return torch.tensor(array).to(getattr(torch, self.dtype))
 
         tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
-        derivatives = self._run(values, (), *tensors, *(laid(name, False) for name in self.numbers))
+        derivatives = self._run(values, (), _ALONE, *tensors, *(laid(name, False) for name in self.numbers))
         found = zip(self.leaves.items(), derivatives, strict=True)
         known = ((name, place if by_row else 0, dx) for (name, by_row), dx in found if dx is not None)
         moved = ((name, np.moveaxis(dx.double().numpy(), axis, -1)) for name, axis, dx in known)
         return {name: dx.reshape(-1, d) for name, dx in moved}
+
+
+def _computes(name: str) -> bool:
+    """Whether it is an operation of ATen that gives arrays, which the graph shows."""
+    packet = getattr(torch.ops.aten, name, None)
+    forms = (getattr(packet, form)._schema for form in (packet.overloads() if packet else ()))
+    return any("Tensor" in str(result.type) for form in forms for result in form.returns)
 
 
 def _placed(graph: torch.fx.Graph, *args: Any, **options: Any) -> Node:

@@ -23,7 +23,7 @@ from .inputs import HUGE, Inputs
 from .layouts import TOKENS, alone, either_cast, shaped, tokens
 from .state import BATCH, leak, overwritten, state
 from .trial import Aside, Note, Outcome, Trial, attempt, refusal
-from .unexamined import ALL, Untested, unexamined, without
+from .unexamined import ALL, Untested, unexamined
 
 ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
 _MODES = {"no gradients": "no_grad", "inference": "inference_mode"}
@@ -126,7 +126,8 @@ def _run(inputs: Inputs, log: _Log) -> tuple[Any, ...]:
         and log.add(_BATCH, _in_other_manners(claim, np.concatenate([ordinary, dict(main[1])[SMALL]])), *_ERRORS)
     ):
         log.add(TOKENS, tokens(claim, [rows for _, rows in main[1]]))
-        log.add("gain or bias that is None", () if form.filed else without(claim, ordinary))
+        optional = claim.kernel.optional
+        log.add("gain or bias that is None", (claim.like(each).trial(Way(each), ordinary) for each in optional))
     if not log.faults:  # the verdict is a bug whatever the dtype is
         log.add("the dtype of its outputs", _of_other_dtype(claim, ordinary))
     log.add("a large batch", leak(claim, ordinary))

@@ -1,7 +1,6 @@
 """Untested conditions: the verdict lists them, so that silence does not read as checked."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,6 @@ from .claim import Claim
 from .state import BATCH
 from .trial import Aside, Trial
 
-WITHOUT = "no gain", "no bias"
 ALWAYS = (
     "more than five axes",
     "rows, sizes, eps, parameters and buffers other than those tried",
@@ -37,21 +35,6 @@ class Untested(NamedTuple):
 
 
 ALL = Untested(("everything but the call that failed",))
-
-
-def without(claim: Claim, x: np.ndarray) -> Iterator[Trial]:
-    """The kernel without an optional gain or bias, each left at its None."""
-    kernel, d = claim.kernel, x.shape[-1]
-    bound, x = kernel.at(d), claim.stored(x)
-    taken = parameters(kernel.form.target).items() if not bound.holds else ()
-    none = {role(name) for name, parameter in taken if parameter.default is None} & bound.roles.keys()
-    for purpose, kind in zip(("gain", "bias"), WITHOUT, strict=True):
-        if purpose not in none:  # it must be given
-            continue
-        arrays = {name: values for name, values in kernel.arrays(d).items() if name != purpose}
-        base = replace(claim.base(d), **{purpose: None})
-        got = kernel.framework.read(kernel.call(kernel.array(x), arrays))
-        yield Trial.of(Way(kind), x, got, base, claim.arithmetic)
 
 
 def unexamined(claim: Claim, x: np.ndarray, take: Callable[[Trial], None]) -> Untested:

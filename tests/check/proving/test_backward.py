@@ -44,6 +44,15 @@ def twice(factor: Callable[[Any], float]) -> Any:
     return lambda x, weight, eps=1e-5: F.rms_norm(Twice.apply(x) / 2, (x.shape[-1],), weight, eps)
 
 
+WORLDS: dict[str, Callable[[Any], float]] = {
+    "traced": lambda v: 2 if isinstance(v.shape[0], torch.SymInt) else 3,
+    "type": lambda v: 2 if type(v) is not torch.Tensor else 3,
+    "threads": lambda v: 2 if torch.get_num_threads() < 4096 else 3,
+    "attribute": lambda v: 2 if getattr(v, "main_grad", None) is None else 3,
+}
+"""Factors of a backward pass that are right as long as it is traced, or in the state that the check has."""
+
+
 def proof(wrong: str = "") -> Proof:
     return prove_target(KERNELS[wrong], "norm", "torch", backward=True)
 
@@ -76,11 +85,18 @@ def test_a_wrong_backward_pass_is_refuted(wrong: str, name: str, caplog: pytest.
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [("mean over rows", "a mean over B, L"), ("bias forgotten", "summed over nothing"), ("type", "as it runs")],
+    [
+        ("mean over rows", "a mean over B, L"),
+        ("bias forgotten", "summed over nothing"),
+        ("traced", "as it runs"),
+        ("type", "it uses type"),
+        ("threads", "it uses torch.get_num_threads"),
+        ("attribute", "asks whether an array has main_grad"),
+    ],
 )
-def test_what_reads_other_rows_or_asks_its_type_is_not_proved(wrong: str, message: str) -> None:
-    remembers = twice(lambda v: 2 if type(v) is not torch.Tensor else 3)  # right as long as it is traced
-    verdict = prove_target(remembers, "norm", "torch", backward=True) if wrong == "type" else proof(wrong)
+def test_what_reads_other_rows_or_its_world_is_not_proved(wrong: str, message: str) -> None:
+    asks = WORLDS.get(wrong)
+    verdict = prove_target(twice(asks), "norm", "torch", backward=True) if asks else proof(wrong)
     assert any(message in derivative.text for derivative in verdict.derivatives)
     assert verdict.status == "proved"
     assert not verdict.passes()
