@@ -30,7 +30,6 @@ class Bound:
 
     Attributes:
         function: Takes x and what `roles` lists: each role with its keyword, None by place.
-        eps: The ε that it states.
         gain, bias: What it multiplies and adds, float64, shape (d,), or None.
         holds: Whether they are the module's own, and not given with each call.
         leaves: The module's own gain and bias as tensors of PyTorch, to differentiate by.
@@ -52,7 +51,6 @@ class Setting:
     """The circumstances in which a norm is tried.
 
     Attributes:
-        framework, asked: Of its arrays, and the options.
         manner: Variant of the test: usual gains, odd ones (zero and large), plain ones (gain 1, bias 0) or one of the
             two plain, or usual gains in training mode, or one of an optional gain and bias left at its None.
         purposes: Which parameters are gain and bias, as far as a proof has told.

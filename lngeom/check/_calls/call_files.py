@@ -36,7 +36,6 @@ class Filed:
     """A kernel whose calls are folders of files: inputs, ``x.npy`` and the parameters, and ``y.npy``.
 
     Attributes:
-        folder, asked: The folder of all calls, and the options of the check.
         answer: The definition, which answers while inputs are written; None when outputs are read.
         calls: The folder of each call, by the digests of its inputs.
     """

@@ -34,10 +34,8 @@ class Form:
     """How a target is called.
 
     Attributes:
-        given: What was given.
-        target: The same with residual and gate fixed: a norm of rows.
+        target: What was given, with residual and gate fixed: a norm of rows.
         factory: Whether it makes the norm of a dimension instead of being one.
-        size: A dimension that it takes.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
         axes: The number of axes of its arrays if it normalizes along one that is named; 0 for the last of any number.
     """
@@ -57,8 +55,6 @@ class Kernel:
     """A norm to be checked: inputs are rounded to its dtype, outputs come as float64.
 
     Attributes:
-        form, asked: How it is called, and the options.
-        at: The kernel at a dimension.
         array: Values as an array of the framework in the dtype and on the device of the check.
     """
 

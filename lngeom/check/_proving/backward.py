@@ -27,12 +27,10 @@ class Derivative:
     """The verdict on one derivative of a kernel.
 
     Attributes:
-        name: The parameter by which it is.
         status: ``proved``, ``refuted`` or ``not traced``.
         text: Where it is proved if not everywhere, where it is wrong, or the reason.
         certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
         run: The run on terms of a user-written backward pass.
-        unexamined: Circumstances for which nothing is proved.
         order: What decides its bits, where it is by kernels.
     """
 

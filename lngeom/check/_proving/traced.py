@@ -31,7 +31,6 @@ class Traced:
     """What a kernel computes of x, gain, bias and ε, operation by operation.
 
     Attributes:
-        name: What it is called.
         roles: Its own names of x, gain, bias and ε.
 
     Raises:

@@ -41,11 +41,7 @@ _MEMORY = {name: getattr(Tensor, name) for name in ("is_contiguous", "stride", "
 
 @dataclass
 class Autograd(Backward):
-    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1.
-
-    Attributes:
-        watched: What backward passes that the program defines read beside their arguments.
-    """
+    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1."""
 
     numbers: tuple[str, ...]
     questions: list[tuple[Any, str]] = field(default_factory=list)

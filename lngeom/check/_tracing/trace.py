@@ -64,10 +64,8 @@ class Values:
     """The operations of a run, with the values on which theorems are needed.
 
     Attributes:
-        operations: How often each operation was called.
         obligations: What has to hold for the code to be defined: values and their relations to 0.
         absolutes, magnitudes, squares: Arguments of absolute values, these, and what is squared.
-        roots: Every root, with its radicand.
     """
 
     ground: Ground
@@ -129,8 +127,6 @@ class Kernels:
     """Launches, and what they need to know of memory.
 
     Attributes:
-        allowed: Whether kernels may be launched.
-        launches: Those that were followed.
         reduced: What else sums in an order of its own: over which labels, and where.
         permuted: Whether axes lie in another order than in memory.
         asks_memory: Questions of memory, which only programs that launch kernels may ask.

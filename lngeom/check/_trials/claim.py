@@ -28,8 +28,6 @@ class Claim:
     """A kernel with the definition that it is held against.
 
     Attributes:
-        kind, eps, meant: The definition.
-        proof: What the kernel computes in exact arithmetic.
         measured: Values of ε that its proof or its behaviour shows.
         default: Whether ε is the default of the contract, because it is neither stated nor measured.
         variant: The known variant that the outputs show, against which derivatives are judged.

@@ -14,6 +14,7 @@ from lngeom.limits import forks
 from lngeom.rounding import FORMATS, SMALL, Sample, rounded
 from lngeom.sentences import Cause, Way, several
 
+from .._calls.binding import Manner
 from .._calls.fused import Fused
 from .._tracing.decisions import AUTOCAST, PRETENDED
 from .._tracing.roles import parameters, role
@@ -25,7 +26,7 @@ from .state import BATCH, leak, overwritten, state
 from .trial import Aside, Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined
 
-ODD_GAINS, TRAINING = Way("odd gains"), Way("training")
+ODD_GAINS = Way("odd gains")
 _MODES = {"no gradients": "no_grad", "inference": "inference_mode"}
 OTHER_EPS = "other eps"
 ASKED = {OTHER_EPS, "gains of one", "biases of zero", "autocast", "of dtype", "vectors", *_MODES, *PRETENDED}
@@ -44,11 +45,9 @@ class Tried:
     """The outcomes of all trials.
 
     Attributes:
-        inputs: The rows, with the claim.
         trials: Outputs of all groups, those of ordinary rows at the main dimension first.
         notes: Refusals, and observations that a correct kernel may show.
         faults: Behaviour of no correct kernel; the first one is reported.
-        left: The untested conditions.
         alone: Outputs of the first rows, each a batch of its own, where they are wrong in their batch.
         sums: Which sum a fused kernel normalizes, and the fault of that sum.
         wrong, refuted: The smallest trial that exact arithmetic confirms wrong, None if there is none; and the claim
@@ -188,13 +187,10 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
 def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Gains that are zero or large, gains or biases alone that are plain, and modes, of a module or of PyTorch."""
     kernel, base = claim.kernel, claim.base(x.shape[-1])
-    if base.gain is not None:
-        yield claim.like("odd gains").trial(ODD_GAINS, x)
-    if base.gain is not None and base.bias is not None:
-        yield claim.like("gains of one").trial(Way("gains of one"), x)
-        yield claim.like("biases of zero").trial(Way("biases of zero"), x)
-    if kernel.at(x.shape[-1]).leaves:
-        yield claim.like("training").trial(TRAINING, x)
+    manners: list[Manner] = ["odd gains"] * (base.gain is not None)
+    manners += ["gains of one", "biases of zero"] * (base.gain is not None and base.bias is not None)
+    manners += ["training"] * bool(kernel.at(x.shape[-1]).leaves)
+    yield from (claim.like(manner).trial(Way(manner), x) for manner in manners)
     if kernel.framework.name == "torch":
         yield from _in_modes(claim, x)
 
