@@ -377,7 +377,7 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     refused(said("check", "script:f"), "the module 'script' cannot be imported from here: SystemExit: 0")
     (tmp_path / "loop.py").write_text("while True:\n    pass\n")
-    monkeypatch.setattr("lngeom.check._calls.target._SECONDS", 0.5)
+    monkeypatch.setattr("lngeom.check.CheckOptions.seconds", 0.5)
     refused(said("check", "loop:f"), "the module 'loop' cannot be imported .* does not end within 0.5 s")
     (tmp_path / "ending.py").write_text("import os\ndef now():\n    os._exit(0)\n")
     for ends in ("sys:exit", "ending:now"):
