@@ -1,9 +1,10 @@
 """Measure how the loss of a network changes without mean subtraction, in nats per token.
 
-For LayerNorm models it measures the folded network (the same function in exact arithmetic), all LayerNorms replaced by
-RMSNorms, one LayerNorm at a time replaced by an RMSNorm, and a random direction removed instead of the mean. For
-RMSNorm models it measures the mean subtracted at every norm, at one norm at a time, in the embeddings, or in all
-writers. MODEL may be any network of transformers with a head. Repeat the command to continue a run that was stopped.
+For LayerNorm models it measures the loss of the folded network (the same function in exact arithmetic), all LayerNorms
+replaced by RMSNorms, one LayerNorm at a time replaced by an RMSNorm, and a random direction removed instead of the
+mean. For RMSNorm models it measures the mean subtracted at every norm, at one norm at a time, in the embeddings, or in
+all writers. MODEL may be any network with a head from transformers. Repeat the command to continue a run that was
+stopped.
 
 Examples:
     lngeom ablate

@@ -1,9 +1,9 @@
-"""Move mean subtraction into the weights: centre the writers of the residual stream, turn each LayerNorm that can be
-folded into an RMSNorm with the same ε, and write a certificate.
+"""Move mean subtraction into the weights: centre the writers of the residual stream, turn each foldable LayerNorm into
+an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
 certificate.json. The certificate states that each entry of a changed weight matrix is the exact value, rounded once. It
-also has the largest difference of the outputs, in the format of the weights and in float64. MODEL may be a network of
+also has the largest difference of the outputs, in the format of the weights and in float64. MODEL may be a network from
 transformers. A network that cannot be folded is refused, with the reason. With --verify, a written fold is checked
 again; the exit code is 1 if something is wrong.
 

@@ -1,7 +1,7 @@
 """Write a checkpoint with different hidden states and the same outputs, with a certificate.
 
-The angle between hidden states and the all-ones vector 1 can depend on how the weights are stored. If all that reads
-the stream of a network does so through a LayerNorm, a constant can be added to what is written to it (--shift). With
+The angle between hidden states and the all-ones vector 1 can depend on how the weights are stored. If every reader of
+the stream reads it through a LayerNorm, a constant can be added to what is written to the stream (--shift). With
 RMSNorms whose gains are folded into the readers, the stream can be rotated (--rotate). A network without such a gauge
 is refused, with the reason. A change is also refused if it changes the top-1 token at more than twice as many positions
 as rounding each weight once more does.
@@ -45,8 +45,8 @@ class Options(Rewrite):
     )
     angle: float | None = option(
         None,
-        "mean angle to the all-ones vector: at each LayerNorm for whose input a separate shift is possible, or over "
-        "all RMSNorms",
+        "mean angle to the all-ones vector: at each LayerNorm whose input can be shifted separately; of RMSNorms, over "
+        "all together",
         metavar="DEGREES",
     )
     rotate: str | None = option(

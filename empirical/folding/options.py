@@ -19,10 +19,10 @@ class Ablation:
     site_tokens: int = option(4_096, "tokens to predict with one norm changed")
     sequence_length: int = option(512, "longest sequence")
     per_document: int = option(
-        2, "most sequences taken from one document; the intervals treat documents, not tokens, as independent"
+        2, "at most so many sequences from one document; the intervals treat documents, not tokens, as independent"
     )
     batch_tokens: int = option(1_024, "tokens per forward pass")
-    shard_tokens: int = option(2_048, "tokens between checkpoints")
+    shard_tokens: int = option(2_048, "tokens between two saves of the run")
     directions: int = option(3, "random unit vectors; u_norm removes one of them instead of the mean", metavar="K")
     seed: int = option(0, "seed of the random unit vectors", type=seed)
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")

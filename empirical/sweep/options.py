@@ -46,7 +46,7 @@ class Sweep:
     tokens: int = option(DEFAULT_TOKENS, "tokens to measure, rounded up to whole sequences")
     sequence_length: int | None = option(None, f"tokens per sequence (default: {DEFAULT_LENGTH})")
     batch_size: int | None = option(None, "sequences per forward pass (default: by device)")
-    shard_tokens: int | None = option(None, "tokens between two checkpoints (default: by device)")
+    shard_tokens: int | None = option(None, "tokens between two saves of the run (default: by device)")
     dtype: str = option("auto", "(default: float32 on the CPU, else the checkpoint's)", choices=DTYPES)
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the all-ones vector with")

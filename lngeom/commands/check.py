@@ -3,9 +3,9 @@
 KERNEL is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``, ``f(x, gain,
 bias)`` or ``f(x, gain, bias, eps)`` on arrays of NumPy, PyTorch, JAX, Keras or TensorFlow; or a module or its class; or
 a factory ``f(d)`` that returns one of these. The report gives two verdicts. The first is about exact arithmetic:
-proved, refuted or not proved. The second is about floating point. A kernel passes only if no proof refutes it, and its
-outputs are within rounding or it is a variant that you allow. With --proved it must be proved, too. The exit code is 0
-if every kernel passes, 1 if one fails, and 2 if the check could not run.
+proved, refuted or not proved. The second is about floating point. A kernel passes if its outputs are within rounding,
+or it is a variant that you allow. It fails if a proof refutes it. With --proved it must be proved, too. The exit code
+is 0 if every kernel passes, 1 if one fails, and 2 if the check could not run.
 
 Examples:
     lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight'
@@ -41,10 +41,10 @@ class Options:
     device: str | None = option(None, "for example cuda (default: the framework's)")
     seconds: float = option(60.0, "CPU seconds that one call may take")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
-    contiguous: bool = option(False, "leave out arrays that are not contiguous, if no caller passes one")
+    contiguous: bool = option(False, "do not test arrays that are not contiguous")
     allow: tuple[str, ...] = option(
         (),
-        "pass a variant whose cause contains this text, for example 'Llama'; may be repeated",
+        "let a variant pass if its name contains this text, for example 'Llama'; may be repeated",
         action="append",
         metavar="VARIANT",
     )
@@ -56,7 +56,7 @@ class Options:
     )
     require: tuple[str, ...] = option(
         (),
-        "batch-invariant: fail unless a row has the same bits in every batch; deterministic: unless in every run",
+        "batch-invariant: fail unless a row has the same bits in every batch; deterministic: in every run",
         action="append",
         metavar="WHAT",
     )
