@@ -357,7 +357,7 @@ def _gradient_at(
     if label.kind == _ONE_SIGN:
         signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
         cotangent = abs(random) * signs
-    cotangent = cotangent * label.values[0] if label == _LARGE else cotangent
+    cotangent = cotangent * label.values[0] if label == _LARGE else cotangent  # type: ignore
     base = claim.base(x.shape[-1])
     computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
     x, cotangent = x[told], cotangent[told]

@@ -231,7 +231,7 @@ class Path:
             text = text.replace(prover.text(prover.scalar(name)), literals.text(name))
         symbols = self.trace.symbols
         names = {prover.text(prover.scalar(name)): name for name in symbols.blocks}
-        names |= {name: f"{function.name}({prover.text(value)})" for function, value, name in self.trace.calls.opaque}
+        names |= {name: f"{function.name}({prover.text(value)})" for function, value, name in self.trace.calls.opaque}  # type: ignore
         names |= {f"S({prover.text(prover.vector(name))})": name.removeprefix("part_") for name in symbols.parts}
         for written, name in names.items():
             for how, told in _READ_AS.items():

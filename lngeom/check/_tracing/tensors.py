@@ -111,7 +111,7 @@ def _trace_of(values: Iterable[object]) -> Trace | None:
     for value in values:
         inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
         one = value.arr if isinstance(value, Tensor) else value
-        trace = one.trace if isinstance(value, Tensor | Num) else _trace_of(inner)
+        trace = one.trace if isinstance(value, Tensor | Num) else _trace_of(inner)  # type: ignore
         if trace is not None:
             return trace
     return None

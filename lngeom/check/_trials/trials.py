@@ -188,8 +188,8 @@ def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Gains that are zero or large, gains or biases alone that are plain, and modes, of a module or of PyTorch."""
     kernel, base = claim.kernel, claim.base(x.shape[-1])
     manners: list[Manner] = ["odd gains"] * (base.gain is not None)
-    manners += ["gains of one", "biases of zero"] * (base.gain is not None and base.bias is not None)
-    manners += ["training"] * bool(kernel.at(x.shape[-1]).leaves)
+    manners += ["gains of one", "biases of zero"] * (base.gain is not None and base.bias is not None)  # type: ignore
+    manners += ["training"] * bool(kernel.at(x.shape[-1]).leaves)  # type: ignore
     yield from (claim.like(manner).trial(Way(manner), x) for manner in manners)
     if kernel.framework.name == "torch":
         yield from _in_modes(claim, x)
