@@ -54,7 +54,12 @@ class Autograd(Backward):
         self.watched = Trace(Ground(), self.program.literals)
 
     def _run(
-        self, settings: Mapping[str, SupportsFloat], asked: Sequence[str], around: Block, v: Tensor, *tensors: Tensor  # type: ignore
+        self,
+        settings: Mapping[str, SupportsFloat],
+        asked: Sequence[str],
+        around: Block,
+        v: Tensor,
+        *tensors: Tensor,  # type: ignore
     ) -> tuple[Tensor | None, ...]:
         """The derivatives along a cotangent by what is asked for, None by what does not enter; `around` autograd."""
         names = [*self.leaves, *self.numbers]
