@@ -57,9 +57,9 @@ class Autograd(Backward):
         self,
         settings: Mapping[str, SupportsFloat],
         asked: Sequence[str],
-        around: Block,
+        around: Block,  # type: ignore
         v: Tensor,
-        *tensors: Tensor,  # type: ignore
+        *tensors: Tensor,
     ) -> tuple[Tensor | None, ...]:
         """The derivatives along a cotangent by what is asked for, None by what does not enter; `around` autograd."""
         names = [*self.leaves, *self.numbers]
