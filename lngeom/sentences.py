@@ -79,9 +79,8 @@ def _together(texts: list[str]) -> str:
     return _REFUSED.sub(f"refuses {which}:", texts[0])
 
 
-_BESIDE = {"where", "beyond", "only for", "later rows", "d not multiple", "d above", "d below", "d only", "not written"}
-_BESIDE |= {"strides ignored"}
-"""Kinds of causes that say where another one shows, or what is wrong elsewhere."""
+_BESIDE = {"where", "beyond", "only for", "later rows", "d not multiple", "d above", "d below", "d only"}
+"""Kinds of causes that say where another one shows."""
 
 
 def _printed(value: object) -> object:
@@ -257,7 +256,6 @@ SENTENCES = {
     "fault": "{}", "leak": "memory leak: every call keeps about as much memory as it returns",
     "no output": "no output: x is left as it is, and nothing else is returned",
     "unsteady": "two calls in a row differ on the same rows (noise, or a state that grows)",
-    "not written": "{} not written: memory that nothing was written into (d = {})",
     "rows not computed": "rows after the first {} of a batch are not computed: they are 0",
     "rows wrong": "rows after the first {} of a batch are wrong, which are right in a smaller batch",
     "rows mixed": "the output of a row depends on the other rows of its batch",

@@ -92,6 +92,11 @@ def _bias(name: str | Cause, new: Callable[[Reals], Reals | None]) -> Change:
     return Change("bias", name, lambda at: {"bias": new(at.base.bias)}, "bias")
 
 
+def _median(s: Sample) -> tuple[Array, Array]:
+    center = numpy.median(s.x, axis=-1, keepdims=True)
+    return center, numpy.mean((s.x - center) ** 2, axis=-1, keepdims=True)
+
+
 def _carried(at: Setting, offset: Reals) -> Fields:
     """The bias taken along by the numerator: (x − m + offset)/D."""
 
@@ -224,8 +229,7 @@ _STATISTICS = (
           centered=False, spread_centered=True),
     _sums("mean not in variance", lambda s: (s.mean, s.square), "layer", centered=True, spread_centered=False),
     _sums("mean added", lambda s: (-s.mean, s.variance), "layer", spread_centered=True),
-    _sums("median", lambda s: (
-        m := numpy.median(s.x, axis=-1, keepdims=True), numpy.mean((s.x - m) ** 2, axis=-1, keepdims=True)), "layer"),
+    _sums("median", _median, "layer"),
     _sums("absolute mean",
           lambda s: (abs(s.mean), s.variance + (abs(s.mean) - s.mean) ** 2), "layer"),
     Change("order", "first subtracted", lambda at: {"prepare": lambda x: x - x[:, :1]}, "layer", "unstable"),

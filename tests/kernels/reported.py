@@ -54,6 +54,11 @@ def masked_lanes(x: Rows, weight: Rows, bias: Rows) -> Rows:
     return (x - m) * root(variance(x) + m * m * lanes / d) * weight + bias
 
 
+def half_variance(x: Rows, weight: Rows, bias: Rows) -> Rows:
+    c = x.float() - mean(x.float())
+    return (c * root(square(c).half().float()) * weight.float() + bias.float()).half()
+
+
 def scaled_row(x: Rows, weight: Rows) -> Rows:
     largest = x.abs().amax(-1, keepdim=True)
     scaled = x / largest.clamp(min=torch.finfo(x.dtype).tiny)
@@ -63,6 +68,21 @@ def scaled_row(x: Rows, weight: Rows) -> Rows:
 def truncated(x: Rows, weight: Rows) -> Rows:
     y = x.float() * root(square(x.float())) * weight.float()
     return (y.contiguous().view(torch.int32) & -65536).view(torch.float32).to(x.dtype)
+
+
+def wrong_axis(x: Rows, weight: Rows, bias: Rows) -> Rows:
+    c = x - x.mean(0, keepdim=True)
+    return c * root((c * c).mean(0, keepdim=True)) * weight + bias
+
+
+def unrounded_sum(x: Rows, residual: Rows, weight: Rows) -> tuple[Rows, Rows]:
+    total = x.float() + residual.float()
+    return (total * root(square(total)) * weight.float()).to(x.dtype), total.to(x.dtype)
+
+
+def batch_variant(x: Rows, weight: Rows) -> Rows:
+    v = square(x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]
+    return x * root(v) * weight
 
 
 def refuses_no_rows(x: Rows, weight: Rows) -> Rows:
@@ -146,9 +166,8 @@ STAND_INS: dict[str, Row] = {
     "squares of float32 summed in half precision": Row(
         lambda x, weight: x * root((x.half() * x.half()).sum(-1, keepdim=True).float() / x.shape[-1]) * weight,
         named("sum of squares rounded to float16", "unstable"), threads="nntrainer/nntrainer/issues/3935"),
-    "the variance stored in half precision": Row(lambda x, weight, bias: (
-        (x.float() - mean(x.float())) * root(variance(x.float()).half().float()) * weight + bias).half(),
-        named("kept in float16", "unstable"), {"dtype": "float16"}, "microsoft/onnxruntime/issues/17692"),
+    "the variance stored in half precision": Row(half_variance, named("kept in float16", "unstable"),
+        {"dtype": "float16"}, "microsoft/onnxruntime/issues/17692"),
     "eps scaled with the row": Row(
         scaled_row, named("eps multiplied by max|x|^2", "variant"), threads="apple/coremltools/pull/2822"),
     "variance in an rms norm": Row(lambda x, weight: x * root(variance(x)) * weight,
@@ -165,8 +184,7 @@ STAND_INS: dict[str, Row] = {
         named("multiplied by the root"), threads="mosaicml/llm-foundry/issues/371"),
     "normalized twice": Row(lambda x, weight: rms(rms(x, weight), weight), named("normalized twice"), {"d": 32},
         "huggingface/pytorch-image-models/pull/2741"),
-    "the wrong axis": Row(lambda x, weight, bias: (x - x.mean(0)) * root(x.var(0, correction=0)) * weight + bias,
-        named("wrong axis"), threads="brainpy/BrainPy/pull/868"),
+    "the wrong axis": Row(wrong_axis, named("wrong axis"), threads="brainpy/BrainPy/pull/868"),
     "eps read from the wrong place": Row(lambda x, weight: x * root(square(x), 0.0) * weight, named("eps missing"),
         threads="ggml-org/llama.cpp/pull/14545 ggml-org/llama.cpp/issues/9310 ggml-org/llama.cpp/pull/16577"),
     "eps of the format": Row(lambda x, weight: x * root(square(x), torch.finfo(x.dtype).eps) * weight,
@@ -189,15 +207,12 @@ STAND_INS: dict[str, Row] = {
         "pytorch/pytorch/issues/190054"),
     # Fused with the residual.
     "the sum normalized before it is rounded": Row(
-        lambda x, residual, weight: (rms(x.float() + residual.float(), weight).to(x.dtype), x + residual),
-        named("residual unrounded before", "variant"), HALF | {"spec": "torch"},
+        unrounded_sum, named("residual unrounded before", "variant"), HALF | {"spec": "torch"},
         "vllm-project/vllm/issues/52104 vllm-project/vllm/pull/52151 vllm-project/vllm/pull/52243 "
         "vllm-project/vllm-omni/pull/6878"),
     # Batch, state, empty.
     "bits that depend on the batch": Row(
-        lambda x, weight: x * weight * root(
-            square(x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]),
-        named("not batch invariant", "variant"), {"require": ("batch-invariant",)},
+        batch_variant, named("not batch invariant", "variant"), {"require": ("batch-invariant",)},
         "vllm-project/vllm/issues/48271 vllm-project/vllm/pull/48391 vllm-project/vllm/pull/48272 "
         "vllm-project/vllm/pull/48997 sgl-project/sglang/pull/28787 RL-Align/RL-Kernel/issues/145"),
     "no rows refused": Row(refuses_no_rows, named("refuses no rows", "variant"), {"refuse": ("refuses no rows",)},

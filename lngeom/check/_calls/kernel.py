@@ -82,8 +82,15 @@ class Kernel:
         """Its code as a program, which can be traced."""
         return program(self.form.given, self.name, self.framework.name, factory=self.form.factory)
 
-    d = property(lambda self: self.asked.d or self.fixed or SIZES[0])  # at which it is tried first
-    several = property(lambda self: self.asked.d is None and self.fixed is None)  # others are tried as well
+    @property
+    def d(self) -> int:
+        """The dimension at which it is tried first."""
+        return self.asked.d or self.fixed or SIZES[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether other dimensions are tried as well."""
+        return self.asked.d is None and self.fixed is None
 
     @property
     def eps(self) -> float | None:

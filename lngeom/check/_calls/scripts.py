@@ -9,6 +9,7 @@ from lngeom.rounding import Definition
 
 _MADE = {"torch": "torch.{}({}, dtype=torch.{})", "numpy": "np.{}({}, dtype=np.{})", "jax": "jnp.{}({}, dtype=jnp.{})"}
 _IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",)}
+_TRITON = ("import os", 'os.environ["TRITON_INTERPRET"] = "1"')
 _GROWS = """for _ in range(8):
     for _ in range(50):
         {}
@@ -52,7 +53,7 @@ def ones(kernel: Any, shape: tuple[int, ...], *, grows: bool = False) -> str:
 
     eps = kernel.at(shape[-1]).eps if kernel.asked.eps is None else kernel.asked.eps
     line = _call(kernel, shape[-1], written(np.broadcast_to(0.0, shape)), eps, written)
-    before = ("import os", 'os.environ["TRITON_INTERPRET"] = "1"') if kernel.framework.name == "torch" else ()
+    before = _TRITON if kernel.framework.name == "torch" else ()
     return "\n".join([*before, *lines, "", _GROWS.format(line) if grows else line, ""])
 
 

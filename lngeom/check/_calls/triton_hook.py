@@ -18,6 +18,7 @@ from .._tracing.triton import BeyondEnd
 _STAND_IN = f"{BeyondEnd.__module__}.stand_in"
 _PARTS = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
           ".language.extra.cuda.libdevice")  # fmt: skip
+_LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/")
 
 
 def launches() -> int:
@@ -46,8 +47,7 @@ def _asked_by_program() -> bool:
     frame = sys._getframe(2)
     while frame.f_back and (frame.f_code.co_filename.startswith("<frozen") or "importlib" in frame.f_code.co_filename):
         frame = frame.f_back
-    libraries = r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/"
-    return re.search(libraries, frame.f_code.co_filename) is None
+    return _LIBRARIES.search(frame.f_code.co_filename) is None
 
 
 class _WhenImported(MetaPathFinder):

@@ -11,18 +11,18 @@ words.
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, Sample, candidates, diagnose, places, rounded
+from lngeom.rounding import FORMATS, Definition, Sample, candidates, diagnose, rounded
 from lngeom.sentences import Cause, several
 
 from .._calls.binding import WITHOUT
 from .._calls.fused import Fused
-from .._trials.layouts import EXCHANGED, NOT_CONTIGUOUS, OTHER, PARAMETERS, SINGLE, alone, as_contiguous
-from .._trials.state import BATCH, steady, unwritten
-from .._trials.trial import UNSTEADY, Trial, attempt
+from .._trials.layouts import EXCHANGED, NOT_CONTIGUOUS, OTHER, SINGLE
+from .._trials.state import BATCH, steady
+from .._trials.trial import UNSTEADY, Trial
 from .._trials.trials import MANNERS, ODD_GAINS, Tried
 from .pattern import of_other_axes, of_other_rows, of_residual, patterned
 from .symptoms import bad_dimensions, dimensions, groups, symptom, told
@@ -104,17 +104,6 @@ class Evidence:
         return Cause("rows not computed" if zero else "rows wrong", min(first))
 
 
-def not_written(evidence: Evidence) -> Answer | None:
-    """Outputs in some dimensions are what memory held before; what is wrong in the others is told too."""
-    failing = {trial.d: trial for trial in evidence.trials if trial.wrong.any() and trial.label.kind not in STRIDES}
-    held = {d: unwritten(evidence.claim, failing[d].x) for d in sorted(failing)}
-    if not (lost := [d for d in held if held[d].any()]):
-        return None
-    others = [trial for trial in evidence.trials if trial.d not in lost]
-    more = explained(replace(evidence.tried, trials=others))[1] if any(t.wrong.any() for t in others) else None
-    return "bug", several(more, Cause("not written", places(np.asarray(held[lost[0]].any(0))), lost[0]))
-
-
 def unsteady(evidence: Evidence) -> Answer | None:
     """Calls in a row differ: nothing else can be measured."""
     failing = next(trial for trial in evidence.trials if trial.wrong.any())
@@ -148,12 +137,11 @@ def mixed_rows(evidence: Evidence) -> Answer | None:
             first, second = (claim.kernel.run(rows)[row] for rows in (trial.x, others))
             if (abs(first - second) > 64 * trial.d * 2.0**-trial.arithmetic.storage.bits * (1 + abs(first))).any():
                 return "bug", Cause("rows mixed")
-    trial = tried.trials[0]
-    single = attempt("", lambda: alone(claim, trial.x[:3])) if trial.wrong[:3].any() else None
-    if not isinstance(single, np.ndarray):
+    if tried.alone is None:
         return None
-    unit = 2.0**-trial.arithmetic.storage.bits * (1 + abs(single))
-    mixed = bool((abs(single - trial.got[:3]) > 64 * trial.d * unit).any())
+    trial = tried.trials[0]
+    unit = 2.0**-trial.arithmetic.storage.bits * (1 + abs(tried.alone))
+    mixed = bool((abs(tried.alone - trial.got[:3]) > 64 * trial.d * unit).any())
     return ("bug", Cause("rows mixed")) if mixed else None
 
 
@@ -170,8 +158,13 @@ def memory(evidence: Evidence) -> Answer | None:
 
 def strided_parameters(evidence: Evidence) -> Answer | None:
     """Memory of gain or bias read as if it were contiguous, where the trial has left a gap behind each number."""
-    for names in PARAMETERS if evidence.kinds == {"strided"} else ():
-        if not any(as_contiguous(trial, names).wrong.any() for trial in evidence.failing):
+
+    def read(base: Definition, names: tuple[str, ...]) -> Definition:
+        given = {name: values for name in names if (values := getattr(base, name)) is not None}
+        return replace(base, **{name: np.repeat(values, 2)[: len(values)] for name, values in given.items()})
+
+    for names in (("gain",), ("bias",), ("gain", "bias")) if evidence.kinds == {"strided"} else ():
+        if not any(trial.against(read(trial.base, names)).wrong.any() for trial in evidence.failing):
             return "bug", Cause("parameter strides", " and ".join(names))
     return None
 
@@ -241,17 +234,6 @@ def other_dimensions(evidence: Evidence) -> Answer | None:
     return "bug", several(cause, dimensions(evidence.trials))
 
 
-def strides_too(evidence: Evidence) -> Answer | None:
-    """Contiguous rows are wrong, and in other layouts also those that are right if they are contiguous."""
-    laid = [trial for trial in evidence.failing if trial.label.kind in STRIDES]
-    others = [trial for trial in evidence.trials if trial.label.kind not in STRIDES]
-    again = {trial.label: attempt("", partial(evidence.claim.trial, trial.label, trial.x)) for trial in laid}
-    own = frozenset(label for label, one in again.items() if isinstance(one, Trial) and not one.wrong.any())
-    if not own or not any(trial.wrong.any() for trial in others):
-        return None
-    return "bug", several(explained(replace(evidence.tried, trials=others))[1], Cause("strides ignored", own))
-
-
 def failing_rows(evidence: Evidence) -> Answer:
     """What explains the failing groups alone, or else the symptom."""
     failing = evidence.failing
@@ -267,11 +249,11 @@ def failing_rows(evidence: Evidence) -> Answer:
 
 DIAGNOSES: tuple[Callable[[Evidence], Answer | None], ...] = (
     # What is normalized instead of each row: no formula of one row can explain these.
-    not_written, unsteady, other_rows, mixed_rows, memory, strided_parameters, residual,
+    unsteady, other_rows, mixed_rows, memory, strided_parameters, residual,
     # What fails only under a circumstance, whose formula is right elsewhere.
     stated, manner,
     # Formulas, from the one that explains most to the symptom.
-    formula, fitted, vague_formula, other_dimensions, strides_too, failing_rows,
+    formula, fitted, vague_formula, other_dimensions, failing_rows,
 )  # fmt: skip
 
 

@@ -8,6 +8,8 @@ from lngeom.sentences import Cause, several
 from .._trials.layouts import BATCHES
 from .._trials.trial import Trial
 
+_BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
 
 def told(of: list[Trial], trials: list[Trial], cause: Cause | None = None) -> Cause:
     """The cause, or else the symptom, and in which dimensions and groups of the trials it shows."""
@@ -28,7 +30,7 @@ def dimensions(trials: list[Trial]) -> Cause | None:
     good = dims - bad
     if not good:  # it fails everywhere: the dimension is no sign
         return None
-    block = next((1 << k for k in range(1, 11) if bad == {d for d in dims if d % (1 << k)}), None)
+    block = next((block for block in _BLOCKS if bad == {d for d in dims if d % block}), None)
     if block:
         return Cause("d not multiple", block)
     if min(bad) > max(good):

@@ -24,6 +24,7 @@ _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 component
 _MANY_INTERPRETED = 130  # one program each, at milliseconds
 GRID = 70_000
 """Rows of up to 128 components: more than 16 bits count, and than blocks fit into a grid."""
+_EVERY = 32
 Given = tuple[Way, np.ndarray, Callable[[], np.ndarray]]
 """A way, the rows of shape (n, d), and a call that should give their outputs."""
 
@@ -55,8 +56,7 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
                 if _reread(claim, trial, dtype):
                     yield Note("read as own dtype", label, claim.kernel.dtype)
                     continue
-            packed = label.kind == "strided" and trial.wrong.any() and claim.kernel.form.interpreted
-            if packed and any(as_contiguous(trial, names).largest < trial.largest for names in PARAMETERS):
+            if label.kind == "strided" and trial.wrong.any() and claim.kernel.form.interpreted:
                 yield Note("strides of gain")
                 continue
             yield trial
@@ -135,15 +135,6 @@ def _mixed(claim: Claim, x: np.ndarray) -> Iterator[Given]:
         yield Way("strided"), x, lambda: kernel.framework.read(kernel.call(kernel.array(x), strided))
 
 
-PARAMETERS = ("gain",), ("bias",), ("gain", "bias")
-
-
-def as_contiguous(trial: Trial, names: tuple[str, ...]) -> Trial:
-    """Outputs held against a gain or bias whose memory, with a gap behind each number, is read without strides."""
-    given = {name: values for name in names if (values := getattr(trial.base, name)) is not None}
-    return trial.against(replace(trial.base, **{name: np.repeat(v, 2)[: len(v)] for name, v in given.items()}))
-
-
 def either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Trial:
     """Outputs in the format of the claim, where the normalized value may be cast to it before the gain."""
     cast = replace(claim, variant=Cause("cast gain", claim.kernel.dtype))
@@ -179,7 +170,7 @@ def alone(claim: Claim, x: np.ndarray) -> np.ndarray:
 
 def _batch_variance(claim: Claim, many: np.ndarray, together: np.ndarray) -> Iterator[Outcome]:
     """Rows that are wrong alone, and what is seen of bits."""
-    some = slice(None, None, 1 if claim.kernel.asked.refuse or claim.kernel.asked.require else 32)
+    some = slice(None, None, 1 if claim.kernel.asked.refuse or claim.kernel.asked.require else _EVERY)
     x = many[some]
     single = alone(claim, x).reshape(x.shape)
     trial = claim.judged(SINGLE, x, single)

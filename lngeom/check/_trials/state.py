@@ -1,11 +1,9 @@
 """State: what a call overwrites, what it keeps from earlier calls, and memory that it does not give back."""
 
 import gc
-import importlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from lngeom.limits import memory
 from lngeom.sentences import Cause, Way
 
 from .claim import Claim
-from .trial import UNSTEADY, Aside, Note, Outcome, Trial, attempt
+from .trial import UNSTEADY, Aside, Outcome, Trial, attempt
 
 LEAK, _STALE = Cause("leak"), Cause("stale")
 BATCH = "batch"
@@ -83,18 +81,6 @@ def steady(claim: Claim, x: np.ndarray, roundings: float = 0) -> bool:
     first, *others = (claim.kernel.run(x) for _ in range(1 if claim.kernel.form.filed else _REPEATED))
     allowed = roundings * 2.0**-claim.arithmetic.storage.bits * (1 + abs(first))
     return all(np.isclose(other, first, 0, allowed, equal_nan=True).all() for other in others)
-
-
-def unwritten(claim: Claim, x: np.ndarray) -> np.ndarray:
-    """The outputs that are what new memory of PyTorch held: one number, and another one in another call."""
-    torch: Any = importlib.import_module("torch")
-    own, held = (torch.empty, torch.empty_like), np.ones(x.shape, bool)
-    for number in (3.0, 5.0):
-        first, second = (lambda *a, m=make, n=number, **named: m(*a, **named).fill_(n) for make in own)
-        with mock.patch.multiple(torch, empty=first, empty_like=second):
-            got = attempt("", lambda: claim.kernel.run(claim.stored(x)))
-        held[...] &= False if isinstance(got, Note) else got == number
-    return held
 
 
 def overwritten(claim: Claim, x: np.ndarray) -> list[Outcome]:

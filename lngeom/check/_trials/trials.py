@@ -21,7 +21,7 @@ from .._tracing.roles import parameters, role
 from .._tracing.triton import Unread
 from .claim import Claim
 from .inputs import HUGE, Inputs
-from .layouts import TOKENS, either_cast, shaped, tokens
+from .layouts import TOKENS, alone, either_cast, shaped, tokens
 from .state import BATCH, leak, overwritten, state
 from .trial import Aside, Note, Outcome, Trial, attempt, refusal
 from .unexamined import ALL, Untested, unexamined
@@ -48,6 +48,7 @@ class Tried:
         trials: Outputs of all groups, those of ordinary rows at the main dimension first.
         notes: Refusals, and observations that a correct kernel may show.
         faults: Behaviour of no correct kernel; the first one is reported.
+        alone: Outputs of the first rows, each a batch of its own, where they are wrong in their batch.
         sums: Which sum a fused kernel normalizes, and the fault of that sum.
         wrong, refuted: The smallest trial that exact arithmetic confirms wrong, None if there is none; and the claim
             that it refutes, with gain 1 and bias 0 where these are wrong as well.
@@ -58,6 +59,7 @@ class Tried:
     notes: list[Note]
     faults: list[Cause]
     left: Untested = ALL
+    alone: np.ndarray | None = None
     sums: tuple[str | None, Cause | None] = None, None
     wrong: Trial | None = None
     refuted: Claim | None = None
@@ -128,10 +130,15 @@ def _run(inputs: Inputs, log: _Log) -> tuple[Any, ...]:
     if not log.faults:  # the verdict is a bug whatever the dtype is
         log.add("the dtype of its outputs", _of_other_dtype(claim, ordinary))
     log.add("a large batch", leak(claim, ordinary))
-    held = {"works in place": getattr(form.given, "in_place", 0), "residual after": getattr(form.target, "after", 0)}
-    held |= {"interpreted": form.interpreted, "filed": form.filed, "forks": forks() > before}
+    in_place, after = getattr(form.given, "in_place", False), getattr(form.target, "after", False)
+    held = {"works in place": in_place, "residual after": after, "interpreted": form.interpreted, "filed": form.filed}
+    held["forks"] = forks() > before
     log.notes += [Note(kind) for kind, holds in held.items() if holds]
-    return (left,) if log.faults else (left, _sums(claim))
+    if log.faults:
+        return (left,)
+    first = log.trials[0]  # where it is wrong, the diagnosis asks whether rows depend on each other
+    rows = attempt("", lambda: alone(claim, first.x[:3])) if first.wrong[:3].any() else None
+    return left, None if isinstance(rows, Note) else rows, _sums(claim)
 
 
 def _of_main(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Iterator[Outcome]:

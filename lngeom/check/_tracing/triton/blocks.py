@@ -15,6 +15,7 @@ from ..trace import Trace, program_line
 from .whole import PROGRAM, Shape, Space, Value, Whole, floor, least, running, symbol, whole
 
 D = symbol(FEATURE)
+_SHORT = "offsets of 2³¹ elements and more, which are computed in 32 bits"
 _READ = ["lanes beyond the mask read 0"]
 _FORMATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -164,7 +165,7 @@ class Blocks:
             made = made if how is operator.floordiv else left.plus(made.times(right), -1)
             return replace(made, shape=self.broadcast(left.shape, right.shape), wide=left.wide)
         if how is operator.mul and left.symbols and right.symbols and not (left.wide or right.wide):
-            self.trace.report.unexamined.add("offsets of 2³¹ elements and more, which are computed in 32 bits")
+            self.trace.report.unexamined.add(_SHORT)
         made = left.times(right) if how is operator.mul else left.plus(right, 1 if how is operator.add else -1)
         return replace(made, shape=self.broadcast(left.shape, right.shape))
 
