@@ -51,7 +51,7 @@ class Options(Rewrite):
     )
     rotate: str | None = option(
         None,
-        "RMSNorm networks: a seed, or 'dominant' (rotates the mean direction of the states to the all-ones vector)",
+        "RMSNorm networks: a seed, or 'dominant' (reflects the mean direction of the states onto the all-ones vector)",
         metavar="HOW",
     )
 

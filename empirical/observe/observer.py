@@ -196,8 +196,9 @@ class Observer:
                         "positions; call observer.mask(...) with the mask of each batch, or with None"
                     )
                 mask = None
-            whole = torch.ones(sequences, positions, dtype=torch.bool, device=device)
-            text = whole if mask is None else mask.to(device)
+            if mask is None:
+                mask = torch.ones(sequences, positions, dtype=torch.bool)
+            text = mask.to(device)
             first = text & (text.cumsum(1) == 1)
             self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
         return self._buckets[key]

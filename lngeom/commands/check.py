@@ -4,8 +4,8 @@ KERNEL is ``module:name``, importable from the current directory: a function ``f
 bias)`` or ``f(x, gain, bias, eps)`` on arrays of NumPy, PyTorch, JAX, Keras or TensorFlow; or a module or its class; or
 a factory ``f(d)`` that returns one of these. The report gives two verdicts. The first is about exact arithmetic:
 proved, refuted or not proved. The second is about floating point. A kernel passes if its outputs are within rounding,
-or it is a variant that you allow. It fails if a proof refutes it. With --proved it must be proved, too. The exit code
-is 0 if every kernel passes, 1 if one fails, and 2 if the check could not run.
+or it is a variant that you allow. Even then it fails if a proof refutes it. With --proved it must be proved, too. The
+exit code is 0 if every kernel passes, 1 if one fails, and 2 if the check could not run.
 
 Examples:
     lngeom check mykernels:rms_norm --kind rmsnorm --allow '1 + weight'

@@ -159,7 +159,9 @@ def test_sums_in_sequence_exceed_the_formula_of_rocm_as_often_as_its_record_says
     terms = [2 * k * u / (1 - 2 * k * u) for k in (2048, 1024)]
     times = np.abs(y - exact).max() / (terms[0] / 2 + terms[1] + 5 * u)
     assert f"the error is {times:.1f} times as large as the formula allows" in find("rocm.3").correction
-    worked = {line.says: line.numbers for line in find("rocm.3").counterexample.work().lines}  # type: ignore
+    counterexample = find("rocm.3").counterexample
+    assert counterexample is not None
+    worked = {line.says: line.numbers for line in counterexample.work().lines}
     assert worked["more than 4.7 times the tolerance"].startswith("4.76")
     assert "by a factor 4.8 with u the unit roundoff, 2.4 with" in find("rocm.3").why
 

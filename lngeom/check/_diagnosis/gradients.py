@@ -334,8 +334,9 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
-_LARGE = Way("cotangent large", 1024)
-"""Cotangents that a limit on gradients changes; a power of 2 leaves their digits."""
+_TIMES = 1024
+"""How much larger cotangents are tried, which a limit on gradients changes; a power of 2 leaves their digits."""
+_LARGE = Way("cotangent large", _TIMES)
 _STRIDED = {_TRANSPOSED, _EXPANDED}
 _BARE = "gains of one", "biases of zero", *WITHOUT
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
@@ -357,7 +358,7 @@ def _gradient_at(
     if label.kind == _ONE_SIGN:
         signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
         cotangent = abs(random) * signs
-    cotangent = cotangent * label.values[0] if label == _LARGE else cotangent  # type: ignore
+    cotangent = cotangent * _TIMES if label == _LARGE else cotangent
     base = claim.base(x.shape[-1])
     computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
     x, cotangent = x[told], cotangent[told]

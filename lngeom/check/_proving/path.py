@@ -53,9 +53,8 @@ class Path:
         taken = {COTANGENT, ALONG} & {*trace.symbols.vectors, *trace.symbols.numbers}
         trace.never(taken, f"a parameter is called {COTANGENT} or {ALONG}")
         codes = ((code.co_filename.rpartition("/")[2], code.co_firstlineno) for code in trace.report.sources.values())
-        line = next(
-            (f" ({file}:{first})" for file, first in codes if file[0] != "<"), ""
-        )  # none of its lines is running
+        # None of its lines is running.
+        line = next((f" ({file}:{first})" for file, first in codes if file[0] != "<"), "")
         if program.front.framework != "torch":
             trace.refuse(f"derivatives of {program.front.framework} are not traced", line)
         if len(self.scales) > 1:  # points would have to be drawn on each side
@@ -231,7 +230,10 @@ class Path:
             text = text.replace(prover.text(prover.scalar(name)), literals.text(name))
         symbols = self.trace.symbols
         names = {prover.text(prover.scalar(name)): name for name in symbols.blocks}
-        names |= {name: f"{function.name}({prover.text(value)})" for function, value, name in self.trace.calls.opaque}  # type: ignore
+        opaque = [
+            (function.name, cast("prover.Term", value), name) for function, value, name in self.trace.calls.opaque
+        ]
+        names |= {name: f"{function}({prover.text(value)})" for function, value, name in opaque}
         names |= {f"S({prover.text(prover.vector(name))})": name.removeprefix("part_") for name in symbols.parts}
         for written, name in names.items():
             for how, told in _READ_AS.items():

@@ -433,10 +433,11 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     return made
 
 
-def both(a: object, b: object) -> list[Arr]:
+def both(a: object, b: object) -> tuple[Arr, Arr]:
     """Two operands as arrays, one of which is a number perhaps."""
     like = next(value for value in (a, b) if isinstance(value, Arr))
-    return [value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype) for value in (a, b)]
+    first, second = (v if isinstance(v, Arr) else filled(like.trace, v, (), like.dtype) for v in (a, b))
+    return first, second
 
 
 def alone(values: Sequence[Any]) -> Sequence[Any]:

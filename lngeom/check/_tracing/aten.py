@@ -29,7 +29,8 @@ from .trace import Trace, program_line
 
 _SIZES = (11, 5, 7, 13, 17)
 """Those that the graph is made at, d first: all different, so that none is taken for another one."""
-Block, _ALONE = contextlib.AbstractContextManager[None], contextlib.nullcontext()
+Block = contextlib.AbstractContextManager[None]
+_ALONE: Block = contextlib.nullcontext()
 _CREATE = torch.fx.Graph.create_node
 _FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
 _ASKED = ("__bool__", "__int__", "__float__", "__index__", "__hash__", "__str__", "__repr__", "__format__")
@@ -54,12 +55,7 @@ class Autograd(Backward):
         self.watched = Trace(Ground(), self.program.literals)
 
     def _run(
-        self,
-        settings: Mapping[str, SupportsFloat],
-        asked: Sequence[str],
-        around: Block,  # type: ignore
-        v: Tensor,
-        *tensors: Tensor,
+        self, settings: Mapping[str, SupportsFloat], asked: Sequence[str], around: Block, v: Tensor, *tensors: Tensor
     ) -> tuple[Tensor | None, ...]:
         """The derivatives along a cotangent by what is asked for, None by what does not enter; `around` autograd."""
         names = [*self.leaves, *self.numbers]

@@ -42,7 +42,7 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
     """One of two arrays, as a condition on sizes says, or one on data that is known or makes no difference."""
     if isinstance(condition, Condition) and condition.swapped:
         a, b = b, a
-    both = a.combined(b, operator.add)
+    axes = a.combined(b, operator.add).axes
     if isinstance(condition, Condition):
         known = a.trace.decisions.always(condition.gap.value, condition.relation, *a.trace.values.squares)
         if known is None and condition.relation == "=":
@@ -51,7 +51,7 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
         condition = known
     if not isinstance(condition, bool):
         a.trace.refuse("a choice by data")
-    return (a if condition else b).cast(dtype).expanded(both.axes)
+    return (a if condition else b).cast(dtype).expanded(axes)
 
 
 def _squared(a: Arr) -> Arr:

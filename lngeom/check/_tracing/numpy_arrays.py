@@ -157,7 +157,7 @@ FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
     "norm": lambda x, ord=None, axis=None, keepdims=False: NumpyArray(length(x.arr, ord, axis, keepdims)),
     "einsum": lambda equation, *of: NumpyArray(einsum(equation, arrays := [x.arr for x in of], _promoted(arrays))),
     "where": lambda condition, a, b: NumpyArray(
-        chosen(_lowered(condition), *(arrays := both(_lowered(a), _lowered(b))), _promoted(arrays))  # type: ignore
+        chosen(_lowered(condition), *(arrays := both(_lowered(a), _lowered(b))), _promoted(arrays))
     ),
     "dot": lambda a, b: a @ b,
     "concatenate": lambda arrays, axis=0: NumpyArray(joined(parts := [a.arr for a in arrays], _promoted(parts), axis)),

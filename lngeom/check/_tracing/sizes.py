@@ -237,8 +237,13 @@ class Num:
         value = power(self.trace, operator.mul(*self._values(1)), exponent)
         return self._made(value, kind=int if whole else float)
 
-    sqrt = lambda self: self**0.5  # noqa: E731
-    astype = lambda self, _: self  # noqa: E731  # as a scalar of NumPy has it
+    def sqrt(self) -> Num:
+        """Its root."""
+        return self**0.5
+
+    def astype(self, dtype: object) -> Num:
+        """In another format, as a scalar of NumPy has it."""
+        return self
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
         """NumPy's functions of numbers; an array among the inputs takes over."""

@@ -86,7 +86,7 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "clamp": lambda x, min=None, max=None: x.clipped(min, max),
     "clamp_min": lambda x, min: x.clipped(min, None), "clamp_max": lambda x, max: x.clipped(None, max),
     "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
-    "where": lambda condition, a, b: chosen(condition, *both(a, b), _dtype(a, b)),  # type: ignore
+    "where": lambda condition, a, b: chosen(condition, *both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
     "softplus": lambda x, beta=1, threshold=20: (
         x.applied("softplus")

@@ -187,10 +187,10 @@ def _of_dimension(claim: Claim, groups: Sequence[tuple[Way, np.ndarray]]) -> Ite
 def _in_other_manners(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:
     """Gains that are zero or large, gains or biases alone that are plain, and modes, of a module or of PyTorch."""
     kernel, base = claim.kernel, claim.base(x.shape[-1])
-    manners: list[Manner] = ["odd gains"] * (base.gain is not None)
-    manners += ["gains of one", "biases of zero"] * (base.gain is not None and base.bias is not None)  # type: ignore
-    manners += ["training"] * bool(kernel.at(x.shape[-1]).leaves)  # type: ignore
-    yield from (claim.like(manner).trial(Way(manner), x) for manner in manners)
+    gain, several = base.gain is not None, base.gain is not None and base.bias is not None
+    manners: dict[Manner, bool] = {"odd gains": gain, "gains of one": several, "biases of zero": several}
+    manners["training"] = bool(kernel.at(x.shape[-1]).leaves)
+    yield from (claim.like(manner).trial(Way(manner), x) for manner, has in manners.items() if has)
     if kernel.framework.name == "torch":
         yield from _in_modes(claim, x)
 
