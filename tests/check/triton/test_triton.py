@@ -290,7 +290,7 @@ def test_sizes_that_are_not_followed_are_named(tmp_path: Path) -> None:
     (tmp_path / "kernels_of_sizes.py").write_text(text, encoding="utf-8")
     proof = proof_of(resolve(f"{tmp_path}/kernels_of_sizes.py:layer_norm"), "layer_norm")
     assert proof.dimensions == "every d ≥ 1 that it takes"
-    text = text.replace("raise RuntimeError", "torch.linalg.svd(x)\n        raise RuntimeError")
+    text = text.replace("raise RuntimeError", "return y.cumsum(-1)\n        raise RuntimeError")
     (tmp_path / "kernels_of_others.py").write_text(text, encoding="utf-8")
     proof = proof_of(resolve(f"{tmp_path}/kernels_of_others.py:layer_norm"), "layer_norm")
     assert proof.dimensions == "every d ≥ 1 but for sizes that are not examined"
