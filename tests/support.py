@@ -60,7 +60,8 @@ def refused(outcome: tuple[str, str], line: str) -> None:
     assert re.search(r"^lngeom \w+: .+[;:] [\w`]", outcome[1])
 
 
-def failed(outcome: tuple[str, str], line: str) -> None:
-    """Whether a command found what it tests to be wrong, and printed this."""
+def failed(outcome: tuple[str, str], line: str) -> str:
+    """All that a command printed that found what it tests to be wrong, which has this in it."""
     assert outcome[0].startswith("exit code 1"), outcome
     assert re.search(line, outcome[1]), outcome
+    return outcome[1]

@@ -107,3 +107,10 @@ def corpus_for(network: Any, folder: Path) -> Path:
         labels = random.integers(0, 2, 8 if "decoder_input_ids" in inputs else 1)
         np.savez(folder / "cases" / f"{number}.npz", labels=labels, **inputs)
     return folder / "cases"
+
+
+def saved(family: str, folder: Path) -> tuple[Any, list[str]]:
+    """A network on the disk, and the words that name it, a text for it and the length of its sequences."""
+    network = trained((FAMILIES | RMS)[family], torch.float32)
+    network.save_pretrained(folder / "model")
+    return network, [str(folder / "model"), "--corpus", str(corpus_for(network, folder)), "--sequence-length", "16"]

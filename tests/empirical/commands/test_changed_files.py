@@ -263,6 +263,8 @@ LINES: dict[str, tuple[str, str]] = {
     "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "no rotation": ("gauge MODEL --corpus IDS --rotate q.npy --output OUT", "--rotate q.npy: give a seed, .* or 'dom"),
+    "no model": ("fold", "no model given: name one, or give --verify DIR$"),
+    "nothing to verify": ("fold --verify OUT", "has no readable certificate.json"),
     "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
     "an adapter": ("norms ADAPTER", "it is an adapter; merge it"),
 }

@@ -23,7 +23,7 @@ from lngeom.files import read_sealed, sha256_of, write_sealed
 from tests.support import failed, refused, said
 
 from ..conftest import SHARED, tiny_config
-from ..networks import FAMILIES, RMS, ROUNDING, VISION, Odd, agrees, compared, corpus_for, trained
+from ..networks import FAMILIES, RMS, ROUNDING, VISION, Odd, agrees, compared, corpus_for, saved, trained
 
 ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
 
@@ -38,7 +38,10 @@ ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
 )
 def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.dtype) -> None:
     network = trained(FAMILIES[family], dtype)
+    before, settings = copy.deepcopy(network.state_dict()), network.config.to_dict()
     folded = lngeom.empirical.fold(network, gains=gains)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+    assert network.config.to_dict() == settings
     assert [path for path, module in folded.model.named_modules() if isinstance(module, nn.LayerNorm)] == []
     assert [path for path, _ in folded.entries] == ([ENTRIES[family]] if family in ENTRIES else [])
     assert folded.moved if gains and "falcon" not in family else not folded.moved
@@ -214,34 +217,42 @@ def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(tmp_path, 
     refused(said(*words), "no .npz file of inputs by name")
 
 
-def test_fold_leaves_the_network_alone() -> None:
-    network = trained(FAMILIES["gpt2"])
-    before = copy.deepcopy(network.state_dict())
-    lngeom.empirical.fold(network, gains=True)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
-    assert network.config.tie_word_embeddings
+WRITTEN = [
+    *((family, "fold --gains", "largest output difference at") for family in ("gpt2", "vit", *ENTRIES)),
+    ("llama", "fold --to=layernorm", "replaced 5 RMSNorms by LayerNorms without parameters"),
+    *((family, f"gauge {how}", "mean angle to the all-ones vector at")
+      for family, how in (("whisper", "--shift=-1"), ("llama", "--rotate=0"), ("gpt2", "--angle=45"))),
+]  # fmt: skip
+"""A network, a command on it, and what the command prints."""
+
+
+@pytest.mark.parametrize(("family", "words", "printed"), WRITTEN)
+def test_the_stock_class_loads_what_a_command_writes(family: str, words: str, printed: str, tmp_path, capsys) -> None:
+    (network, given), (command, *how) = saved(family, tmp_path), words.split()
+    written, inputs = tmp_path / "written", sample_inputs(network, seed=2)
+    assert main([command, *given, *how, "--output", str(written)]) == 0
+    assert printed in capsys.readouterr().out
+    certificate = json.loads((written / "certificate.json").read_text())
+    assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
+    assert certificate["compared"]["limit_in_float64"] == certificate["compared"]["largest_output"] * 2.0**-12
+    stock = (hf.OlmoForCausalLM if "layernorm" in words else type(network)).from_pretrained(written).eval()
+    assert stock.config.architectures == [type(stock).__name__]
+    assert list(written.glob("*.safetensors"))
+    with torch.inference_mode():
+        for other in (stock, *[load_folded(written)] * ("--gains" in how)):
+            gap = (network(**inputs).logits - other(**inputs).logits).abs().max()
+            assert gap <= certificate["compared"]["limit_in_float64"]
+    assert main([command, "--verify", str(written)]) == 0
+    own(stock, certificate["maps"][-1]["parameter"]).data.add_(1e-3)
+    stock.save_pretrained(written)
+    told = failed(said(command, "--verify", written), "the weights of the folded network are not those of the certif")
+    assert ("is not the lifted map, rounded once" in told) == ("layernorm" in words)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", *ENTRIES])
-def test_commands_take_a_directory_and_a_corpus_of_any_kind(family: str, tmp_path, capsys) -> None:
-    network = trained(FAMILIES[family], torch.float32)
-    network.save_pretrained(tmp_path / "model")
-    words = [str(tmp_path / "model"), "--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16"]
-    folded = tmp_path / "folded"
-    assert main(["fold", *words, "--gains", "--output", str(folded)]) == 0
-    assert "largest output difference at" in capsys.readouterr().out
-    certificate = json.loads((folded / "certificate.json").read_text())
-    assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
-    assert certificate["compared"]["limit_in_float64"] == certificate["compared"]["largest_output"] * 2.0**-12
-    stock = type(network).from_pretrained(folded).eval()
-    assert list(folded.glob("*.safetensors"))
-    inputs = sample_inputs(network, seed=2)
-    with torch.inference_mode():
-        logits = [each(**inputs).logits for each in (network, stock, load_folded(folded))]
-    for other in logits[1:]:
-        assert (logits[0] - other).abs().max() <= certificate["compared"]["limit_in_float64"]
+def test_an_ablation_takes_a_directory_and_a_corpus_of_any_kind(family: str, tmp_path) -> None:
     run = ["--no-sites", "--directions", "1", "--device", "cpu", "--output", str(tmp_path / "run")]
-    assert main(["ablate", *words, *run]) == 0
+    assert main(["ablate", *saved(family, tmp_path)[1], *run]) == 0
     costs = {row["change"]: row for row in read_table(tmp_path / "run" / "ablation.csv") if row["site"] == "all"}
     assert abs(costs["folded"]["nats"]) <= ROUNDING < costs["rms_norm"]["kl"]
 
@@ -275,10 +286,8 @@ def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sent
 
 
 def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path) -> None:
-    network, folded = trained(FAMILIES["gpt2"], torch.float32), tmp_path / "folded"
-    network.save_pretrained(tmp_path / "model")
-    words = ["--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16", "--output", str(folded)]
-    assert main(["fold", str(tmp_path / "model"), *words]) == 0
+    folded = tmp_path / "folded"
+    assert main(["fold", *saved("gpt2", tmp_path)[1], "--output", str(folded)]) == 0
     assert main(["fold", "--verify", str(folded)]) == 0
     path = folded / "certificate.json"
     whole = read_sealed(path)
@@ -320,8 +329,3 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(tmp_path) -> None:
         added.write_text("")
         failed(said("fold", "--verify", folded), f"\n  {name} was added")
         added.unlink()
-
-
-def test_bad_input_is_one_line(tmp_path) -> None:
-    refused(said("fold"), "no model given: name one, or give --verify DIR$")
-    refused(said("fold", "--verify", tmp_path), "has no readable certificate.json")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from lngeom.cli import main
 from lngeom.empirical.folding import own, put
@@ -14,7 +13,7 @@ from lngeom.empirical.models import find_model, load_network, weights_sha256
 from lngeom.files import Json, read_sealed, write_sealed
 from tests.support import failed, refused, said
 
-from ..networks import FAMILIES, RMS, corpus_for, trained
+from ..networks import saved
 
 Forgery = Callable[[Any, Json], object]
 
@@ -80,11 +79,8 @@ def sound(tmp_path_factory) -> Callable[[str, str], Path]:
 
     @cache
     def made(family: str, words: str) -> Path:
-        folder, original = tmp_path_factory.mktemp("sound"), trained((FAMILIES | RMS)[family], torch.float32)
-        original.save_pretrained(folder / "model")
-        where = ["--corpus", str(corpus_for(original, folder)), "--output", str(folder / "written")]
-        command, *how = words.split()
-        assert main([command, str(folder / "model"), *how, "--sequence-length=16", *where]) == 0
+        folder, (command, *how) = tmp_path_factory.mktemp("sound"), words.split()
+        assert main([command, *saved(family, folder)[1], *how, "--output", str(folder / "written")]) == 0
         assert main([command, "--verify", str(folder / "written")]) == 0
         return folder / "written"
 
