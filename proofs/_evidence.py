@@ -9,18 +9,8 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from lngeom import prover
-from lngeom.theorems import CheckError, Theorem
-from lngeom.theorems.checks import (
-    Refutation,
-    check_examples,
-    check_proof,
-    check_without,
-    check_wrong,
-    line_of,
-    numbers_of,
-    told,
-    undefined_at,
-)
+from lngeom.theorems import CheckError, Theorem, checks
+from lngeom.theorems.checks import Refutation, line_of, told
 
 from .certificates import last_step_proved, reading, replayed
 
@@ -126,7 +116,7 @@ def gather(theorem: Theorem) -> Evidence:
     """
     evidence = Evidence(theorem)
     start = time.process_time()
-    proved = evidence.attempt(check_proof, theorem)
+    proved = evidence.attempt(checks.check_proof, theorem)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         for data in proved:
@@ -136,19 +126,19 @@ def gather(theorem: Theorem) -> Evidence:
         versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(len(data["steps"]) for data in proved)
-        divided = undefined_at(theorem)
-        evidence.undefined = numbers_of(divided.values, divided.dimension) if divided else ""
-    examples = evidence.attempt(check_examples, theorem, EXAMPLES)
+        divided = checks.undefined_at(theorem)
+        evidence.undefined = checks.numbers_of(divided.values, divided.dimension) if divided else ""
+    examples = evidence.attempt(checks.check_examples, theorem, EXAMPLES)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
     for label in theorem.wrongs:
-        refuted = evidence.attempt(check_wrong, theorem, label)
+        refuted = evidence.attempt(checks.check_wrong, theorem, label)
         if refuted is not None:
             evidence.mutants[label] = refuted
     for label in theorem.hypotheses:
         judge = evidence if theorem.source.work else Evidence(theorem)  # in one's own a hypothesis too many is no fault
-        necessary = judge.attempt(check_without, theorem, label)
+        necessary = judge.attempt(checks.check_without, theorem, label)
         if necessary is not None:
             evidence.hypotheses[label] = necessary
     return evidence

@@ -37,37 +37,30 @@ class Options:
 
 
 def run(options: Options) -> int:
-    from ..models import (
-        QuantizedError,
-        empty_network,
-        find_model,
-        load_network,
-        longest_sequence,
-        reads_text_alone,
-        refuse_nan_weights,
-    )
+    from .. import models
     from ..porting import Drawn, examine, gguf_types, renamed
     from ..support import ModelError
 
-    source, notes, unread = load_network(find_model(options.source), allow_pickle=options.allow_pickle), (), ""
+    source = models.load_network(models.find_model(options.source), allow_pickle=options.allow_pickle)
     configured = Path(options.port, "config.json").is_file()
-    networks = {options.source: source}
+    networks, notes, unread = {options.source: source}, (), ""
     try:
-        networks[options.port] = load_network(find_model(options.port), allow_pickle=options.allow_pickle)
-    except QuantizedError:
+        networks[options.port] = models.load_network(models.find_model(options.port), allow_pickle=options.allow_pickle)
+    except models.QuantizedError:
         raise
     except ModelError:
-        like = empty_network(find_model(options.port)) if configured else source
+        like = models.empty_network(models.find_model(options.port)) if configured else source
         if (port := renamed(like, Path(options.port))) is None:
             raise
         networks[options.port], notes, unread = port
-    refuse_nan_weights(source)
+    models.refuse_nan_weights(source)
     for network in networks.values():
-        if not reads_text_alone(network):
+        if not models.reads_text_alone(network):
             msg = f"{type(network).__name__} reads more than a text; lngeom check examines its norms by themselves"
             raise ModelError(msg)
     size = min(network.config.get_text_config().vocab_size for network in networks.values())
-    longest = min((n for each in networks.values() if (n := longest_sequence(each.config))), default=options.tokens)
+    positions = (models.longest_sequence(network.config) for network in networks.values())
+    longest = min(filter(None, positions), default=options.tokens)
     drawn = Drawn(size, longest, options.tokens, options.seed)
     files = [gguf_types(each, Path(name)) for name, each in networks.items() if Path(name).suffix == ".gguf"]
     examined = examine(source, networks[options.port], drawn, dict(ChainMap(*files)))

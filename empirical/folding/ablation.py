@@ -13,15 +13,7 @@ from transformers import PreTrainedModel
 from lngeom.errors import RunError
 from lngeom.files import Json, read_sealed, write_sealed
 
-from ..models import (
-    bundled_model,
-    find_model,
-    load_network,
-    refuse_nan_weights,
-    resolve_device,
-    resolve_dtype,
-    weights_sha256,
-)
+from .. import models
 from ..observe import ratio_interval
 from ..runs import RunDirectory, environment
 from ..support import progress, sha256_of_tensors, write_table
@@ -68,11 +60,12 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     """
     console = console or Console()
     corpus = open_corpus(str(bundled_wikipedia()) if ablation.corpus is None else ablation.corpus)
-    source = find_model(ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision)
-    device = resolve_device(ablation.device)
-    network: Any = load_network(source, allow_pickle=ablation.allow_pickle)
-    refuse_nan_weights(network)
-    dtype = resolve_dtype(ablation.dtype, network.config, device)
+    model = str(models.bundled_model()) if ablation.model is None else ablation.model
+    source = models.find_model(model, ablation.revision)
+    device = models.resolve_device(ablation.device)
+    network: Any = models.load_network(source, allow_pickle=ablation.allow_pickle)
+    models.refuse_nan_weights(network)
+    dtype = models.resolve_dtype(ablation.dtype, network.config, device)
     network.to(device=device, dtype=dtype)
     passages = passages_for(
         network, source, corpus,
@@ -89,7 +82,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         "tokens": sum(case.tokens for case in passages),
         "documents": len({case.document for case in passages}),
         **{name: getattr(ablation, name) for name in names},
-        "weights_sha256": weights_sha256(network),
+        "weights_sha256": models.weights_sha256(network),
         "cases_sha256": _passages_sha256(passages),
     }
     run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"), results=("ablation.csv",))

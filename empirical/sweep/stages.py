@@ -14,18 +14,7 @@ from torch import nn
 
 from lngeom.errors import RunError
 
-from .. import judge, pages
-from ..models import (
-    LoadedModel,
-    NormSite,
-    fingerprints,
-    load_model,
-    load_tokenizer,
-    sites_of,
-    streams_of,
-    text_inputs,
-    unused_line,
-)
+from .. import judge, models, pages
 from ..observe import Observer, States
 from ..runs import Origin, RunDirectory, environment, read_origins
 from ..support import ModelError, progress, say, write_records
@@ -77,7 +66,7 @@ def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
         if run.is_sealed(*_SEALED):
             return
         say(console, f"{run.tokens_path}: is damaged or gone; drawn again")
-    tokenizer = None if plan.corpus.has_ids or plan.corpus.is_random else load_tokenizer(plan.source)
+    tokenizer = None if plan.corpus.has_ids or plan.corpus.is_random else models.load_tokenizer(plan.source)
     total = plan.drawing.tokens
     with progress(console, f"reading {Path(plan.corpus.spec).name}", total) as advance:
         policy, origins = draw_tokens(run.tokens_path, plan.corpus, tokenizer, plan.drawing, advance)
@@ -91,27 +80,27 @@ def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
     run.amend(token_policy=policy, tokens_measured=int(measured), **sealed)
 
 
-def _load(run: RunDirectory, plan: Plan, console: Console) -> LoadedModel:
+def _load(run: RunDirectory, plan: Plan, console: Console) -> models.LoadedModel:
     """Load the model, find its norm layers, and make sure that its weights are those of the run."""
     sweep = plan.sweep
     if console.is_terminal:
         console.print(f"loading {plan.source.name}", markup=False, highlight=False)
     options = {name: getattr(sweep, name) for name in ("dtype", "allow_pickle", "random_weights", "seed")}
-    loaded = load_model(plan.source, device=str(plan.device), config=plan.config, **options)
+    loaded = models.load_model(plan.source, device=str(plan.device), config=plan.config, **options)
     if not loaded.sites:  # a pass over a little of the text finds them
         ids = torch.from_numpy(run.tokens()[:1, :64].astype(np.int64)).to(loaded.device)
-        loaded = replace(loaded, sites=sites_of(loaded.model, text_inputs(loaded.model, ids)))
+        loaded = replace(loaded, sites=models.sites_of(loaded.model, models.text_inputs(loaded.model, ids)))
     if not loaded.sites:
         raise ModelError(f"{plan.source.name}: a pass over text calls no norm layer; lngeom norms lists what there is")
     _check_weights(run, loaded)
     if loaded.unused:
-        say(console, unused_line(loaded.unused))
+        say(console, models.unused_line(loaded.unused))
     return loaded
 
 
-def _check_weights(run: RunDirectory, loaded: LoadedModel) -> None:
+def _check_weights(run: RunDirectory, loaded: models.LoadedModel) -> None:
     """Record which weights are measured, and refuse others than those of an earlier start."""
-    mine = fingerprints(loaded.model, loaded.sites)
+    mine = models.fingerprints(loaded.model, loaded.sites)
     manifest = run.manifest()
     if run.finished_shards() and any(manifest.get(key, value) != value for key, value in mine.items()):
         raise RunError(
@@ -131,7 +120,7 @@ def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
         for begin in range(rows.start, rows.stop, size):
             part = slice(begin, min(begin + size, rows.stop))
             ids = torch.from_numpy(tokens[part].astype(np.int64))
-            yield Batch(text_inputs(model, ids), ids.numel(), documents[part], null[part])
+            yield Batch(models.text_inputs(model, ids), ids.numel(), documents[part], null[part])
 
     def shard(index: int, begin: int) -> Shard:
         rows = slice(begin, min(begin + plan.shard, len(tokens)))
@@ -141,12 +130,12 @@ def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
     return [shard(index, begin) for index, begin in enumerate(range(0, len(tokens), plan.shard))]
 
 
-def _measured(loaded: LoadedModel) -> tuple[NormSite, ...]:
+def _measured(loaded: models.LoadedModel) -> tuple[models.NormSite, ...]:
     """The norm layers, and the stream where they do not read it."""
-    return (*loaded.sites, *streams_of(loaded.model))
+    return (*loaded.sites, *models.streams_of(loaded.model))
 
 
-def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, console: Console) -> States:
+def _measure(run: RunDirectory, plan: Plan, loaded: models.LoadedModel, console: Console) -> States:
     """The states of the whole text."""
     shards = _shards(run, plan, loaded.model)
     checkpoints = Checkpoints(run, console, {shard.index: shard.digest for shard in shards})
@@ -162,7 +151,7 @@ def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, console: Consol
 
 
 def _finish(
-    run: RunDirectory, loaded: LoadedModel, states: States, judged: list[judge.Prediction], console: Console, *,
+    run: RunDirectory, loaded: models.LoadedModel, states: States, judged: list[judge.Prediction], console: Console, *,
     show: bool,
 ) -> None:  # fmt: skip
     """Write the results."""

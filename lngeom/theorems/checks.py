@@ -9,20 +9,8 @@ from functools import partial
 
 from hypothesis import errors, given, reject, strategies as st
 
+from .. import prover
 from ..carriers import Enclosure, Interval, Rounded, UndecidedError
-from ..prover import (
-    Effort,
-    ExhaustedError,
-    Formula,
-    ProofCertificate,
-    ProofError,
-    assume,
-    evaluate,
-    formula,
-    holds,
-    search,
-    term,
-)
 from ._errors import BodyError, CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of as numbers_of, stated_term
@@ -68,14 +56,14 @@ class Counts:
 def _limited(terms: int) -> Iterator[None]:
     """A search that ends after so many terms."""
     try:
-        with Effort.limited(terms):
+        with prover.Effort.limited(terms):
             yield
-    except ExhaustedError as error:
+    except prover.ExhaustedError as error:
         said = f"the search ended at its limit of {terms} terms"
-        raise ProofError(said).with_traceback(error.__traceback__) from error
+        raise prover.ProofError(said).with_traceback(error.__traceback__) from error
 
 
-def check_proof(theorem: Theorem) -> list[ProofCertificate]:
+def check_proof(theorem: Theorem) -> list[prover.ProofCertificate]:
     """Each assert has a proof from exactly the hypotheses, found within the limit of terms, which the checker accepts.
 
     Raises:
@@ -84,7 +72,7 @@ def check_proof(theorem: Theorem) -> list[ProofCertificate]:
     """
     try:
         return theorem.certificates(searched=False)
-    except ProofError as error:
+    except prover.ProofError as error:
         failed = error
     claim = Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.conditions))
     model = claim.small(total=False)
@@ -92,29 +80,31 @@ def check_proof(theorem: Theorem) -> list[ProofCertificate]:
         try:
             with _limited(terms):
                 return theorem.certificates()
-        except ProofError as error:
+        except prover.ProofError as error:
             failed = error
         model = claim.tight() if terms < TERMS else None
-        if model is not None or not isinstance(failed.__cause__, ExhaustedError):
+        if model is not None or not isinstance(failed.__cause__, prover.ExhaustedError):
             break
     raise _unproved(theorem, failed, model)
 
 
-def _unproved(theorem: Theorem, error: ProofError, model: tuple[int, Values] | None) -> ProofError:
+def _unproved(theorem: Theorem, error: prover.ProofError, model: tuple[int, Values] | None) -> prover.ProofError:
     """What is said where no proof is found: a counterexample, or what was tried and what may be missing."""
-    tried, limited = Effort.told(), isinstance(error.__cause__, ExhaustedError)
+    tried, limited = prover.Effort.told(), isinstance(error.__cause__, prover.ExhaustedError)
     try:
         if model is not None:
             d, values = model
             _at(theorem, values, d, partial(_true_exactly, theorem, values, d, Counts()))
         counts = check_examples(theorem, MORE)
     except (AssertionError, CheckError) as refutation:
-        refuted = ProofError("\n".join(told(refutation, fully=False)[:2]))
+        refuted = prover.ProofError("\n".join(told(refutation, fully=False)[:2]))
         refuted.add_note(f"{_DUMP}{error}")
         refuted.__cause__ = refutation
         return refuted.with_traceback(error.__traceback__)
-    hint = next((f"; this may be missing: {formula(fact)}" for fact in error.hints if _missing(theorem, fact)), "")
-    unproved = ProofError(
+    hint = next(
+        (f"; this may be missing: {prover.formula(fact)}" for fact in error.hints if _missing(theorem, fact)), ""
+    )
+    unproved = prover.ProofError(
         f"no proof found; it holds at {counts.models} exact sample points in {len(counts.dimensions)} dimensions, and "
         f"{error if limited else 'the search tried all that it knows'} ({tried}){hint}; assert an intermediate step "
         "before it, or help the prover by `lemmas`, a `remainder` or a `proof`"
@@ -148,12 +138,12 @@ def told(error: BaseException, *, fully: bool) -> list[str]:
     return [line for part in [*at, str(error), *rest] for line in part.splitlines()]
 
 
-def _missing(theorem: Theorem, fact: Formula) -> bool:
+def _missing(theorem: Theorem, fact: prover.Formula) -> bool:
     """Whether a fact may be offered: no small model of the hypotheses refutes it, and it does not follow from them."""
     if Search(theorem.kinds, Wrong("", (fact,), theorem.conditions)).small(total=True) is not None:
         return False
     known = [*(condition.formula for condition in theorem.hypotheses.values()), *theorem.implied]
-    return Effort.brief(HINT, lambda: search(fact, *map(assume, known))) is None
+    return prover.Effort.brief(HINT, lambda: prover.search(fact, *map(prover.assume, known))) is None
 
 
 def check_examples(theorem: Theorem, count: int = EXAMPLES) -> Counts:
@@ -243,9 +233,10 @@ def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> N
     except UndecidedError:  # an inverse of 0: total for the prover, no number for the library
         counts.undefined += 1
     for claim in theorem.listing.claims:
-        if holds(claim.formula, values, d) is False:
+        if prover.holds(claim.formula, values, d) is False:
             left, right = (
-                _decimals(evaluate(term(side), values, d)) for side in map(stated_term, claim.statement.sides())
+                _decimals(prover.evaluate(prover.term(side), values, d))
+                for side in map(stated_term, claim.statement.sides())
             )
             raise CheckError(f"there {left} {claim.formula.relation} {right} is false, {_CONVENTION}")
 
@@ -272,7 +263,7 @@ def check_wrong(theorem: Theorem, label: str) -> Refutation:
     variant: Wrong = theorem.wrongs[label]
     try:
         theorem.prove_wrong(variant)
-    except (ProofError, ValueError):  # a proof of one's own may miss the hypotheses that it unpacks
+    except (prover.ProofError, ValueError):  # a proof of one's own may miss the hypotheses that it unpacks
         return refute_wrong(theorem, label)
     raise CheckError(f"{theorem.id}: the wrong variant {label!r} has a proof")
 
@@ -289,7 +280,7 @@ def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], object]]]:
             raise refuted[0]
         try:
             return check(theorem)
-        except ProofError as error:
+        except prover.ProofError as error:
             refuted.extend(filter(None, [error.__cause__]))
             raise
 
