@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 _SEAL = "sha256"
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def sync(path: Path) -> None:
     """Have the operating system write a file or the entries of a folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -70,7 +64,8 @@ def replacing(path: Path) -> Iterator[Path]:
             yield draft
         sync(draft)
         # Some libraries write for the owner alone.
-        draft.chmod(0o666 & ~_umask())
+        os.umask(mask := os.umask(0))
+        draft.chmod(0o666 & ~mask)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

@@ -112,7 +112,7 @@ def isometries(d: int, *, fix_mean: bool = False) -> SearchStrategy[Callable[[Ve
     def build(order: list[int], sign: list[int], mirror: Vector | None) -> Callable[[Vector], Vector]:
         def move(x: Vector) -> Vector:
             moved = tuple(sign[i] * x[i] for i in order)
-            return moved if mirror is None or not any(mirror) else _reflected(moved, mirror)
+            return moved if mirror is None or not any(mirror) else reflected(moved, mirror)
 
         return move
 
@@ -185,7 +185,7 @@ def _around(x: Sequence[N]) -> tuple[N, ...]:
     return tuple(a - b for a, b in zip(x, (*x[1:], x[0]), strict=True))
 
 
-def _reflected(x: Vector, mirror: Vector) -> Vector:
+def reflected(x: Vector, mirror: Vector) -> Vector:
     """X − 2w(w·x)/(w·w): orthogonal, and fixes every vector orthogonal to w."""
     along = Fraction(2) * sum(a * b for a, b in zip(mirror, x, strict=True)) / sum(a * a for a in mirror)
     return tuple(a - along * b for a, b in zip(x, mirror, strict=True))

@@ -70,7 +70,6 @@ class Evidence(SphinxDirective):
         )
 
     def _proved(self, id: str) -> str:
-        """The statement of the certificate."""
         hypotheses, conclusion, meant = reading(load(self.env.app, f"certificates/{id}.json"))
         sequent = f"`{', '.join(hypotheses)}{' ' * bool(hypotheses)}⊢ {conclusion}`"
         return sequent + ", where " * bool(meant) + ", ".join(f"`{name}`" for name in meant)

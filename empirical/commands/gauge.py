@@ -82,7 +82,6 @@ def run(options: Options) -> int:
 
 
 def _changed(options: Options, network: "PreTrainedModel", fitted: "Batches") -> "Fold":
-    """The changed network."""
     from ..folding import direction_at, dominant, find_norms, rotate, sample_inputs, shift
     from ..observe import random_rotation, reflection
     from ..support import ModelError

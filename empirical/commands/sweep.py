@@ -64,7 +64,6 @@ def run(options: Options) -> int:
 
 
 def _measure_live(sweep: Sweep, console: "Console", command: str) -> "RunDirectory":
-    """Measure the model that a function returns."""
     from ..sweep import MeasureOptions, load_live, measure
 
     for field in fields(Sweep):

@@ -28,7 +28,6 @@ class Measurement:
         self._network, self._batches = network, list(batches(list(passages), batch))
 
     def _outputs(self, network: nn.Module) -> Iterator[Tensor]:
-        """Log-probabilities of every batch."""
         with torch.inference_mode():
             for batch in self._batches:
                 output = network(**tensors(self._network, batch))

@@ -20,6 +20,7 @@ from lngeom.files import read_json
 
 from ..models import find_model, loading, text_config
 from ..support import ModelError
+from .weights import read_gguf
 
 _PICKLED = (".pt", ".pth", ".ckpt", ".bin")
 _READ = (".safetensors", ".npz", *_PICKLED)
@@ -225,18 +226,10 @@ def _of_gguf(source: PreTrainedModel, path: Path) -> tuple[dict[str, Tensor], li
     """The tensors of a GGUF file that has the name of another architecture, by the names of the source's."""
     import gguf
 
-    reader = gguf.GGUFReader(path)
-    field = reader.get_field("general.architecture")
-    said, kind = field.contents() if field else "", text_config(source.config).model_type
-    arch = next((key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == kind), None)
-    if arch is None:
-        return {}, []
-    names, held = gguf.get_tensor_name_map(arch, 1000), {tensor.name: tensor for tensor in reader.tensors}
-    tensors = dict[str, Tensor]()
-    for name in source.state_dict():
-        if (their := names.get_name(name, (".weight", ".bias"))) in held:
-            value = gguf.quants.dequantize(held[their].data, held[their].tensor_type)
-            tensors[name] = torch.from_numpy(np.array(value, np.float32))
+    kind = text_config(source.config).model_type
+    said, held = read_gguf(source, path, kind)
+    values = {name: gguf.quants.dequantize(tensor.data, tensor.tensor_type) for name, tensor in held.items()}
+    tensors = {name: torch.from_numpy(np.array(value, np.float32)) for name, value in values.items()}
     return tensors, [f"the file calls its architecture {said}, and has the weights of {kind}"]
 
 

@@ -186,7 +186,6 @@ def _judged(
     lengths: list[int],
     kind: str,
 ) -> Examined:
-    """The verdict that follows."""
     texts = [(each.name, each.text) for each in both.weights if each.state == "changed"]
     changed = [f"  {name}: {text}" for name, text in texts]
     often = [f"{count} weights {text}" for text, count in Counter(t for _, t in texts if "rounded" in t).items()]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -141,16 +141,21 @@ def _quantized(old: Tensor, new: Tensor, kind: str) -> bool:
     return chance(factor, rest, int(inside.sum()))
 
 
-def gguf_types(network: nn.Module, path: Path) -> dict[str, str]:
-    """The GGUF type of each weight that transformers read from a file."""
+def read_gguf(network: nn.Module, path: Path, kind: str = "") -> tuple[str, dict[str, Any]]:
+    """The architecture that a file names, and its tensors by the names of a network of that one, or of a `kind`."""
     import gguf
 
     reader = gguf.GGUFReader(path)
-    named = reader.get_field("general.architecture")
-    arch = next((key for key, name in gguf.MODEL_ARCH_NAMES.items() if named and name == named.contents()), None)
-    kinds = {tensor.name: tensor.tensor_type.name for tensor in reader.tensors}
+    field = reader.get_field("general.architecture")
+    said, held = field.contents() if field else "", {tensor.name: tensor for tensor in reader.tensors}
+    arch = next((key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == (kind or said)), None)
     if arch is None:
-        return {}
+        return said, {}
     names = gguf.get_tensor_name_map(arch, 1000)
     theirs = {name: names.get_name(name, (".weight", ".bias")) for name in network.state_dict()}
-    return {name: kinds[their] for name, their in theirs.items() if their in kinds}
+    return said, {name: held[their] for name, their in theirs.items() if their in held}
+
+
+def gguf_types(network: nn.Module, path: Path) -> dict[str, str]:
+    """The GGUF type of each weight that transformers read from a file."""
+    return {name: tensor.tensor_type.name for name, tensor in read_gguf(network, path)[1].items()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lngeom.errors import RunError
 
 from ..support import read_records
+from .directory import MEASURE_AGAIN
 
 if TYPE_CHECKING:
     import torch
@@ -42,9 +43,6 @@ def environment(device: torch.device) -> Json:
     }
 
 
-_ADVICE = "measure again in another directory"
-
-
 @dataclass(frozen=True)
 class Origin:
     """Where one sequence of a run comes from; ``sequences.csv`` has a row for each.
@@ -66,7 +64,7 @@ class Origin:
 
 def read_origins(path: Path) -> list[Origin]:
     """The origins of the sequences of a run; RunError if the file holds none."""
-    origins = read_records(path, Origin, advice=_ADVICE)
+    origins = read_records(path, Origin, advice=MEASURE_AGAIN)
     if not origins:
-        raise RunError(f"{path}: is empty; {_ADVICE}")
+        raise RunError(f"{path}: is empty; {MEASURE_AGAIN}")
     return origins

@@ -89,7 +89,6 @@ def settle(sweep: Sweep) -> Plan:
 
 
 def _length(sweep: Sweep, source: ModelSource, longest: int | None) -> int:
-    """Tokens per sequence."""
     length = _or(sweep.sequence_length, min(DEFAULT_LENGTH, longest or DEFAULT_LENGTH), "--sequence-length")
     if longest is not None and length > longest:
         raise ModelError(f"--sequence-length {length}: {source.name} has {longest} positions; use {longest} or less")

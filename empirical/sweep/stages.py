@@ -136,7 +136,6 @@ def _measured(loaded: models.LoadedModel) -> tuple[models.NormSite, ...]:
 
 
 def _measure(run: RunDirectory, plan: Plan, loaded: models.LoadedModel, console: Console) -> States:
-    """The states of the whole text."""
     shards = _shards(run, plan, loaded.model)
     checkpoints = Checkpoints(run, console, {shard.index: shard.digest for shard in shards})
     done = sum(shard.size for shard in shards if shard.index in checkpoints.digests)
@@ -154,7 +153,6 @@ def _finish(
     run: RunDirectory, loaded: models.LoadedModel, states: States, judged: list[judge.Prediction], console: Console, *,
     show: bool,
 ) -> None:  # fmt: skip
-    """Write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
     run.amend(sites=[asdict(site) for site in _measured(loaded)], topology=loaded.topology, input=both)
     rows = write_results(run, states, _measured(loaded), judged)

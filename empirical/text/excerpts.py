@@ -123,11 +123,7 @@ def passages(
 
 def batches(given: list[Passage], tokens: int) -> Iterator[list[Passage]]:
     """Neighbouring passages of one shape, together, so that no padding is needed."""
-    for _, group in groupby(given, _shape):
+    for _, group in groupby(given, lambda each: {name: value.shape for name, value in each.inputs.items()}):
         alike = list(group)
         size = max(1, tokens // max(1, len(alike[0].labels)))
         yield from (alike[begin : begin + size] for begin in range(0, len(alike), size))
-
-
-def _shape(passage: Passage) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in passage.inputs.items()}

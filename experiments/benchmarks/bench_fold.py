@@ -31,8 +31,6 @@ def passes(model: str, options: argparse.Namespace) -> dict[str, Callable[[], An
     @torch.inference_mode()
     def once(network: Any) -> None:
         network(input_ids=ids, use_cache=False)
-        if options.device != "cpu":
-            torch.cuda.synchronize()
 
     return {name: partial(once, network) for name, network in networks.items()}
 

@@ -26,13 +26,6 @@ def backward(function: Callable[..., torch.Tensor], x: torch.Tensor, cotangent: 
     return torch.autograd.grad(function(leaf), leaf, cotangent)[0]
 
 
-def finished(function: Callable[[], object]) -> None:
-    """Run a function, and wait until the GPU is done."""
-    function()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
 def kernels(d: int, dtype: torch.dtype, device: str, compiled: bool) -> Mapping[str, Callable[[], object]]:
     """PyTorch's own two norms of so many vectors that each tensor has two million numbers."""
     x, c = (torch.randn(ELEMENTS // d, d, device=device, dtype=dtype) for _ in range(2))
@@ -43,10 +36,8 @@ def kernels(d: int, dtype: torch.dtype, device: str, compiled: bool) -> Mapping[
     }
     if compiled:
         norms |= {f"{name}, compiled": torch.compile(norm, dynamic=False) for name, norm in norms.items()}
-    work = {name: partial(finished, partial(norm, x)) for name, norm in norms.items()}
-    return work | {
-        f"{name} and gradient": partial(finished, partial(backward, norm, x, c)) for name, norm in norms.items()
-    }
+    work: dict[str, Callable[[], object]] = {name: partial(norm, x) for name, norm in norms.items()}
+    return work | {f"{name} and gradient": partial(backward, norm, x, c) for name, norm in norms.items()}
 
 
 def compare(options: Any) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from harness import Row, finish, parser, ratio  # pyright: ignore[reportMissingImports]
+from harness import Row, finish, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
 
 from lngeom.empirical.models import KNOWN_MODELS, LoadedModel, bundled_model, find_model, load_config, load_model
 from lngeom.empirical.observe import Observer
@@ -40,23 +40,10 @@ def null(ids: torch.Tensor, every: int) -> torch.Tensor:
     return columns % every == rows[:, None] % every
 
 
-def synchronize(loaded: LoadedModel) -> None:
-    if loaded.device.type == "cuda":
-        torch.cuda.synchronize(loaded.device)
-
-
-def seconds(loaded: LoadedModel, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    synchronize(loaded)
-    start = clock()
-    work()
-    synchronize(loaded)
-    return clock() - start
-
-
 def launched(loaded: LoadedModel, work: Callable[[], object]) -> dict[str, float]:
     """Kernels of a pass, and the milliseconds in which they ran; on a CPU its operators."""
     with torch.profiler.profile() as profile:
-        seconds(loaded, work)
+        seconds(work)
     events = [each for each in profile.events() or () if each.device_type.name.lower() == loaded.device.type]
     return {"kernels": len(events), "milliseconds": sum(event.time_range.elapsed_us() for event in events) / 1e3}
 
@@ -75,9 +62,9 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, optio
                 forward(loaded, ids)
         begun = time.perf_counter()
         while len(bare) < 3 or time.perf_counter() - begun < options.seconds:
-            bare.append(seconds(loaded, passed, clock))
+            bare.append(seconds(passed, clock))
             with watching:
-                observed.append(seconds(loaded, passed, clock))
+                observed.append(seconds(passed, clock))
         counts = {}
         if options.count:
             counts["bare"] = launched(loaded, passed)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 Row = dict[str, Any]
 
 
@@ -43,8 +45,12 @@ def in_turn(
 
 
 def seconds(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """The time of a function, until the GPU is done."""
+    synchronize = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    synchronize()
     start = clock()
     function()
+    synchronize()
     return clock() - start
 
 

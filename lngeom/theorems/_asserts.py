@@ -24,7 +24,6 @@ def _parsed(text: str) -> list[ast.stmt]:
 
 
 def _statements(code: CodeType) -> list[ast.stmt]:
-    """All statements of the file of a code."""
     return _parsed("".join(linecache.getlines(code.co_filename)))
 
 

@@ -199,21 +199,12 @@ def _on_sphere(row: Row, square: Term, known: Values, d: int) -> Row | None:
     total = sum(value * value for value in row)
     if not isinstance(wanted, Fraction) or total == wanted:
         return row if isinstance(wanted, Fraction) else None
-    axes = ((_rational_root(wanted), 1), (_rational_root(wanted / d), d))
-    found = next(((length, size) for length, size in axes if length is not None), None)
+    axes = ((Interval(wanted / size).sqrt(), size) for size in (1, d) if wanted >= 0)
+    found = next(((length.lower, size) for length, size in axes if length.is_point), None)
     if found is None:
         return None
-    base = [found[0] * (k < found[1]) for k in range(d)]
-    along = 2 * sum(a * b for a, b in zip(base, row, strict=True)) / total if total else 0
-    return tuple(a - along * b for a, b in zip(base, row, strict=True))
-
-
-def _rational_root(number: Fraction) -> Fraction | None:
-    """The root of a number that is the square of a fraction, else None."""
-    if number < 0:
-        return None
-    root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
-    return root if root * root == number else None
+    base = tuple(found[0] * (k < found[1]) for k in range(d))
+    return strategies.reflected(base, row) if total else base
 
 
 @functools.lru_cache(1024)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..carriers import Array, C, Enclosure, Interval, Rounded
+from ..carriers import Array, Carrier, Enclosure, Interval, Rounded
 from ..prover import Formula, Recorded, Values, decided, evaluate, term
 from ._asserts import unasked
 from ._errors import BodyError, CheckError
@@ -18,15 +18,15 @@ from ._value import Value
 class Run(Asker):
     """One execution of a body. Whatever would be true in silence is found when it ends."""
 
-    def execute(self, body: Callable[..., object], atoms: Mapping[str, C], made: Callable[[C], object] = Value) -> None:
-        """Run the body on carriers, each wrapped by `made`.
+    def execute(self, body: Callable[..., object], atoms: Mapping[str, Carrier]) -> None:
+        """Run the body on carriers.
 
         Raises:
             BodyError: If it asserts nothing, compares what nobody asks for, or goes on where a statement failed.
         """
         try:
             with self.running():
-                returned = body(**{name: made(atom) for name, atom in atoms.items()})
+                returned = body(**{name: Value(atom) for name, atom in atoms.items()})
         except AssertionError as error:
             if self.failed is None:
                 raise BodyError(f"an assert is false that compares no values: {error}") from error

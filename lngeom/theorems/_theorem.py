@@ -365,7 +365,6 @@ def _functions() -> Iterator[tuple[Any, str, object]]:
 
 
 def _found(module: str, file: str, name: str) -> Theorem:
-    """The theorem of that name."""
     try:
         return getattr(importlib.import_module(module), name)
     except ImportError:

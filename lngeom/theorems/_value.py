@@ -266,8 +266,6 @@ def _called(name: str, *inputs: object, **options: object) -> Value:
 
 
 class _Namespace:
-    """The array namespace of values."""
-
     __name__ = "lngeom.theorems"
 
     def __getattr__(self, name: str) -> Function:
