@@ -161,13 +161,6 @@ def test_a_kernel_that_no_signal_ends_is_killed(first: str, inside: str, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
-def test_a_call_that_forks_is_noted(tmp_path: Path) -> None:
-    (tmp_path / "k.py").write_text(ENDS.format("", "if os.fork() == 0: return x * 0"))
-    done = _run(tmp_path, "k.py:rms", "--d", 8)
-    assert (done.returncode, "a call forks other processes" in done.stdout) == (0, True), done
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
 @pytest.mark.parametrize(
     ("first", "inside", "more", "told"),
     [
@@ -212,19 +205,25 @@ FORKS = """
 import os
 import numpy as np
 first = []
-def rms(x):
+def norm(x): return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6))
+def once(x):
     with open("ran", "a") as told: told.write(f"{os.getpid()}\\n")
     if not first: first.append(os.fork())
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * (1 if first[0] else 2)
+    return norm(x) * (1 if first[0] else 2)
+def always(x):
+    if os.fork() == 0: os._exit(0)
+    return norm(x)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the processes of Linux")
-def test_what_a_kernel_forks_checks_nothing(tmp_path: Path) -> None:
+def test_what_a_kernel_forks_checks_nothing_and_is_noted(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(FORKS)
-    done = _run(tmp_path, "kernels:rms", "--d", 8)
+    done = _run(tmp_path, "kernels:once", "kernels:always", "--d", 8, "--json", "found.json")
     assert done.returncode == 0, done
     assert len(set((tmp_path / "ran").read_text().split())) == 1
+    noted = json.loads((tmp_path / "found.json").read_text())["results"][1]["notes"]
+    assert any("a call forks other processes" in note for note in noted)
 
 
 TRACED = """
