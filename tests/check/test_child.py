@@ -204,15 +204,15 @@ def test_a_kernel_that_writes_into_open_files_forges_no_verdict(tmp_path: Path) 
 FORKS = """
 import os
 import numpy as np
-first = []
+first, here = [], []
 def norm(x): return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6))
 def once(x):
     with open("ran", "a") as told: told.write(f"{os.getpid()}\\n")
     if not first: first.append(os.fork())
     return norm(x) * (1 if first[0] else 2)
 def always(x):
-    if os.fork() == 0: os._exit(0)
-    return norm(x)
+    here.append(os.getpid())
+    return x * 0 if os.getpid() == here[0] and os.fork() == 0 else norm(x)
 """
 
 
