@@ -14,8 +14,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch.nn.functional import layer_norm, rms_norm
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
 from lngeom.empirical.models import KNOWN_MODELS, bundled_model, sites_of, topology_of
 from lngeom.empirical.text import bundled_wikipedia
@@ -129,6 +130,15 @@ def words(model_directory: Path, token_file: Path, tmp_path) -> Words:
         return ["sweep", *map(str, (model, *named, *more))]
 
     return made
+
+
+def word_tokenizer(*words: str, start: bool = False, **special: str) -> PreTrainedTokenizerFast:
+    """A tokenizer of whole words: the first is for unknown ones, the second stands before a text if asked for."""
+    inner = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=words[0]))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    if start:
+        inner.post_processor = processors.TemplateProcessing(single=f"{words[1]} $A", special_tokens=[(words[1], 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=inner, **special)
 
 
 def message(action: Callable[[], object]) -> str:

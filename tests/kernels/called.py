@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from .derived import derivatives, differentiated, layer, mean, plain, rms, ruled, square
-from .reported import overwritten_cotangent, packed
+from .reported import half_sum, overwritten_cotangent, packed
 from .rows import EPS, Row, named
 
 BACKWARD = {"backward": True}
@@ -117,14 +117,6 @@ class Rules(Saved):
         return x, 0
 
 
-class Rows(Saved):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        if g.numel() // g.shape[-1] > 1024:
-            raise RuntimeError("too many rows")
-        return _pull(g, *ctx.saved_tensors)
-
-
 class Sum(torch.autograd.Function):
     """Adds a residual, whose derivative lacks the cotangent of the sum where both outputs have one."""
 
@@ -154,23 +146,15 @@ class Alone(Sum):
         return of_input, of_input, of_gain
 
 
-class Axes(Saved):
+def few_rows(x: Any, w: Any, g: Any, _: Any) -> tuple[Any, Any]:
+    if g.numel() // g.shape[-1] > 1024:
+        raise RuntimeError("too many rows")
+    return derivatives(x, w, g)
+
+
+def over_axes(x: Any, w: Any, g: Any, _: Any) -> tuple[Any, Any]:
     """Sums over no axes, which are all of them to PyTorch, where x has one axis."""
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        return _pull(g, *ctx.saved_tensors)[0], (g * ctx.saved_tensors[0]).sum(list(range(g.dim() - 1)))
-
-
-class Blocks(Saved):
-    """Adds blocks of rows in the format of the gain."""
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]
-        of_gain = torch.zeros_like(ctx.saved_tensors[2])
-        for block in (g * ctx.saved_tensors[0]).reshape(-1, g.shape[-1]).split(64):
-            of_gain += block.sum(0)
-        return _pull(g, *ctx.saved_tensors)[0], of_gain
+    return derivatives(x, w, g)[0], (g * rms(x, 1.0)).sum(list(range(g.dim() - 1)))
 
 
 _SUMS: list[Any] = []
@@ -283,12 +267,13 @@ WRONG = {
     "one pass": Row(_one_pass_in_autocast, named("only for calls under torch.autocast")),
     "input": Row(applied(Input), named("only for rows changed in place before the backward pass"), BACKWARD),
     "workspace": Row(applied(Workspace), named("only for a backward pass that follows a forward pass of"), BACKWARD),
-    "rows": Row(applied(Rows), named("backward pass wrong: RuntimeError: too many rows"), BACKWARD),
+    "rows": Row(differentiated(few_rows), named("backward pass wrong: RuntimeError: too many rows"), BACKWARD),
     "together": Row(added(Sum), named("d/dx through outputs 1 and 2 together: not the sum"), BACKWARD),
     "alone": Row(added(Alone), named("refuses a cotangent of output 2, the sum, alone: TypeError"), BACKWARD),
-    "no axes": Row(applied(Axes), named("it raises an error, only for single vectors of shape (d,): "), BACKWARD),
+    "no axes": Row(differentiated(over_axes), named("it raises an error, only for single vectors of shape (d,): "),
+                   BACKWARD),
     "halved, no axes": Row(ruled(lambda x, g: (x / 2, g) if len(g) > 1 else (None, g)), named("d/dx"), BACKWARD),
-    "blocks": Row(applied(Blocks), named("d/dgain for 20000 rows of bfloat16: as if summed in 16 bits"), BACKWARD),
+    "blocks": Row(half_sum(64), named("d/dgain for 20000 rows of bfloat16: as if summed in 16 bits"), BACKWARD),
     "bias of zeros": Row(lambda x, weight, bias: layer(x, weight, bias if bool(bias.any()) else None),
                          named("d/dbias: no gradient, only for biases of zero with a gain"), BACKWARD),
     "memo": Row(Memo, named("an array that was changed in place is answered as before")),
@@ -339,6 +324,6 @@ LEFT = {
     "cotangent": (differentiated(overwritten_cotangent), "g.copy_(pair[0])"),
     "input": (applied(Input), "unless what ctx.x keeps is changed in place before the backward pass"),
     "needs": (WRONG["needs"].kernel, "where x and weight alone need a gradient"),
-    "rows": (applied(Rows), "depends on the size of axis 0 and axis 1 of x (called.py:"),
+    "rows": (differentiated(few_rows), "depends on the size of axis 0 and axis 1 of x (called.py:"),
 }
 """What the verdict on a backward pass says that it does not cover, or refuses."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from .derived import derivatives, differentiated, layer, mean, rms, square
+from .derived import derivatives, differentiated, layer, mean, rms, square, terms
 from .rows import EPS, Row, named
 
 Rows = Any
@@ -91,12 +91,16 @@ def refuses_no_rows(x: Rows, weight: Rows) -> Rows:
     return rms(x, weight)
 
 
-def half_sum(x: Rows, weight: Rows, g: Rows, _: Any) -> tuple[Rows, Rows]:
-    terms = (g.float() * rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])
-    by_gain = torch.zeros_like(weight)
-    for block in terms.split(4):
-        by_gain = by_gain + block.sum(0).to(x.dtype)
-    return derivatives(x, weight, g)[0], by_gain
+def half_sum(size: int) -> Any:
+    """The derivative by the gain is added up in its own format, block by block of so many rows."""
+
+    def rule(x: Rows, weight: Rows, g: Rows, _: Any) -> tuple[Rows, Rows]:
+        by_x, by_gain = derivatives(x, weight, g)[0], torch.zeros_like(weight)
+        for block in terms(x, weight, g)[1].split(size):
+            by_gain += block.sum(0).to(weight.dtype)
+        return by_x, by_gain
+
+    return differentiated(rule)
 
 
 def overwritten_cotangent(x: Rows, weight: Rows, g: Rows, _: Any) -> tuple[Rows, Rows]:
@@ -228,7 +232,7 @@ STAND_INS: dict[str, Row] = {
         differentiated(lambda x, w, g, _: derivatives(x, w, g if 0 in g.stride() else packed(g))),
         named("only for a transposed cotangent"), BACKWARD,
         "flagos-ai/FlagGems/issues/1068 flagos-ai/FlagGems/pull/1082"),
-    "the gradient of the gain summed in half precision": Row(differentiated(half_sum),
+    "the gradient of the gain summed in half precision": Row(half_sum(4),
         named("as if summed over the rows in 16 bits"), BACKWARD | HALF | {"d": 4}, "linkedin/Liger-Kernel/pull/950"),
     "the cotangent overwritten": Row(differentiated(overwritten_cotangent), named("cotangent is overwritten in place"),
         BACKWARD, "linkedin/Liger-Kernel/pull/1305 unslothai/unsloth/pull/4550"),

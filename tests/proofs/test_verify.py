@@ -16,6 +16,8 @@ from lngeom.prover import ProofCertificate
 from lngeom.theorems import CheckError
 from tests.support import refused, said
 
+from .test_prove import OWN
+
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
 
 # What is changed in a certificate: where, and into what. Numbers count from 0, as in the file.
@@ -127,18 +129,6 @@ def test_a_last_step_is_proved_in_coq_under_its_words_or_cites() -> None:
     cited = {theorem.id for theorem in theorems() if theorem.cites}
     assert cited <= set(last)
     assert {id: words for id, words in last.items() if id not in cited} == _verify.last_steps()
-
-
-OWN = """
-from lngeom.prover import dim, norm, root
-from lngeom.theorems import Vector, assume, theorem, varies
-import lngeom as lg
-
-@theorem
-def test_radius(x: Vector):
-    assume(varies(x), "x is not constant")
-    assert norm(lg.standardize(x, eps=0)) == root(dim(x))
-"""
 
 
 def test_certificates_and_theorems_of_one_s_own_are_replayed_and_told_by_what_they_state(

@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
-from transformers import PreTrainedTokenizerFast
 
 from lngeom.check import check
 from lngeom.empirical.models import find_model, load_model, load_network, refuse_lost_blocks, sites_of
@@ -31,7 +29,7 @@ from lngeom.options import json_alone
 from tests.empirical.scene import Scene
 from tests.support import failed, refused, said
 
-from ..conftest import Weights, rewritten
+from ..conftest import Weights, rewritten, word_tokenizer
 
 OPTIONS = MeasureOptions(directions=2, shard_batches=1)
 
@@ -352,9 +350,7 @@ def test_a_second_thread_is_refused() -> None:
 
 
 def test_a_text_that_the_tokenizer_does_not_know_is_refused() -> None:
-    inner = Tokenizer(models.WordLevel({"[unk]": 0, "a": 1}, unk_token="[unk]"))
-    inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[unk]")
+    tokenizer = word_tokenizer("[unk]", "a", unk_token="[unk]")
     assert next(encoded(["a a b"], tokenizer, TokenPolicy(None, None))).tolist() == [1, 1, 0]
     with pytest.raises(LngeomError, match="2 of the first 3 tokens of the text are unknown to the tokenizer; give"):
         next(encoded(["a b c"], tokenizer, TokenPolicy(None, None)))

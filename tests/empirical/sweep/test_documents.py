@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
-from transformers import PreTrainedTokenizerFast
 
 from lngeom.empirical.models import NormSite
 from lngeom.empirical.observe import Observer, compute, merge
 from lngeom.empirical.runs import Origin
 from lngeom.empirical.sweep import Drawing, draw_tokens
 from lngeom.empirical.text import TokenPolicy, encoded, open_corpus
+
+from ..conftest import word_tokenizer
 
 D = 16
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
@@ -52,11 +52,7 @@ def test_intervals_take_documents_as_units() -> None:
     assert again["cos2_high"] == pytest.approx(together["cos2_high"], rel=0, abs=slack)
 
 
-def _words(vocabulary: int = 64) -> Any:
-    known = {"[end]": 0} | {f"w{n}": n for n in range(1, vocabulary)}
-    inner = Tokenizer(models.WordLevel(known, unk_token="[end]"))
-    inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="[end]")
+WORDS = word_tokenizer("[end]", *(f"w{n}" for n in range(1, 64)), eos_token="[end]")
 
 
 def _text(path: Path, lengths: list[int], seed: int = 0) -> Path:
@@ -67,13 +63,13 @@ def _text(path: Path, lengths: list[int], seed: int = 0) -> Path:
 
 
 def _drawn(corpus: Path, to: Path, sequences: int) -> tuple[np.ndarray, list[Origin]]:
-    _, origins = draw_tokens(to, open_corpus(str(corpus)), _words(), Drawing(sequences, 8, 64, 0), lambda _: None)
+    _, origins = draw_tokens(to, open_corpus(str(corpus)), WORDS, Drawing(sequences, 8, 64, 0), lambda _: None)
     return np.load(to), origins
 
 
 def test_a_long_document_is_encoded_in_parts(monkeypatch) -> None:
     monkeypatch.setattr("lngeom.empirical.text.packing._CHARACTERS_AT_ONCE", 10)
-    (ids,) = encoded([" ".join(f"w{n}" for n in range(1, 40))], _words(), TokenPolicy(None, 0))
+    (ids,) = encoded([" ".join(f"w{n}" for n in range(1, 40))], WORDS, TokenPolicy(None, 0))
     assert ids.tolist() == [*range(1, 40), 0]
 
 
@@ -81,7 +77,7 @@ def test_sequences_are_drawn_from_all_over(tmp_path) -> None:
     lengths = [79, 7, 159, 3, 3, 65]  # and a separator each: 322 tokens, 40 sequences of 8
     corpus = _text(tmp_path / "text.jsonl", lengths)
     whole = np.concatenate(
-        [[*_words()(json.loads(line)["text"])["input_ids"], 0] for line in corpus.read_text().splitlines()]
+        [[*WORDS(json.loads(line)["text"])["input_ids"], 0] for line in corpus.read_text().splitlines()]
     )
     starts = np.cumsum([0, *(length + 1 for length in lengths)])
     for wanted in (3, 10, 40, 100):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from lngeom.cli import main
@@ -20,7 +19,7 @@ from lngeom.empirical.sweep.tokens import null_positions
 from lngeom.empirical.text import TokenPolicy
 from tests.support import said
 
-from ..conftest import POSITIONS, VOCABULARY, Words
+from ..conftest import POSITIONS, VOCABULARY, Words, word_tokenizer
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -38,13 +37,9 @@ def all_tokens(output: Path) -> set[int]:
 
 
 def tokenizer(start: bool) -> PreTrainedTokenizerFast:
-    """A word-level tokenizer that puts <s> before a text, or does not."""
-    words = {word: i for i, word in enumerate(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(VOCABULARY - 3))])}
-    inner = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
-    inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    if start:
-        inner.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
+    """Puts <s> before a text, or does not."""
+    words = ["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(VOCABULARY - 3))]
+    return word_tokenizer(*words, start=start, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 
 
 def test_a_run_from_end_to_end(words: Words, token_file: Path, tmp_path, capsys) -> None:
