@@ -161,8 +161,8 @@ def _function(function: Any, d: int, setting: Setting) -> Bound:
     signs = np.where(rng.random(d) < 0.3, -1, 1)
     gain = setting.gain(signs * rng.integers(72, 250, d) / 128)
     bias = setting.bias(rng.integers(-120, 121, d) / 128)
-    drawn = {"gain": gain, "bias": bias}
-    own = {name: drawn[name] for name in drawn.keys() & roles.keys() if setting.manner != f"no {name}"}
+    drawn = ("gain", gain), ("bias", bias)
+    own = {name: values for name, values in drawn if name in roles and setting.manner != f"no {name}"}
     return Bound(function, roles, eps, own.get("gain"), own.get("bias"), False)
 
 

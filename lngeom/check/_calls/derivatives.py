@@ -96,11 +96,9 @@ def _by_torch(kernel: Kernel, leaves: Leaves, seed: Any, *, way: str, only: Only
     before = seed.clone()
     if way == "another forward":
         kernel.call((x.detach() * 2 + 1).requires_grad_(), given)
-    with torch.no_grad():
-        if way == "input changed":
-            x.mul_(2).add_(1)
-        if way == "output changed":
-            output.detach().mul_(2).add_(1)
+    changed = {"input changed": x, "output changed": output}.get(way)
+    if changed is not None:
+        changed.detach().mul_(2).add_(1)
     with limited("the backward pass", kernel.asked.seconds):
         if way == "second backward":
             torch.autograd.grad(output, list(asked.values()), seed, retain_graph=True, allow_unused=True)

@@ -35,7 +35,6 @@ class Form:
 
     Attributes:
         target: What was given, with residual and gate fixed: a norm of rows.
-        factory: Whether it makes the norm of a dimension instead of being one.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
         axes: The number of axes of its arrays if it normalizes along one that is named; 0 for the last of any number.
     """

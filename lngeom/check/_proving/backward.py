@@ -1,6 +1,7 @@
 """Backward passes: what a framework computes for the derivatives of a program is the derivative of its forward pass."""
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from lngeom.prover import Formula, ProofCertificate, ProofError, Table
 from lngeom.rounding import FORMATS
 
 from .._tracing.arrays import Arr, given
+from .._tracing.decisions import GRADIENTS
 from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
 from .._tracing.sizes import FEATURE
 from .._tracing.trace import Refusal, Trace
@@ -20,6 +22,8 @@ from .order import Order, order
 from .path import ALONG, COTANGENT, Path, reason
 
 _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
+_OF_FORMATS = {"dtype", "itemsize", "nbytes", "element_size", "type", "finfo", "is_floating_point", "result_type"}
+"""Names by which allowed code learns the format of an array."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,6 @@ class Derivative:
         text: Where it is proved if not everywhere, where it is wrong, or the reason.
         certificates: What has to hold for the backward pass to be defined, and S(dx·t) = S(v·Df(x)·t).
         run: The run on terms of a user-written backward pass.
-        order: What decides its bits, where it is by kernels.
     """
 
     name: str
@@ -71,6 +74,8 @@ def derivatives(path: Path) -> list[Derivative]:
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
     kernels, seen = path.trace.kernels, path.backward.watched
+    if not (kernels.launched or why):
+        seen.report.unexamined.update(_elsewhere(path, gradients))
     plain = None, seen, sorted(seen.report.unexamined), "", []
     _, run, left, limits, runs = path.written if kernels.launched else plain
     if kernels.exposed:  # PyTorch sees a change of what save_for_backward keeps
@@ -91,6 +96,30 @@ def _by_some(path: Path, gradients: dict[str, Arr | None]) -> str:
         if any(_value(found[name]) != _value(gradients[name]) for name in some):
             return f"another one where {' and '.join(some)} alone need a gradient (ctx.needs_input_grad)"
     return ""
+
+
+def _elsewhere(path: Path, gradients: dict[str, Arr | None]) -> Iterator[str]:
+    """Formats and circumstances in which derivatives are not seen to be these, and why; the fewest."""
+    first, formats = path.backward.watched, {*path.program.front.formats} - {path.dtype}
+    codes = (path.trace.report.sources | first.report.sources).values()
+    asks = any(_OF_FORMATS & {*code.co_names} for code in codes)
+    waiting = [(path.dtype, plan) for plan in first.decisions.untried]
+    waiting += [(dtype, list[bool]()) for dtype in sorted(formats) if asks]
+    told = list[set[str]]()
+    for dtype, plan in waiting:  # which grows
+        trace, other = path.again(Ground())[0], path.autograd(dtype, plan)
+        try:
+            found = other.traced(trace, given(trace, COTANGENT, path.axes, dtype))
+            same = all(_value(found[name]) == _value(one) for name, one in gradients.items())
+            why = "" if same else "it computes something else"
+        except Exception as error:  # a backward pass may fail in any way
+            why = reason(error)
+        waiting += ((dtype, more) for more in other.watched.decisions.untried)
+        words = {case.text for case in other.watched.decisions.circumstances if case.of != GRADIENTS}
+        words |= {f"in {dtype}"} - {f"in {path.dtype}"}
+        if why and not any(known <= words for known in told):
+            told.append(words)
+            yield f"derivatives {' and '.join(sorted(words))} ({why})"
 
 
 def _value(gradient: Arr | None) -> object:

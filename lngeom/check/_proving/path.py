@@ -4,7 +4,7 @@ import ast
 import functools
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -59,9 +59,14 @@ class Path:
             trace.refuse(f"derivatives of {program.front.framework} are not traced", line)
         if len(self.scales) > 1:  # points would have to be drawn on each side
             trace.refuse("derivatives on a branch on a setting are not traced", line)
+        return self.autograd(self.dtype)
+
+    def autograd(self, dtype: str, planned: Sequence[bool] = ()) -> "Autograd":
+        """The same in a format, with these answers to what a program asks."""
         from .._tracing.aten import Autograd  # loads PyTorch
 
-        return Autograd(program, self.axes, self.dtype, self.leaves, tuple(sorted(trace.symbols.numbers)))
+        watched = Trace(Ground(), self.program.literals, planned=planned, backward=True)
+        return Autograd(self.program, self.axes, dtype, self.leaves, tuple(sorted(self.trace.symbols.numbers)), watched)
 
     @property
     def leaves(self) -> dict[str, bool]:

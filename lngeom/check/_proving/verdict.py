@@ -101,6 +101,7 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
         sources=proof.sources | {name: hashed(code) for run in runs for name, code in run.report.sources.items()},
         unexamined=tuple(left), conditions=tuple(sorted({*proof.conditions, *pulled})),
         pulled=tuple(sorted(pulled - {*proof.conditions})),
+        circumstances=proof.circumstances | {case.text for run in runs for case in run.decisions.cases},
         orders=(*proof.orders, *(one.order for one in backward if one.order and one.status == "proved")),
     )  # fmt: skip
 

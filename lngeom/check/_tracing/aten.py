@@ -19,12 +19,11 @@ from torch.fx.node import Node, map_arg
 
 from .allowed import World
 from .arrays import Arr, given
-from .grounds import Ground
 from .programs import Backward
 from .questions import asked, is_program
 from .sizes import FEATURE
 from .tensors import Tensor as Traced, dispatched, raised
-from .torch_front import safe, uninitialised
+from .torch_front import answering, safe, uninitialised
 from .trace import Trace, program_line
 
 _SIZES = (11, 5, 7, 13, 17)
@@ -42,17 +41,17 @@ _MEMORY = {name: getattr(Tensor, name) for name in ("is_contiguous", "stride", "
 
 @dataclass
 class Autograd(Backward):
-    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1."""
+    """The derivatives of a program as PyTorch computes them; `numbers` are parameters of size 1.
+
+    A run of what is `watched` answers questions for circumstances, and notes what else its backward passes read.
+    """
 
     numbers: tuple[str, ...]
+    watched: Trace
     questions: list[tuple[Any, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     graphs: dict[tuple[str, ...], torch.fx.GraphModule] = field(default_factory=dict)
     forward: set[str] = field(default_factory=set)
-    watched: Trace = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.watched = Trace(Ground(), self.program.literals)
 
     def _run(
         self, settings: Mapping[str, SupportsFloat], asked: Sequence[str], around: Block, v: Tensor, *tensors: Tensor
@@ -95,10 +94,12 @@ class Autograd(Backward):
         run = functools.partial(self._run, self._settings(), asked, _ALONE)
         placing = mock.patch.object(torch.fx.Graph, "create_node", _placed)
         self.forward = set()
+        quiet = mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True)
         in_order = torch.backends.opt_einsum.flags(enabled=False)  # another order of products asks for sizes
-        with self._asking(), placing, in_order, mock.patch.object(logging.getLogger("torch.__trace"), "disabled", True):
+        with answering(self.watched), self._asking(), placing, in_order, quiet:
             self.graphs[asked] = make_fx(run, parts, "symbolic")(*tensors)
-        self._run({}, asked, self._watching(), *tensors)  # as it runs: much other code makes a graph, loaded above
+        with answering(self.watched):  # as it runs: much other code makes a graph, loaded above
+            self._run({}, asked, self._watching(), *tensors)
         return self.graphs[asked]
 
     @contextlib.contextmanager

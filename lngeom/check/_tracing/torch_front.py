@@ -69,7 +69,7 @@ class TorchFront(Front):
     @contextlib.contextmanager
     def tracing(self, trace: Trace) -> Iterator[None]:
         trace.kernels.allowed = "triton" in sys.modules or stand_in.has_kernels[0]
-        with _symbolic(), _asking(trace), launching(trace), torch.no_grad():
+        with _symbolic(), answering(trace), launching(trace), torch.no_grad():
             yield
 
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
@@ -232,11 +232,11 @@ def _asks(trace: Trace, words: str, real: Callable[..., Any]) -> Callable[..., o
 
 
 @contextlib.contextmanager
-def _asking(trace: Trace) -> Iterator[None]:
+def answering(trace: Trace) -> Iterator[None]:
     """A block in which questions of a program for its circumstances are branches."""
 
     def training(module: torch.nn.Module) -> bool:
-        if kind(sys._getframe(1)) == "ours":  # copying a module reads it as well
+        if kind(sys._getframe(1)) == "ours" or type(module).__module__.startswith("torch.fx"):  # copies, and graphs
             return module.__dict__.get("training", False)
         return trace.decisions.circumstance("in training")
 

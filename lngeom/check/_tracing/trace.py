@@ -43,9 +43,7 @@ class Report:
 
     Attributes:
         given: What the program read that is no argument: names and values of options, globals, attributes.
-        sources: Every function of the program that ran, by its name.
         written: The whole numbers in these functions and in what they read.
-        unexamined: Circumstances that this run says nothing about.
         conditions: What has to hold of memory that nobody writes, and where.
         builds: The sizes of the objects that stand for those of every size.
     """
@@ -128,7 +126,6 @@ class Kernels:
 
     Attributes:
         reduced: What else sums in an order of its own: over which labels, and where.
-        permuted: Whether axes lie in another order than in memory.
         asks_memory: Questions of memory, which only programs that launch kernels may ask.
         functions: Those of autograd that ran, each with what it keeps and takes, and the arrays and values it gives.
         exposed, rules: What they keep that others may change, and what else they define, in words.
@@ -147,13 +144,7 @@ class Kernels:
 
 
 class Trace:
-    """The record of one run.
-
-    Attributes:
-        ground: The carrier, with what is assumed.
-        replayed: The run on terms that this one repeats on another carrier.
-        refusals: What it may not do, first to last.
-    """
+    """The record of one run; `replayed` is the run on terms that it repeats on another carrier."""
 
     def __init__(
         self, ground: Ground, literals: Literals, *, planned: Any = (), replayed: Any = None, backward: bool = False

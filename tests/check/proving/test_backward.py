@@ -132,3 +132,17 @@ def test_a_backward_pass_that_asks_for_the_size_is_not_proved(question: Any) -> 
     assert verdict.status == "proved"
     assert {derivative.status for derivative in verdict.derivatives} == {"not traced"}
     assert all("the size of axis 2 of x (test_backward.py:" in derivative.text for derivative in verdict.derivatives)
+
+
+CIRCUMSTANCES: dict[str, Callable[[Any], bool]] = {
+    "in float16": lambda v: v.dtype == torch.float16,
+    "in autocast": lambda v: torch.is_autocast_enabled("cpu"),
+}
+
+
+@pytest.mark.parametrize("where", CIRCUMSTANCES)
+def test_where_derivatives_are_others_is_said(where: str) -> None:
+    asks = twice(lambda v: 3 if CIRCUMSTANCES[where](v) else 2)
+    verdict = prove_target(asks, "norm", "torch", backward=True)
+    assert {derivative.status for derivative in verdict.derivatives} == {"proved"}
+    assert f"derivatives {where} (it computes something else)" in verdict.unexamined
