@@ -8,7 +8,7 @@ from ..carriers import Array
 from ..colors import BLUE, GREEN, VERMILION
 from ..ellipsoid import Ellipsoid
 from ..errors import InputError
-from .space import Scene, around, new_axes, numbers
+from .space import ONE, Scene, around, facing, new_axes, numbers
 
 
 def ellipsoid(
@@ -39,27 +39,38 @@ def ellipsoid(
     if points is not None and points.shape[1:] != (body.d,):
         raise InputError(f"outputs has shape {points.shape}: the gain has {body.d} components; pass rows (n, {body.d})")
     style = {"vmin": 0.0, "vmax": 1.0, "s": 12}
+    rim, names = r"surface, $r = 1$", ("longest axis", "second axis")
     in_space = body.d == 3 and centered
     if hasattr(ax, "set_zlim") or (ax is None and in_space):
         if not in_space:
             raise InputError(f"ax is in space: for d = {body.d}, centered {centered}, the picture is flat")
-        scene = Scene(ax, 1.2 * float(lengths[0]), center=body.center, view=(38, -52), zoom=1.6)
-        scene.coordinates(float(lengths[0]))
+        # Seen from halfway between 1 and the normal of the ellipse, at most 45° from each: the ellipse is never seen
+        # from its edge, and no coordinate axis points at the onlooker. In the picture these reach beyond the ellipse.
+        view = np.cross(*ends)
+        view = view * np.copysign(1.0, view.sum()) / np.linalg.norm(view) + ONE / np.sqrt(3.0)
+        reach, center = 1.15 * float(lengths[0]), body.center / 2.0
+        scene = Scene(ax, 1.15 * reach + float(np.linalg.norm(center)), center=center, view=facing(view), zoom=1.6)
+        scene.coordinates(reach / np.sqrt(1.0 - view**2 / (view @ view)))
         surface = body.center + np.sqrt(3.0) * gain * around()
         scene.sheet(surface, BLUE, alpha=0.12)
-        scene.curve(surface, BLUE, linewidth=1.6)
-        for length, end, color in zip(lengths, ends, (VERMILION, GREEN), strict=True):
-            scene.curve([body.center - length * end, body.center + length * end], color, linewidth=2.2)
+        scene.curve(surface, BLUE, linewidth=1.6, label=rim)
+        for length, end, color, name in zip(lengths, ends, (VERMILION, GREEN), names, strict=True):
+            scene.curve([body.center - length * end, body.center + length * end], color, linewidth=2.2, label=name)
         if points is not None:
             scene.points(points, body.relative_radius(points), **style)
-        return scene.axes
-    axes = new_axes() if ax is None else ax
-    turn = np.linspace(0.0, 2.0 * np.pi, 241)
-    axes.plot(lengths[0] * np.cos(turn), lengths[1] * np.sin(turn), color=BLUE, label=r"surface, $r = 1$")
-    axes.plot([-lengths[0], lengths[0]], [0.0, 0.0], color=VERMILION, linewidth=1.0)
-    axes.plot([0.0, 0.0], [-lengths[1], lengths[1]], color=GREEN, linewidth=1.0)
-    if points is not None:
-        at = (points - body.center) @ np.stack(ends, -1)
-        axes.scatter(*at.T, c=body.relative_radius(points), linewidths=0, **style)
-    axes.set(aspect="equal", xlabel="along the longest axis", ylabel="along the second axis")
+        axes = scene.axes
+    else:
+        axes = new_axes() if ax is None else ax
+        turn = np.linspace(0.0, 2.0 * np.pi, 241)
+        axes.plot(lengths[0] * np.cos(turn), lengths[1] * np.sin(turn), color=BLUE, label=rim)
+        axes.plot([-lengths[0], lengths[0]], [0.0, 0.0], color=VERMILION, linewidth=1.0, label=names[0])
+        axes.plot([0.0, 0.0], [-lengths[1], lengths[1]], color=GREEN, linewidth=1.0, label=names[1])
+        if points is not None:
+            at = (points - body.center) @ np.stack(ends, -1)
+            axes.scatter(*at.T, c=body.relative_radius(points), linewidths=0, **style)
+        axes.set(aspect="equal", xlabel=f"along the {names[0]}", ylabel=f"along the {names[1]}")
+    if ax is None:
+        axes.figure.legend(loc="upper center", ncols=3)
+        if points is not None:
+            axes.figure.colorbar(axes.collections[-1], label="relative radius $r$")
     return axes

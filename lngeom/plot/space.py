@@ -49,6 +49,13 @@ def around(n: int = 241) -> Floats:
     return np.cos(turn) * _FRAME[0] + np.sin(turn) * _FRAME[1]
 
 
+def facing(x: ArrayLike) -> tuple[float, float]:
+    """Elevation and azimuth, in degrees, of an onlooker in the direction x from the center."""
+    # Near the vertical the azimuth is arbitrary; without the noise it is the same on every machine.
+    across, along, up = np.round(turned(x), 6) + 0.0
+    return float(np.degrees(np.arctan2(up, np.hypot(across, along)))), float(np.degrees(np.arctan2(along, across)))
+
+
 class Scene:
     """A three-dimensional axis, on which vectors, points and curves of ℝ³ are drawn.
 
@@ -74,8 +81,8 @@ class Scene:
         for limits, value in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), turned(center), strict=True):
             limits(value - reach, value + reach)
 
-    def coordinates(self, length: float) -> None:
-        """The three coordinate axes."""
+    def coordinates(self, length: float | Floats) -> None:
+        """The three coordinate axes, of one length or of one each."""
         for k, end in enumerate(length * np.eye(3), start=1):
             self.curve([ZERO, end], QUIET, linewidth=1.0)
             self.text(1.12 * end, f"$x_{k}$", QUIET, size=10)

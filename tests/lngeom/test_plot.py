@@ -74,6 +74,33 @@ def test_outputs_lie_in_the_ellipse_and_are_coloured_by_their_radius() -> None:
     assert shows(axes, BIAS + np.stack([-longest, longest]))
 
 
+@pytest.mark.parametrize("gain", [(1.0, 2.0, 4.0), (1.0, 1.0, 1.0), (1.0, 1.0, -0.5), (1.2, 0.7, 0.0)])
+def test_an_ellipse_in_space_is_seen_from_above_and_every_coordinate_axis_reaches_beyond_it(gain: Any) -> None:
+    axes = lg.plot.ellipsoid(np.array(gain), ax=space())
+    elevation, azimuth = np.radians([axes.elev, axes.azim])
+    onlooker = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    flat = [line - np.outer(line @ onlooker, onlooker) for line in (np.stack(x.get_data_3d(), -1) for x in axes.lines)]
+    *coordinates, surface = flat[:4]
+    second = lg.principal_axes(np.array(gain)).semi_axes[1]
+    # At most 45° from the normal no radius is seen shorter than by √½; the view is rounded to six digits. Of n points
+    # all around, the sum of squares along any radius is n/2 times its square; the last point is the first again.
+    least = np.linalg.svd(surface, compute_uv=False)[1] / np.sqrt((len(surface) - 1) / 2)
+    assert least >= second * (np.sqrt(0.5) - 1e-5)
+    reach = np.linalg.norm(surface, axis=1).max()
+    assert all(np.linalg.norm(each[1]) > 1.1 * reach for each in coordinates)
+    assert [each.get_text() for each in axes.texts] == ["$x_1$", "$x_2$", "$x_3$"]
+
+
+def test_an_ellipsoid_on_a_figure_of_its_own_says_what_its_lines_and_colours_are() -> None:
+    names = ["surface, $r = 1$", "longest axis", "second axis"]
+    for gain in (np.array([1.0, 2.0, 4.0]), np.linspace(0.5, 2.0, 8)):
+        x = np.random.default_rng(0).normal(size=(5, len(gain)))
+        figure = lg.plot.ellipsoid(gain, outputs=lg.layer_norm(x, gain, eps=1e-5)).figure
+        (legend,) = figure.legends
+        assert [each.get_text() for each in legend.get_texts()] == names
+        assert [each.get_ylabel() for each in figure.axes[1:]] == ["relative radius $r$"]
+
+
 @pytest.mark.parametrize(
     ("draw", "label", "formula"),
     [
