@@ -1,4 +1,4 @@
-"""The angle of a vector with the uniform vector, and between vectors."""
+"""The angle of a vector with the all-ones vector, and between vectors."""
 
 import math
 
@@ -10,7 +10,7 @@ __all__ = ["angle_from_inner_product", "angle_from_moments", "angle_to_uniform"]
 
 @door
 def angle_to_uniform(x: Array) -> Array:
-    """Angle θ between x and the uniform vector 1, as atan2(σ, μ), from 0 to π.
+    """Angle θ between x and the all-ones vector 1, as atan2(σ, μ), from 0 to π.
 
     Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps its
     relative accuracy at every angle, where an arc cosine loses it near 0 and π. Near them σ is as accurate as the mean
@@ -30,7 +30,7 @@ def angle_to_uniform(x: Array) -> Array:
 
 @door
 def angle_from_moments(mean: Array, variance: Array) -> Array:
-    """Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have `mean` μ and `variance` σ².
+    """Angle atan2(σ, μ) with the all-ones vector 1 of a vector whose components have `mean` μ and `variance` σ².
 
     The second half of :func:`angle_to_uniform`, for callers that need the moments as well. Returns the
     broadcast shape; NaN where a variance is negative, and 0 where both are 0. Source: Gupta et al.,

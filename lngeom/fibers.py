@@ -63,6 +63,6 @@ def _check_ball(y: Array, wide: Array, square: Array, *, centered: bool) -> None
     limit = (0.5 * float(finfo(y).eps)) ** 0.5
     if centered and bool(xp.any(abs(xp.mean(row, axis=-1)) > limit * xp.sqrt(xp.mean(row * row, axis=-1)))):
         raise InputError(
-            f"y has a component along the uniform vector (largest mean {float(xp.max(mean))!r}): outputs of LayerNorm "
+            f"y has a component along the all-ones vector (largest mean {float(xp.max(mean))!r}): outputs of LayerNorm "
             "before gain and bias have mean 0; undo them first, y = (z - b)/g, or pass centered=False for RMSNorm"
         )

@@ -1,4 +1,4 @@
-"""The uniform vector 1, the moments of a vector, and the projection Π = I − 11ᵀ/d off the uniform vector."""
+"""The all-ones vector 1, the moments of a vector, and the projection Π = I − 11ᵀ/d off the all-ones vector."""
 
 from .carriers import (
     Array,
@@ -97,7 +97,7 @@ def sized(x: Array) -> tuple[Array, Array | None]:
 
 @door
 def mean_vector(x: Array) -> Array:
-    """Mean vector μ1 = (x·1̂)1̂, the part of x along the uniform vector; its norm is |x·1̂| = |μ|√d.
+    """Mean vector μ1 = (x·1̂)1̂, the part of x along the all-ones vector; its norm is |x·1̂| = |μ|√d.
 
     Returns the shape and dtype of `x` = ``mean_vector(x) + project(x)``. Source: Gupta et al., arXiv:2409.12951, eqs. 2
     and 7 (eqs. 5 and 6 drop the absolute value of the norm).

@@ -27,6 +27,10 @@ class Options:
 
 
 _HEADS = {"angle_mean_deg": "angle", "d_cos2": "energy", "norm_mean": "length"}
+_LEGEND = (
+    "angle and length: means over the tokens; angles are to the all-ones vector, in degrees; energy: d·E[cos²θ] along "
+    "this vector, 1 on average over all directions; ±: half of the 95 % interval"
+)
 
 
 def _line(row: Json, runs: range) -> Json:
@@ -61,8 +65,9 @@ def run(options: Options) -> int:
     runs = range(1, len(options.runs) + 1)
     lines, told = [_line(row, runs) for row in rows], [_told(rows, k) for k in runs[1:]]
     if options.html:
-        write_page(options.html, "runs.html", runs=dict(zip(runs, options.runs, strict=True)), lines=lines, told=told)
+        named = dict(zip(runs, options.runs, strict=True))
+        write_page(options.html, "runs.html", runs=named, lines=lines, told=told, legend=_LEGEND)
     if not json_alone(rows, options.json):
         print_rows(lines)
-        print(*told, sep="\n")
+        print(_LEGEND, *told, sep="\n")
     return 0

@@ -1,6 +1,6 @@
 """All predictions about one model: a few short forward passes of their own; and a null law.
 
-Isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included. The theorem is about a fixed
+Isotropic vectors have d·E[cos²θ] = 1 along every direction, that of 1 included. The theorem is about a fixed
 vector and a random direction: here 1 is the vector, and hidden states are directions.
 """
 

@@ -31,8 +31,8 @@ import lngeom as lg
 from ..models import LoadedModel, family_of
 from .verdicts import MODEL, Prediction, undecided
 
-INVARIANCE = "output unchanged when the stream is shifted along the uniform direction"
-DEPENDENCE = "output changes when the stream is shifted along the uniform direction"
+INVARIANCE = "output unchanged when the stream is shifted along the all-ones vector"
+DEPENDENCE = "output changes when the stream is shifted along the all-ones vector"
 THEOREMS = {INVARIANCE: "residual.shift_forgotten", DEPENDENCE: "residual.shift_seen"}
 _POSITIONS = 16  # lengths over this many vectors of hundreds of components vary little
 _TOPOLOGIES = ("sequential", "parallel", "shared")

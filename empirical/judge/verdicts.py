@@ -32,7 +32,7 @@ class Prediction:
         verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
             ``not distinguished`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
         low, high: 95 % interval of a mean.
-        rank: Number of random isotropic directions with a smaller mean than the uniform direction.
+        rank: Number of random isotropic directions with a smaller mean than the all-ones vector.
         reason: Why nothing is decided.
         rank_among_signs: Number of random sign vectors with a smaller mean.
     """

@@ -92,7 +92,7 @@ def _read() -> dict[str, dict[str, PublishedSpread]]:
 PUBLISHED = _read()
 """By the names of :data:`lngeom.empirical.models.KNOWN_MODELS` and of quantities, averaged over the layers of a model.
 
-``hidden_angle``, ``attn_angle``, ``mlp_angle``: angle to the uniform vector in degrees, of hidden states and of outputs
+``hidden_angle``, ``attn_angle``, ``mlp_angle``: angle to the vector 1 in degrees, of hidden states and of outputs
 of the norm before the attention (LN1) and before the MLP (LN2), Table 2; ``hidden_norm``, ``attn_norm``, ``mlp_norm``:
 Euclidean norms of the same, Table 3; ``attn_rotation``, ``mlp_rotation``: angle in degrees from the hidden state to the
 output of the norm, Table 4.

@@ -1,4 +1,4 @@
-"""Random directions, the two nulls that the uniform direction is compared with."""
+"""Random directions, the two nulls that the all-ones vector is compared with."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
     Args:
         d: Dimension.
         count: Number of directions, at least 2: the first two are the arbitrary vectors ã and b̃ that Gupta et al.
-            compare with the uniform one.
+            compare with the all-ones vector.
         seed: Seed; for one d, fewer directions are the first of more.
 
     Returns:
@@ -23,7 +23,7 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
         Gupta et al., arXiv:2409.12951, section 3.3.
     """
     if count < 2:
-        raise InputError(f"{count} random directions: at least 2 are needed to compare the uniform direction with")
+        raise InputError(f"{count} random directions: at least 2 are needed to compare the all-ones vector with")
     if seed < 0:
         raise InputError(f"seed {seed}: must be 0 or more")
     if 8 * d * count > _LARGEST:

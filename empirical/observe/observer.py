@@ -50,8 +50,8 @@ class Observer:
         model: Any module.
         sites: The norm layers to measure, see :func:`lngeom.empirical.models.sites_of` and
             :func:`lngeom.empirical.models.norms`.
-        directions: Number of random unit directions of each null, isotropic and sign vectors, to compare the uniform
-            one with, at least 2. For hidden states of 16 bits they are rounded, so that products are exact in float32.
+        directions: Number of random unit directions of each null, isotropic and sign vectors, to compare 1 with,
+            at least 2. For hidden states of 16 bits they are rounded, so that products are exact in float32.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
 

@@ -59,7 +59,7 @@ class Sketch:
     def angle_to_direction(self, index: int) -> Tensor:
         """Angle in degrees to a random direction, where the null are all.
 
-        The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
+        The formula of the all-ones vector after the rotation that takes the one into the other: x·u plays √dμ and
         the rest of ‖x‖² plays dσ².
         """
         mean = self.projections[..., index].to(torch.float64) / math.sqrt(self.d)

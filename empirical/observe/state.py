@@ -37,7 +37,7 @@ FEATURES: dict[Side, tuple[str, ...]] = {
 }
 """Numbers per token whose mean, spread and maximum are kept; angles in degrees.
 
-``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
+``angle`` to the all-ones vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
 ``tilt`` |90° − angle|, which is the angle between the LayerNorm and the RMSNorm of x at ε = 0, and ``distance`` how far
 apart the two are (:func:`lngeom.norms.layer_rms_distance`); ``gauge`` r of the layer;
 ``rotation`` from input to output; ``affine_rotation`` from the normalized vector, before gain and bias, to the output.
@@ -72,14 +72,14 @@ class SiteState:
         angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
         norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
         sequences: int64, (S,). Sequences with at least one token.
-        cos2: float64, (S, 1 + K). Σcos²θ over the null, for the uniform direction (first) and the K random ones.
+        cos2: float64, (S, 1 + K). Σcos²θ over the null, for the all-ones vector (first) and the K random ones.
         documents: int64, (C,). Numbers of the documents; ``UNKNOWN`` for a sequence taken as one of its own.
         document_tokens: int64, (B, C). Tokens of each.
-        document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
+        document_cos2: float64, (B, C). Σcos²θ of the all-ones vector over them.
         document_null_tokens, document_null_cos2: The same of the null.
-        document_null_cos: float64, (B, C). Σcosθ of the uniform direction over the null.
+        document_null_cos: float64, (B, C). Σcosθ of the all-ones vector over the null.
         sign_cos2: float64, (S, K). The same for the random sign vectors.
-        cos: float64, (S, 1 + 2K). Σcosθ over the null, for the uniform direction, the random ones and the sign vectors.
+        cos: float64, (S, 1 + 2K). Σcosθ over the null, for the all-ones vector, the random ones and the sign vectors.
         units: float64, (B, d + 1) of inputs: the sum of their unit vectors, centred before a LayerNorm, and their
             number. (B, 0) of outputs.
         squares: float64, (B, d) of inputs: Σx² of each component. (B, 0) of outputs.

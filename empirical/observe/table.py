@@ -98,7 +98,7 @@ TABLE = (
     Column("side", "``input``, what enters the layer, or ``output``, what leaves it", formula=lambda cell: cell.side),
     Column("bucket", "``first`` (position 0), ``rest``, or ``all`` tokens", formula=lambda cell: cell.bucket),
     Column("tokens", "tokens counted"),
-    Column("angle_mean_deg", "angle θ to the uniform vector 1, mean", "angle °"),
+    Column("angle_mean_deg", "angle θ to the all-ones vector 1, mean", "angle °"),
     Column("angle_std_deg", "its standard deviation over tokens (population)", "std °"),
     Column("d_cos2", "energy along 1, d·E[cos²θ]: 1 for isotropic vectors", "d·E[cos²θ]", _NULL),
     Column("d_cos2_low", "its 95 % interval, documents being the independent units", "low"),

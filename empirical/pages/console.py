@@ -162,15 +162,34 @@ def by_chance(rows: Sequence[Row]) -> float:
     return sum((row["directions"] // 4 + 1) / (row["directions"] + 1) for row in rows)
 
 
+def _shown(row: Row | None) -> object:
+    """Angle, energy and ranks of one side of a norm, as the table shows them."""
+    return row and (
+        f"{row['angle_mean_deg']:.2f} {row['angle_std_deg']:.2f}",
+        energy(row, interval=False),
+        row["rank_among_signs"],
+        row["rank_among_random"],
+    )
+
+
 def summary(rows: Sequence[Row]) -> list[str]:
     """A run in a few lines over the norm layers: how the checkpoint is stored, then what no affine gauge changes."""
     norms = [row for row in rows if row["bucket"] == "all" and row["tokens"] > 0 and row.get("role") != "stream"]
     before = [row for row in norms if row["side"] == "input"]
     lines = [
-        "angles: between the hidden states and the all-ones vector, before (in) and after (out) each norm",
-        "energy: d·E[cos²θ] along the all-ones vector",
-        "ranks: along how many sign vectors, and along how many isotropic directions, the energy is smaller than that",
+        "angles: between the hidden states and the all-ones vector, before (in) and after (out) each norm; "
+        "mean ± standard deviation over the tokens",
+        "energy: d·E[cos²θ] along the all-ones vector; [a, b] is a 95 % interval",
+        "ranks: along how many sign vectors (components ±1), and along how many isotropic directions, the energy is "
+        "smaller",
     ]
+    after = {row["site"]: row for row in norms if row["side"] == "output"}
+    kept = [row for row in before if row["norm"] == "rmsnorm" and _shown(row) == _shown(after.get(row["site"]))]
+    if kept:
+        lines.append(
+            f"in and out are equal, to the digits shown, at {len(kept)} of {len(before)} norms: an RMSNorm without "
+            "bias whose gains are equal and positive does not change the direction of a vector"
+        )
     for side, words in (("input", "before"), ("output", "after")):
         measured = [row for row in norms if row["side"] == side]
         if not measured:

@@ -1,4 +1,4 @@
-"""Figures of a run: angles to the uniform direction and energy along it, layer by layer."""
+"""Figures of a run: angles to the all-ones vector and energy along it, layer by layer."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,7 +55,7 @@ def _energy_figure(rows: Sequence[Row], title: str) -> Figure:
     def draw(axes: Axes, content: list[Row]) -> None:
         side = content[0]["side"]
         plot.energies(content, side, ax=axes)
-        (line,) = [line for line in axes.get_lines() if line.get_label() == "uniform direction"]
+        (line,) = [line for line in axes.get_lines() if line.get_label() == "all-ones vector"]
         _link(axes, np.asarray(line.get_ydata(), float), _measured(content, side))
 
     contents = [(f"{name}: {side}", each) for side in ("input", "output") for name, each in _by_role(rows, side)]
@@ -116,7 +116,7 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
         "cosine": _ordered_figure(norms, [("", ("mean_cosine", "mean cosine"))], f"Similarity of states\n{subject}"),
         "angle_before": _angle_figure(rows, "input", f"Angles before the norms\n{subject}"),
         "angle_after": _angle_figure(rows, "output", f"Angles after the norms\n{subject}"),
-        "energy": _energy_figure(rows, f"Energy along the uniform direction\n{subject}"),
+        "energy": _energy_figure(rows, f"Energy along the all-ones vector\n{subject}"),
         "more": _ordered_figure(norms, _MORE, f"Inputs of the norms\n{subject}"),
     }
 

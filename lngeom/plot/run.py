@@ -19,7 +19,7 @@ Row = dict[str, Any]
 _DIRECTIONS = (
     ("random direction ã", "random_a_angle", RANDOM_A, "s"),
     ("random direction b̃", "random_b_angle", RANDOM_B, "^"),
-    ("uniform direction", "angle", UNIFORM, "o"),
+    ("all-ones vector", "angle", UNIFORM, "o"),
 )
 _DASHES = (0, (4, 3))
 
@@ -93,7 +93,7 @@ def energies(table: Any, side: str = "input", *, ax: Any = None) -> Any:
     )
     axes.plot(places, median, color=RANDOM_A, linestyle=(0, (5, 2)), label="random: median")
     axes.plot(places, signs, color=RANDOM_B, linestyle=(0, (1, 2)), label="sign vectors: median")
-    axes.plot(places, value, color=UNIFORM, marker="o", markersize=3, label="uniform direction")
+    axes.plot(places, value, color=UNIFORM, marker="o", markersize=3, label="all-ones vector")
     # A single sequence gives no interval, and a log axis has no 0.
     ends = np.array([value - np.maximum(least, value / 100), most - value])
     style = {"fmt": "none", "color": UNIFORM, "capsize": 2, "elinewidth": 1, "label": "its 95 % interval"}

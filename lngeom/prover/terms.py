@@ -1,6 +1,6 @@
 """Terms and their normal form.
 
-**Terms** live in the commutative algebra of R^d with componentwise product, whose unit is the uniform vector 1, and
+**Terms** live in the commutative algebra of R^d with componentwise product, whose unit is the all-ones vector 1, and
 with one functional: S, the sum of the components. A scalar c stands for the vector c1, as broadcasting has it. Then
 Πx = x − S(x)/d, a gain acts as g·x, an inner product is S(x·y), and LayerNorm as users call it *is* a term. A term is
 a polynomial over Q in vectors, scalars, d, sums S[monomial in vectors], and two total functions applied in each

@@ -108,7 +108,7 @@ def trace(operator: Callable[[Array], Array], like: Array) -> Array:
     Raises:
         ProofError: If an operator on terms is not linear.
 
-    The projector off the uniform vector:
+    The projector off the all-ones vector:
     """
     xp = namespace(like)
     if hasattr(xp, "operator_trace"):  # a carrier without dimension has its own way

@@ -67,7 +67,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* take eps > 0"),
     (lambda: invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
     (lambda: invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
-    (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
+    (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the all-ones vector .* undo"),
     # folding
     (lambda: fold_affine(X, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
     (lambda: typeless.folding.center_writer(X, layout="sideways"), "layout is 'sideways': a weight is \"linear\""),

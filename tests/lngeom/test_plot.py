@@ -104,8 +104,8 @@ def test_an_ellipsoid_on_a_figure_of_its_own_says_what_its_lines_and_colours_are
 @pytest.mark.parametrize(
     ("draw", "label", "formula"),
     [
-        (lg.plot.angles, "uniform direction", lambda row: row["angle_mean_deg"]),
-        (lg.plot.energies, "uniform direction", lambda row: row["d_cos2"]),
+        (lg.plot.angles, "all-ones vector", lambda row: row["angle_mean_deg"]),
+        (lg.plot.energies, "all-ones vector", lambda row: row["d_cos2"]),
         (lg.plot.outliers, "largest / mean ‖x‖", lambda row: row["norm_max"] / row["norm_mean"]),
         (lg.plot.outliers, "largest / mean x_i²", lambda row: row["d"] * row["top_1_share"]),
     ],

@@ -81,7 +81,7 @@ class Ground:
         return self.scalar(f"mod{modulus}")
 
     def ones(self, name: str) -> Carrier:
-        """The uniform vector, in the space of the vector of that name."""
+        """The all-ones vector, in the space of the vector of that name."""
         return prover.term(1) if self.single else prover.ones(self.vector(name))
 
     def assume(self, value: Carrier, relation: str) -> None:

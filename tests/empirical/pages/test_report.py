@@ -32,7 +32,8 @@ def test_what_no_affine_gauge_changes_comes_first_and_a_floor_is_not_called_a_bo
     columns = re.findall("<th [^>]*>(.*?)</th>", page.partition('aria-label="table of norm layers"')[2])
     assert columns[:5] == ["norm layer", "side", "relative radius", "mean cosine", "angle °"]
     assert "bound" not in page.partition(headings[2])[2].partition(headings[3])[0]
-    assert "<dfn>uniform direction</dfn> is that of the vector (1, …, 1)" in page
+    assert "<dfn>all-ones vector</dfn> is <b>1</b> = (1, …, 1)." in page
+    assert "uniform" not in page
     assert not re.search(r"[_^]\{", re.sub("(?s)<(style|script|svg).*?</\\1>", "", page))
 
 

@@ -9,7 +9,7 @@ import pytest
 from lngeom.empirical import observe
 from lngeom.empirical.judge import ISOTROPY, MODEL, Prediction
 from lngeom.empirical.pages import Measured, figures, write_comparison, write_report
-from lngeom.empirical.pages.console import with_interval
+from lngeom.empirical.pages.console import summary, with_interval
 from lngeom.empirical.pages.sweep import _FIGURES, exact_verdicts
 from lngeom.empirical.support import read_records
 
@@ -53,6 +53,29 @@ def test_of_a_run(tmp_path) -> None:
         assert f"{row['d_cos2']:.3f}"[:4] in " ".join(energy)
     assert f"{100 * max(row['distance_mean'] for row in before):.2g}" in apart
     assert f"{max(row['norm_max'] / row['norm_mean'] for row in before):.0f}" in long
+
+
+def test_equal_numbers_before_and_after_an_rms_norm_are_explained() -> None:
+    rows = [row for row in observe.read_sites(RUN / "sites.csv") if row["bucket"] == "all"]
+    before = {row["site"]: row for row in rows if row["side"] == "input"}
+    equal = [{**before[row["site"]], "side": row["side"]} for row in rows]
+    moved = [
+        {**row, "angle_mean_deg": row["angle_mean_deg"] + (0.02 if row["side"] == "output" else 0)} for row in equal
+    ]
+    centred = [{**row, "norm": "layernorm"} for row in equal]
+    told = [
+        [line for line in summary(each) if "in and out are equal" in line] for each in (equal, moved, centred, rows)
+    ]
+    assert [len(each) for each in told] == [1, 0, 0, 0]
+    assert "at 61 of 61 norms" in told[0][0]
+
+
+def test_every_plus_minus_of_a_summary_is_a_standard_deviation_and_it_says_so() -> None:
+    told = summary(observe.read_sites(RUN / "sites.csv"))
+    assert [line.partition(":")[0] for line in told if "±" in line] == [
+        "angles", "ranks", "isotropic vectors, for comparison",
+    ]  # fmt: skip
+    assert told[0].endswith("mean ± standard deviation over the tokens")
 
 
 def test_each_panel_names_its_own_norms() -> None:

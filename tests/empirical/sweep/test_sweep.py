@@ -156,7 +156,7 @@ def test_a_corpus_that_ends_early_is_measured_to_its_end(words: Words, tmp_path,
 BAD: list[tuple[dict[str, object], str]] = [
     ({"tokens": 31}, "--tokens 31: fewer than one sequence of 32; raise it, or lower --sequence-length"),
     ({"sequence_length": POSITIONS + 1}, "--sequence-length 65: tiny-llama has 64 positions; use 64 or less"),
-    ({"directions": 1}, "1 random directions: at least 2 are needed to compare the uniform direction with"),
+    ({"directions": 1}, "1 random directions: at least 2 are needed to compare the all-ones vector with"),
 ]
 
 
