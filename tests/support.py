@@ -3,8 +3,11 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 import warnings
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -65,3 +68,8 @@ def failed(outcome: tuple[str, str], line: str) -> str:
     assert outcome[0].startswith("exit code 1"), outcome
     assert re.search(line, outcome[1]), outcome
     return outcome[1]
+
+
+def python(*words: object, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """What a process of its own prints and ends with."""
+    return subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, **options)

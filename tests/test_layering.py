@@ -2,14 +2,14 @@ import ast
 import functools
 import graphlib
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lngeom.cli import COMMANDS
+
+from .support import python
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {name: ROOT.joinpath(*name.split(".")) for name in ("lngeom", "lngeom.proofs", "lngeom.empirical")}
@@ -128,7 +128,7 @@ def loaded_by(folder: Path, *statements: str) -> list[set[str]]:
         "    except SystemExit: pass\n"
         "    print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    done = python("-c", code, check=True, cwd=folder)
     return [set(line.split()) for line in done.stderr.splitlines()]
 
 

@@ -2,7 +2,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import lngeom as lg
 from lngeom.check import check_outputs, write_inputs
 from lngeom.cli import main
 from lngeom.errors import InputError
+from tests.support import python
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "any_language.md"
 PROGRAM, IN_CUDA = re.findall(r"```c(?:pp)?\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
@@ -48,8 +48,7 @@ def test_a_program_in_c_gets_verdict_name_and_script(right, wrong, verdict, caus
     assert found["verdict"] == verdict
     assert (cause or "") in (found["cause"] or "")
     if shows:
-        ran = subprocess.run([sys.executable, "script.py"], check=False, capture_output=True, text=True)
-        assert "AssertionError" in ran.stderr
+        assert "AssertionError" in python("script.py").stderr
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler of C++ called g++")

@@ -13,7 +13,7 @@ import torch
 
 from lngeom import check as wing
 from lngeom.cli import main
-from tests.support import refused, said
+from tests.support import python, refused, said
 
 SOURCE = """
 #include <math.h>
@@ -47,8 +47,7 @@ def leaking(x, eps): return call(x, eps, 3)
 
 
 def _run(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "lngeom", "check", "--kind", "rmsnorm", "--eps", "1e-6", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return python("-m", "lngeom", "check", "--kind", "rmsnorm", "--eps", "1e-6", *words, cwd=folder)
 
 
 @pytest.mark.skipif(sys.platform != "linux" or shutil.which("cc") is None, reason="needs Linux and a compiler of C")
@@ -67,9 +66,9 @@ def test_a_kernel_that_takes_its_process_down_gets_a_verdict(tmp_path: Path) -> 
     ):
         assert (found["verdict"], found["cause"]) == ("bug", told)
     assert endless["reproducer"]  # which ended alike
-    command, environment = [sys.executable, "-c"], {**os.environ, "PYTHONPATH": "."}
-    assert subprocess.run([*command, outside["reproducer"]], cwd=tmp_path, env=environment).returncode < 0
-    ran = subprocess.run([*command, leaking["reproducer"]], cwd=tmp_path, env=environment, capture_output=True)
+    place: dict[str, Any] = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": "."}}
+    assert python("-c", outside["reproducer"], **place).returncode < 0
+    ran = python("-c", leaking["reproducer"], **place)
     pages = [int(word) for word in ran.stdout.split()[::2]]
     # Eight times fifty outputs of 1 MiB; all but the first fifty are seen to come on top.
     assert (pages[-1] - pages[0]) * resource.getpagesize() > 300 << 20

@@ -1,11 +1,11 @@
 import importlib.util
 import re
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from tests.support import python
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results" / "found.md").read_text(encoding="utf-8")
 SCRIPTS = dict(
@@ -24,5 +24,4 @@ SCRIPTS = dict(
 def test_a_script_prints_what_the_page_says(name: str, package: str, release: str, printed: str) -> None:
     if importlib.util.find_spec(package) is None or version(package).partition("+")[0] != release:
         pytest.skip(f"needs {package} {release}, of which the page speaks")
-    done = subprocess.run([sys.executable, "-c", SCRIPTS[name]], capture_output=True, text=True, check=True)
-    assert printed in done.stdout
+    assert printed in python("-c", SCRIPTS[name], check=True).stdout

@@ -1,7 +1,5 @@
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from lngeom.check._tracing.frameworks import likely_frameworks
 from lngeom.cli import main
 from lngeom.empirical.porting import compare_models
 from lngeom.errors import InputError
+from tests.support import python
 
 KERNELS = """
 import torch
@@ -106,8 +105,7 @@ def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
         "def test_right(check_norm): check_norm('some_kernels:layer', eps=1e-5, d=8)\n"
         "def test_wrong(check_norm): check_norm('some_kernels:gemma', eps=1e-6, d=8)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "test_mine.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = python("-m", "pytest", "-q", "test_mine.py")
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "FAIL: gain used as 1 + gain (as Gemma) (variant)" in done.stdout
 

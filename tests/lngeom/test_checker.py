@@ -1,8 +1,6 @@
 import ast
 import copy
 import json
-import subprocess
-import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +13,7 @@ from lngeom.checker import Refused, digest, recheck
 from lngeom.proofs import find
 from lngeom.prover import Table, rules as _rules, steps, terms as _terms
 
+from ..support import python
 from .prover.attempts import KEPT, MISUSED
 
 Data = dict[str, Any]
@@ -178,8 +177,7 @@ def test_it_runs_alone(tmp_path) -> None:
         "sys.argv = sys.argv[1:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
-    command = [sys.executable, "-c", code, checker.__file__, str(tmp_path / "good.json"), str(tmp_path / "bad.json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = python("-c", code, checker.__file__, "good.json", "bad.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     first, second = done.stdout.splitlines()
     assert first.endswith(f"{len(good['steps'])} steps follow")

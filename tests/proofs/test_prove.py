@@ -1,13 +1,12 @@
 import json
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 
 from lngeom.cli import main
-from tests.support import refused, said
+from tests.support import python, refused, said
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
@@ -95,7 +94,7 @@ def test_a_file_that_replaces_a_function_is_refused(replaced: str, tmp_path) -> 
 def test_a_function_that_is_not_loaded_yet_is_not_replaced_either(replaced: str, tmp_path) -> None:
     stated = tmp_path / "own_early.py"
     stated.write_text(f"import lngeom\nlngeom.{replaced} = lambda *_, **__: 0\n{HEAD}assert x == x\n")
-    ended = subprocess.run([sys.executable, "-m", "lngeom", "prove", stated], capture_output=True, text=True)
+    ended = python("-m", "lngeom", "prove", stated)
     assert ended.returncode == 2, ended.stdout
     assert f"own_early.py replaces lngeom.{replaced}: " in ended.stderr
 
@@ -151,8 +150,7 @@ def test_an_error_of_one_s_own_file_is_told_with_its_line(text: str, line: str, 
 )
 def test_a_file_does_not_decide_the_exit_code(command: str, text: str, said: str, tmp_path) -> None:
     (tmp_path / "own.py").write_text(f"import os\n{text}", encoding="utf-8")
-    asked = [sys.executable, "-m", "lngeom", command, "own.py"]
-    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = python("-m", "lngeom", command, "own.py", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"lngeom {command}: own.py: {said}\n")
 
 
@@ -188,9 +186,8 @@ def test_theorems_of_a_file_are_proved_and_written(name: str, tmp_path, capsys) 
 def test_pytest_runs_the_theorems_of_a_file(tmp_path) -> None:
     """A stranger's folder: a true theorem, a false one, and one that is not decided."""
     (tmp_path / "test_own.py").write_text(OWN + FALSE, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     own = {key: value for key, value in os.environ.items() if key != "HYPOTHESIS_STORAGE_DIRECTORY"}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=own)
+    done = python("-m", "pytest", "-p", "no:cacheprovider", cwd=tmp_path, env=own)
     assert "3 failed, 7 passed" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["test_own.py"]
     printed = done.stdout[done.stdout.index("test_scaled [proof]") :]

@@ -3,8 +3,6 @@ import json
 import math
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +25,7 @@ from lngeom.empirical.text import TokenPolicy, encoded
 from lngeom.errors import LngeomError
 from lngeom.options import json_alone
 from tests.empirical.scene import Scene
-from tests.support import failed, refused, said
+from tests.support import failed, python, refused, said
 
 from ..conftest import Weights, rewritten, word_tokenizer
 
@@ -261,6 +259,8 @@ LINES: dict[str, tuple[str, str]] = {
     "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),
     "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
     "no rotation": ("gauge MODEL --corpus IDS --rotate q.npy --output OUT", "--rotate q.npy: give a seed, .* or 'dom"),
+    "no tokens": ("sweep MODEL --tokens 0", "is not a whole number from 1"),
+    "no run": ("compare nowhere nothing", "nowhere"),
     "no model": ("fold", "no model given: name one, or give --verify DIR$"),
     "nothing to verify": ("fold --verify OUT", "has no readable certificate.json"),
     "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
@@ -283,8 +283,7 @@ def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Sce
 
 def test_a_terminal_without_utf_8_and_a_foreign_backend_are_no_traceback() -> None:
     environment = {**os.environ, "MPLBACKEND": "nonsense", "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "lngeom", "norms", "./ä\x1b[31m"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = python("-m", "lngeom", "norms", "./ä\x1b[31m", env=environment)
     assert (done.returncode, len(done.stderr.splitlines()), "\x1b" in done.stderr) == (2, 1, False)
 
 

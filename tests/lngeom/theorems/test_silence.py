@@ -1,7 +1,5 @@
 import linecache
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +15,7 @@ from lngeom.prover import ProofError, dot, ones, root, square_norm  # noqa: F401
 from lngeom.theorems import BodyError, Scalar, Vector, assume, nonzero, theorem, wrong
 from lngeom.theorems._run import Exact, Floats
 from lngeom.theorems.checks import line_of
+from tests.support import python
 
 
 def false(x: Any) -> Any:
@@ -141,7 +140,7 @@ def test_a_statement_has_no_truth_outside_of_a_body() -> None:
 
 def test_python_without_asserts_is_refused() -> None:
     code = "from lngeom.theorems import Vector, theorem\n@theorem\ndef t(x: Vector):\n    assert x == x\n"
-    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=False)
+    done = python("-O", "-c", code)
     assert "python -O drops asserts" in done.stderr
 
 
