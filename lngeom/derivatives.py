@@ -15,8 +15,7 @@ __all__ = ["jacobian", "jacobian_product", "jacobian_singular_values", "jacobian
 def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Array:
     """Jacobian (I − c·yyᵀ/d)/D without gain times `vector`; it is symmetric, so that this serves both sides.
 
-    c is 1, or D/σ for ε outside the root. The division by D is last, in an order in which nothing leaves the range but
-    the result.
+    c is 1, or D/σ for ε outside the root. The division by D is last, so that nothing leaves the range but the result.
     """
     terms = normalized(x, eps=eps, placement=placement, centered=centered)
     xp = namespace(terms.y, vector)

@@ -42,8 +42,7 @@ def _whole(path: Path) -> Iterator[None]:
         error.filename = error.filename or str(path)
         raise
     except SafetensorError as error:
-        msg = f"{path}: cannot be written ({error}); free space, then run the same command again to resume"
-        raise RunError(msg) from None
+        raise RunError(f"{path}: cannot be written ({error}); free space, then run the same command again") from None
 
 
 @contextmanager

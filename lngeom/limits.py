@@ -158,9 +158,8 @@ def limited(what: str, seconds: float, script: str = "") -> Iterator[None]:
             os.kill(os.getpid(), signal.SIGKILL)
         if _told:  # no limit holds while outputs are judged
             _told[0][-1] = 0
-            resource.setrlimit(
-                resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1])
-            )
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, hard))
 
 
 @contextmanager

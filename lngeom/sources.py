@@ -61,9 +61,7 @@ def is_unread(frame: FrameType) -> bool:
     match [*around]:
         case [[ast.Assign([ast.Name(name)], value)], [function]]:
             calls = {ast.unparse(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}
-            names = {
-                one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
-            }
+            names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
             joined = calls <= {"str"} and all(isinstance(one, _JOINS) for one in ast.walk(value))
             return joined and not {name, "locals", "exec", "eval"} & names
     return False

@@ -72,8 +72,7 @@ def away_from(files: Iterable[object], work: Callable[[], T]) -> T:
     except Ended as end:
         raise InputError(f"{named}: the code {end}; take that out of it, then run it again") from None
     except BrokenProcessPool:
-        msg = f"{named}: a theorem ended its process, or memory was full; run it with --jobs 1"
-        raise InputError(msg) from None
+        raise InputError(f"{named}: a theorem ended its process, or memory was full; run it with --jobs 1") from None
 
 
 @contextmanager

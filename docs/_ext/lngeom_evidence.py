@@ -28,11 +28,7 @@ HEADS = {
     **dict.fromkeys(("refuted", "undecided", "failed"), "NOT PROVED"),
 }
 """What the box of a theorem says first."""
-KINDS = {
-    "theorem": "a theorem",
-    "lemma": "a lemma: school algebra",
-    "definition": "a definition of the library written out",
-}
+KINDS = {"theorem": "a theorem", "lemma": "a lemma: school algebra", "definition": "a definition written out"}
 FILES = "certificates"
 """Folder of the site that has the certificates and their Coq text."""
 

@@ -32,12 +32,8 @@ class Rewrite:
 
     model: str | None = argument("MODEL", "hub id, local directory or .gguf file", default=None)
     output: Path | None = None  # an option of the command, which names the default
-    verify: Path | None = option(
-        None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"
-    )
-    corpus: str | None = option(
-        None, "text or token ids to compare the outputs on, as for lngeom ablate", metavar="TEXT"
-    )
+    verify: Path | None = option(None, "check the certificate in DIR again, with MODEL as the original", metavar="DIR")
+    corpus: str | None = option(None, "text or token ids to compare outputs on, as for lngeom ablate", metavar="TEXT")
     inputs: Path | None = option(
         None,
         "trace and compare on one batch: an .npz file of its inputs by name, as the class takes them",

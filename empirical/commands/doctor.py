@@ -28,9 +28,7 @@ class Options:
 
     source: str = argument("SOURCE", "model directory or .gguf file: the reference")
     port: str = argument("PORT", "directory or file of weights that should be the same model")
-    tokens: int = option(
-        64, "length of the longest input, unless a difference that was found shows only in longer ones"
-    )
+    tokens: int = option(64, "length of the longest input, unless a difference found shows only in longer ones")
     seed: int = option(0, "seed of the token ids", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     json: str | None = json_option("verdict, reason, evidence and what was not tested")

@@ -37,12 +37,8 @@ if TYPE_CHECKING:
 class Options(Rewrite):
     """Which gauge."""
 
-    output: Path | None = option(
-        None, "directory of the new model (default: runs/NAME-gauge)", metavar="DIR", type=new_folder
-    )
-    shift: float | None = option(
-        None, "LayerNorm networks: add C to every component where a residual stream begins", metavar="C"
-    )
+    output: Path | None = option(None, "new directory (default: runs/NAME-gauge)", metavar="DIR", type=new_folder)
+    shift: float | None = option(None, "LayerNorm networks: add C to each component where a stream begins", metavar="C")
     angle: float | None = option(
         None,
         "mean angle to the all-ones vector: at each LayerNorm whose input can be shifted separately; of RMSNorms, over "

@@ -36,9 +36,7 @@ def run(options: Options) -> int:
         if rows:
             print_rows([{name: row[name] for name in columns} for row in shown])
             print("placement: where eps is added, inside or outside the root")
-            print(
-                "ratio: largest error of the outputs, divided by what rounding allows; at most 1 if the norm is right"
-            )
+            print("ratio: largest error of the outputs, divided by what rounding allows; at most 1 if a norm is right")
         else:
             print("no norm was found")
     return 0

@@ -69,9 +69,7 @@ def _measure_live(sweep: Sweep, console: "Console", command: str) -> "RunDirecto
     for field in fields(Sweep):
         if field.name not in ("model", "output", "directions", "seed") and getattr(sweep, field.name) != field.default:
             flag = field.name.replace("_", "-")
-            raise RunError(
-                f"--{flag}: has no meaning for {sweep.model}, whose function returns the model and its batches"
-            )
+            raise RunError(f"--{flag}: has no meaning for {sweep.model}, whose function returns model and batches")
     assert sweep.model is not None
     model, batches = load_live(sweep.model)
     name = sweep.model.replace(":", ".")

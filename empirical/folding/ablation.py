@@ -129,9 +129,7 @@ def _measure(
     before, work = 0, []
     for number, shard in enumerate(shards):
         mine = [c for c in changes if before < ablation.site_tokens or c not in single]
-        work += [
-            (number, change, run.shard_path(number * len(changes) + changes.index(change), ".json")) for change in mine
-        ]
+        work += [(number, c, run.shard_path(number * len(changes) + changes.index(c), ".json")) for c in mine]
         before += sum(case.tokens for case in shard)
     sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
     measured = run.measured_sha256()

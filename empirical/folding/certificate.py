@@ -102,17 +102,14 @@ def certify_maps(original: nn.Module, folded: Fold, network: nn.Module | None = 
             of_weight[entry.parameter] = proof
         proofs.append({**asdict(entry), "exact": proof.exact, **asdict(proof)})
     before, planned, after = original.state_dict(), folded.checkpoint.state_dict(), network.state_dict()
-    changed = {
-        planned[entry.parameter].data_ptr(): entry.parameter for entry in folded.maps if entry.parameter in after
-    }
+    changed = {planned[m.parameter].data_ptr(): m.parameter for m in folded.maps if m.parameter in after}
     neutral = {m.parameter for m in folded.onto.maps if m.change == "neutral"} if folded.onto else set[str]()
     gone = neutral - planned.keys() - after.keys()  # gains of 1: another class has no parameter for them
     for name in {*before, *after} - {entry.parameter for entry in folded.maps} - gone:
         # A tied alias that no call uses goes with the parameter that it names.
         alias = changed.get(planned[name].data_ptr())
-        same = (
-            after[alias] if alias else before[name].to(planned[name].dtype)
-        )  # the network before a rotation is in float64
+        # The network before a rotation is in float64.
+        same = after[alias] if alias else before[name].to(planned[name].dtype)
         if not torch.equal(same.double(), after[name].double()):
             proofs.append({"parameter": name, "change": "unchanged", "exact": False})
     return proofs
@@ -150,8 +147,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
     """The outputs of both networks: the largest difference, KL divergence, top-1 agreement.
 
     Returns them, and the inputs at which the difference is largest. There the networks also run in float64, where the
-    rounding of the stored parameters is nearly all that is left. The control of top-1 is the original, its weights
-    rounded once more.
+    rounding of the stored parameters is nearly all that is left. The control of top-1 is the original rounded again.
     """
     dtype, control = next(original.parameters()).dtype, once_rounded(original)
     worst, where = -1.0, {}
@@ -265,9 +261,7 @@ def write_fold(
             "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
         }  # fmt: skip
         if wrong := failures(certificate) + ruin(compared):
-            raise ModelError(
-                f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
-            )
+            raise ModelError(f"the {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
         write_folder(directory, lambda draft: _fill(draft, folded, source, certificate, worst))
     return certificate
 

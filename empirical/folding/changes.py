@@ -61,8 +61,7 @@ def plan_changes(network: PreTrainedModel, *, directions: int = 3, sites: bool =
         ModelError: If no norm as wide as the hidden states is found.
     """
     if directions > _MOST_DIRECTIONS:
-        msg = f"--directions {directions}: each takes a pass over all tokens; use at most {_MOST_DIRECTIONS:,}"
-        raise ModelError(msg)
+        raise ModelError(f"--directions {directions}: each is a pass over all tokens; use at most {_MOST_DIRECTIONS:,}")
     config = network.config
     wide = [n for n in find_norms(network, sample_inputs(network)).values() if n.d == config.hidden_size]
     if not wide:

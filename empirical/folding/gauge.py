@@ -82,8 +82,7 @@ def _reached(recorded: Trace, slot: int, axis: int) -> list[str]:
 def free_shifts(model: nn.Module, recorded: Trace) -> tuple[dict[str, list[str]], str]:
     """The parameters to which a constant can be added unseen, each with the LayerNorms that read the sum.
 
-    Those that are tied to no other come first, then those that reach most; and why the first of the others cannot
-    take it.
+    Those tied to no other come first, then those that reach most; and why the first of the others cannot take it.
     """
     stored = model.state_dict(keep_vars=True)
     uses = [id(tensor) for tensor in stored.values()]
@@ -306,9 +305,7 @@ def direction_at(model: nn.Module, batches: Batches, degrees: float) -> np.ndarr
     second = np.full(len(first), len(first) ** -0.5)
     second -= first * (first @ second)
     plane = torch.from_numpy(np.stack([first, second / np.linalg.norm(second)]))
-    seen = entering(
-        model, batches, wide_norms(model), lambda x: torch.cat([x @ plane.T, x.norm(dim=-1, keepdim=True)], -1)
-    )
+    seen = entering(model, batches, wide_norms(model), lambda x: torch.cat([x @ plane.T, x.norm(dim=-1)[:, None]], -1))
 
     one = torch.ones((), dtype=torch.float64)
 

@@ -65,9 +65,7 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
     known = sorted((name for name in shapes if name in taken and shapes[name]), key=lambda name: name != main)
     sets = (each for n in range(len(known), 0, -1) for each in combinations(known, n))
     named = [each for each in sets if main not in taken or main in each]
-    choices = [
-        dict(zip(names, each, strict=True)) for names in named for each in product(*(shapes[name] for name in names))
-    ]
+    choices = [dict(zip(names, each, strict=True)) for names in named for each in product(*(shapes[n] for n in names))]
 
     def drawn(choice: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
         random = torch.Generator().manual_seed(seed)

@@ -67,8 +67,7 @@ class Fold:
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.
         untied: Parameters that shared their memory with another and no longer do.
-        rotation, onto: Q of a gauge or U of a LayerNorm form, and the fold before it, whose parameters it turns
-            (in float64).
+        rotation, onto: Q of a gauge or U of a LayerNorm form, and the float64 fold before it, which it turns.
     """
 
     model: nn.Module
@@ -213,9 +212,8 @@ def refuse_difference(model: nn.Module, change: Callable[[nn.Module], list[nn.Mo
     lengths = [longest(model) // 2, longest(model), 8]
     while lengths:
         length = lengths.pop()
-        batch = mapped(
-            sample_inputs(model, length=length, seed=1), lambda t: t.double() if t.is_floating_point() else t
-        )
+        given = sample_inputs(model, length=length, seed=1)
+        batch = mapped(given, lambda t: t.double() if t.is_floating_point() else t)
         try:
             before, *after = (tensors_of(network, batch) for network in (wide, *changed))
         except (RuntimeError, TypeError, ValueError, IndexError) as error:

@@ -18,9 +18,7 @@ class Ablation:
     tokens: int = option(16_384, "tokens to predict")
     site_tokens: int = option(4_096, "tokens to predict with one norm changed")
     sequence_length: int = option(512, "longest sequence")
-    per_document: int = option(
-        2, "at most so many sequences from one document; the intervals treat documents, not tokens, as independent"
-    )
+    per_document: int = option(2, "at most so many sequences from one document, the independent unit of the intervals")
     batch_tokens: int = option(1_024, "tokens per forward pass")
     shard_tokens: int = option(2_048, "tokens between two saves of the run")
     directions: int = option(3, "random unit vectors; u_norm removes one of them instead of the mean", metavar="K")

@@ -113,9 +113,7 @@ class Prober:
         """The inputs of a call which, centred (or changed), centre its output along an axis; None if there are none."""
         values, size = self.floats(call), self.trace.tensors[slot].shape[axis]
         base = _first(self.trace.replay(call, values), call, slot)
-        choices = [
-            [None, *((number, a) for a, n in enumerate(value.shape) if n == size)] for number, value in values.items()
-        ]
+        choices = [[None, *((number, a) for a, n in enumerate(t.shape) if n == size)] for number, t in values.items()]
         open_ = [options for options in choices if len(options) > 1]
         if len(open_) <= _OPERANDS:
             subsets = [tuple(filter(None, chosen)) for chosen in itertools.product(*open_)]

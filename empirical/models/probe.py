@@ -26,6 +26,7 @@ _GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu(gate)": nn.functional.silu, "sigmoid(gate)": torch.sigmoid, "gelu(gate)": nn.functional.gelu,
     "the gate": torch.clone,
 }  # fmt: skip
+_NORMS: dict[Kind, Callable[..., np.ndarray]] = {"layernorm": lngeom.layer_norm, "rmsnorm": lngeom.rms_norm}
 _RAISED = re.compile(r"\w+(Error|Exception): ")
 _WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is not ours
 
@@ -136,11 +137,7 @@ def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
     """How far the outputs are from a norm with any gain and bias, relative to the largest output."""
     large = slice(-_LARGE, None)
     distances: list[tuple[float, Kind]] = []
-    kinds: tuple[tuple[Kind, Callable[..., np.ndarray]], ...] = (
-        ("layernorm", lngeom.layer_norm),
-        ("rmsnorm", lngeom.rms_norm),
-    )
-    for kind, function in kinds:
+    for kind, function in _NORMS.items():
         y, wanted = function(x, eps=0.0)[large], z[large]
         y, centre = y - y.mean(0), wanted - wanted.mean(0)
         rest = centre - y * ((y * centre).sum(0) / (y * y).sum(0))
@@ -177,7 +174,7 @@ def ratio_to_bound(
     x: np.ndarray, z: np.ndarray, gain: np.ndarray, bias: np.ndarray | None, *, kind: Kind, eps: float, dtype: str
 ) -> float:
     """Largest distance of the outputs from the exact ones, in units of the derived bound."""
-    exact = (lngeom.layer_norm if kind == "layernorm" else lngeom.rms_norm)(x, gain, bias, eps=eps)
+    exact = _NORMS[kind](x, gain, bias, eps=eps)
     bound = layer_error(x, gain, bias, kind=kind, eps=eps, dtype=dtype)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Twice, and a little: the reference is itself computed in float64.
@@ -266,10 +263,9 @@ def _gate(twin: nn.Module, x: np.ndarray, size: int, norm: Reading) -> str | Non
     """Which function of the gate multiplies the rows or the outputs; None if it is none of these."""
     gate = np.random.default_rng(0).normal(size=x.shape).astype(np.float32).astype(float)
     got, (gain, bias) = _called(twin, x, -1, True, gate), affine(twin, norm.gain, norm.gain_offset, norm.bias, norm.d)
-    of = lngeom.layer_norm if norm.kind == "layernorm" else lngeom.rms_norm
 
     def output(rows: np.ndarray) -> np.ndarray:
-        groups = of(rows.reshape(len(rows), -1, size), eps=norm.eps).reshape(rows.shape)
+        groups = _NORMS[norm.kind](rows.reshape(len(rows), -1, size), eps=norm.eps).reshape(rows.shape)
         return groups * gain + (0.0 if bias is None else bias)
 
     for name, function in _GATES.items():

@@ -27,8 +27,7 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
     if seed < 0:
         raise InputError(f"seed {seed}: must be 0 or more")
     if 8 * d * count > _LARGEST:
-        msg = f"{count:,} random directions of dimension {d}: use at most {_LARGEST // 8 // d:,}, which take 1 GiB"
-        raise InputError(msg)
+        raise InputError(f"{count:,} random directions of dimension {d}: use at most {_LARGEST // 8 // d:,} (1 GiB)")
     gaussian = np.random.Generator(np.random.PCG64([seed, d])).standard_normal((count, d))
     return gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
 

@@ -41,8 +41,7 @@ def arranged(x: Tensor, site: NormSite, batch: BatchShape | None, batch_dim: int
     """The vectors as (sequences, positions, heads, d), heads being whatever shares a position."""
     seen = tuple(x.shape)
     if not seen or seen[site.axis] != site.d:
-        msg = f"{site.path}: got shape {seen}, whose axis {site.axis} should have the length {site.d} of the site"
-        raise InputError(msg)
+        raise InputError(f"{site.path}: got shape {seen}, whose axis {site.axis} should be {site.d} long as the site's")
     x = x.movedim(site.axis, -1)
     if x.ndim == 1:
         return x[None, None, None]

@@ -62,9 +62,7 @@ class Monitor:
         self.every, self.scalars, self.line = every, dict[str, float](), ""
         self._sites, self._statistics = sites_of(model) if sites is None else tuple(sites), tuple(statistics)
         if not self._sites:
-            msg = (
-                f"{type(model).__name__}: no norm layer was found; give sites, or look at lngeom.empirical.models.norms"
-            )
+            msg = f"{type(model).__name__}: no norm layer was found; give sites, or see lngeom.empirical.models.norms"
             raise InputError(msg)
         self._model, self._directions, self._batch_dim = model, directions, batch_dim
 
@@ -83,9 +81,8 @@ class Monitor:
         for row in table:
             prefix = f"norms/{row['site']}/{row['side']}"
             self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in self._statistics if row[name] is not None}
-        self.line = (
-            f"step {step}: {len(called)} norms, {self._ranges([row for row in table if row['side'] == 'input'])}"
-        )
+        before = [row for row in table if row["side"] == "input"]
+        self.line = f"step {step}: {len(called)} norms, {self._ranges(before)}"
 
     def _ranges(self, before: Sequence[dict[str, Any]]) -> str:
         """The least and the largest of each statistic over the inputs, and where a layer is the largest."""

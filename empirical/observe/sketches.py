@@ -1,7 +1,6 @@
 """A few numbers per hidden state: all that the statistics read of the hidden states themselves.
 
-The hidden states are read once, in chunks that bound the memory taken and stay in the cache. A few numbers per token
-remain.
+The hidden states are read once, in chunks that bound the memory taken and stay in the cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Tables on the terminal, figures and self-contained pages of finished runs.
 
-A page (`sweep`, `comparison`) fills a template with the tables and figures of a run; no model runs. Colours and sizes
-are those of `style`.
+A page (`sweep`, `comparison`) fills a template with the tables and figures of a run; no model runs.
 """
 
 from typing import TYPE_CHECKING

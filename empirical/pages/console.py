@@ -102,8 +102,7 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
 def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
     """Print one line per norm layer (all tokens), and a summary of the run.
 
-    `rows` are the table that :func:`lngeom.empirical.observe.rows` makes. Columns that do not fit the width of the
-    console are left out.
+    `rows` are the table that :func:`lngeom.empirical.observe.rows` makes. Columns that do not fit are left out.
     """
     console = _console(console)
     sites: dict[str, dict[str, Row]] = {}

@@ -82,10 +82,8 @@ def panels(
             figure.suptitle(title, parse_math=False)
         if entries:
             # An entry takes about 2.2 inches.
-            fitting = max(1, int(figure.bbox.width / figure.dpi / 2.2))
-            legend = figure.legend(
-                entries.values(), entries, loc="outside lower center", ncols=min(fitting, len(entries))
-            )
+            fitting = min(len(entries), max(1, int(figure.bbox.width / figure.dpi / 2.2)))
+            legend = figure.legend(entries.values(), entries, loc="outside lower center", ncols=fitting)
             for text in legend.get_texts():
                 text.set_parse_math(False)
     return figure

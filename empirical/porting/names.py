@@ -109,9 +109,7 @@ def renamed(source: PreTrainedModel, path: Path) -> Renamed | None:
     lacking = [name for name in lacking if name not in state]
     integers = sorted((name for name in state if not state[name].is_floating_point()), key=lambda name: name not in own)
     if integers and (lacking or wrong or (integers[0] in own and own[integers[0]].is_floating_point())):
-        raise ModelError(
-            f"{path}: is stored quantized: {_levels(integers[0], state)}; give it in floating point, or a GGUF file"
-        )
+        raise ModelError(f"{path}: is stored quantized: {_levels(integers[0], state)}; give floats, or a GGUF file")
     if lacking:
         raise ModelError(f"{path}: {_said(lacking, [name for name in state if name not in own], own)}")
     if wrong:

@@ -51,7 +51,5 @@ def _orders(old: Tensor, counts: tuple[int, ...]) -> Iterator[tuple[str, Callabl
 
 def _places(blocks: Tensor, theirs: Tensor, unit: float) -> list[int]:
     """Which block stands in the place of each, the first where none does."""
-    same = (
-        [at for at, block in enumerate(blocks) if torch.allclose(block, that, rtol=unit, atol=0)] for that in theirs
-    )
+    same = ([k for k, block in enumerate(blocks) if torch.allclose(block, that, rtol=unit, atol=0)] for that in theirs)
     return [at[0] if at else 0 for at in same]

@@ -212,12 +212,8 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], siz
 def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], states: States) -> None:
     """Record the measured model and batches in the manifest."""
     tokens = max(int(states[site.path, "input"].tokens.sum()) for site in sites)
-    about = {
-        "topology": topology_of(getattr(model, "config", None)),
-        "input": "batches in memory",
-        "token_policy": None,
-    }
-    run.amend(sites=[asdict(site) for site in sites], tokens=tokens, tokens_measured=tokens, **about)
+    about = {"topology": topology_of(getattr(model, "config", None)), "input": "batches in memory"}
+    run.amend(sites=[asdict(site) for site in sites], tokens=tokens, tokens_measured=tokens, token_policy=None, **about)
 
 
 def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
@@ -232,9 +228,7 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
         msg = f"{spec}: {type(error).__name__}: {reason}; give MODULE:FUNCTION of a module in this folder or installed"
         raise ModelError(msg) from None
     except SystemExit as error:
-        raise ModelError(
-            f"{spec}: ends the process with exit code {error.code or 0}; return a model and batches"
-        ) from None
+        raise ModelError(f"{spec}: ends the process with code {error.code or 0}; return a model and batches") from None
     finally:
         sys.path.remove(here)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):

@@ -98,9 +98,7 @@ def passages(
     """
     folder = corpus.path is not None and corpus.path.is_dir()
     if corpus.is_random:
-        raise CorpusError(
-            "corpus 'random': losses and predictions on random tokens mean nothing; give a text or token ids"
-        )
+        raise CorpusError("corpus 'random': losses and predictions on random tokens mean nothing; give a text or ids")
     taken: list[Passage] = []
     counted = 0
     given = _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document)
@@ -115,9 +113,7 @@ def passages(
         if counted >= tokens:
             break
     if not taken:
-        raise CorpusError(
-            f"corpus {corpus.spec!r}: holds no passage; give a longer one, or a shorter --sequence-length"
-        )
+        raise CorpusError(f"corpus {corpus.spec!r}: holds no passage; give a longer one or a shorter --sequence-length")
     return taken
 
 

@@ -23,8 +23,7 @@ def streamed(spec: str) -> Iterator[str]:
         import datasets
         from datasets.exceptions import DatasetsError
     except ModuleNotFoundError:
-        msg = f"corpus {spec!r}: needs the package 'datasets'; run: pip install 'datasets>=3'"
-        raise CorpusError(msg) from None
+        raise CorpusError(f"corpus {spec!r}: needs the package 'datasets'; run: pip install 'datasets>=3'") from None
     offline = os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0")
     try:
         stream = datasets.load_dataset(name, config, split=split, streaming=True)

@@ -35,9 +35,7 @@ def plain_text(markup: str, media: Collection[str] = ("file", "image", "category
     # Emptied, not removed: removing searches the whole tree for every node.
     for link in code.filter_wikilinks(recursive=code.RECURSE_OTHERS, matches=is_media):
         link.title = link.text = ""
-    for tag in code.filter_tags(
-        recursive=code.RECURSE_OTHERS, matches=lambda tag: str(tag.tag).strip().lower() in _APART
-    ):
+    for tag in code.filter_tags(recursive=code.RECURSE_OTHERS, matches=lambda t: str(t.tag).strip().lower() in _APART):
         tag.contents = ""
     text = _QUOTES.sub("", str(code.strip_code(normalize=True, collapse=True)))
     text = _SPACES.sub(" ", text)

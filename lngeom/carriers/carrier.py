@@ -114,14 +114,12 @@ def check_kind(name: str, x: Array) -> None:
     if isinstance(x, numpy.ndarray) and type(x) not in (numpy.ndarray, numpy.memmap):
         kind, masked = type(x).__name__, isinstance(x, numpy.ma.MaskedArray)
         array = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
-        msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {array}"
-        raise InputError(msg)
+        raise InputError(f"{name} is a {kind}: its products and means are not an array's; convert it with {array}")
     if not torch:
         return
     if str(x.layout) != "torch.strided" or x.is_nested:
         layout = "torch.nested" if x.is_nested else x.layout
-        msg = f"{name} has the layout {layout}: the formulas need every component; convert it with x.to_dense()"
-        raise InputError(msg)
+        raise InputError(f"{name} has the layout {layout}: formulas need every component; convert it with x.to_dense()")
     if x.device.type == "meta":
         raise InputError(f"{name} is on the device meta, without numbers: load it on a device first")
     if dtype_name(x) not in _TORCH_DTYPES:
@@ -173,9 +171,7 @@ def check_gain(gain: Array) -> None:
 def check_eps(eps: Array, x: Array = None) -> None:
     """Raise unless `eps` is finite, not negative, and added to numbers of `x`; carriers are taken as they are."""
     if isinstance(eps, bool) or not _has_numbers(eps):
-        raise InputError(
-            f"eps is {seen(eps)}: give the number the layer uses (for example module.eps), or 0.0 for none"
-        )
+        raise InputError(f"eps is {seen(eps)}: give the number the layer uses (for example module.eps) or 0.0 for none")
     check_kind("eps", eps)
     if hasattr(eps, "shape"):
         if tuple(eps.shape)[-1:] not in ((), (1,)):

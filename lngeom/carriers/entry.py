@@ -102,9 +102,7 @@ def _check_shapes(values: list[Array]) -> None:
     try:
         numpy.broadcast_shapes(*shapes)
     except ValueError as error:
-        raise InputError(
-            f"shapes {', '.join(map(str, shapes))} do not broadcast: give a number for each vector"
-        ) from error
+        raise InputError(f"shapes {', '.join(map(str, shapes))} do not broadcast: give each vector a number") from error
 
 
 def float64(name: str, values: object) -> numpy.ndarray:

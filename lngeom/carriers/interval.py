@@ -54,9 +54,7 @@ class Interval(Operators):
             self.lower = lower if type(lower) is Fraction else Fraction(lower)
             self.upper = self.lower if upper is None else upper if type(upper) is Fraction else Fraction(upper)
         except (OverflowError, ValueError) as error:  # of an infinity or a NaN
-            raise InputError(
-                "an end is an infinity or a NaN: intervals hold finite numbers; remove that first"
-            ) from error
+            raise InputError("an end is infinity or a NaN: intervals hold finite numbers; remove that first") from error
         if self.lower > self.upper:
             raise InputError(f"lower end {lower} is above upper end {upper}: give the smaller endpoint first")
 
@@ -131,8 +129,7 @@ class Interval(Operators):
     def sqrt(self) -> Interval:
         """Interval of √t for t inside, exact for squares of fractions; undecided if a negative number lies inside."""
         if self.lower < 0:
-            msg = f"argument {self} of the square root may be negative: enclose more narrowly or exclude it"
-            raise UndecidedError(msg)
+            raise UndecidedError(f"argument {self} of the square root may be negative: enclose it better or exclude it")
         return Interval(_root(self.lower, up=False), _root(self.upper, up=True))
 
 

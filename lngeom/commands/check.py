@@ -163,9 +163,7 @@ def run(options: Options) -> int:
     named = (each if Path(each).suffix else f"{each.replace('.', '/')}.py" for each in code)
     files = [Path(path).resolve() for path in (*written, *named)]
     if again := [path for k, path in enumerate(written) if files.count(files[k]) > 1]:
-        raise InputError(
-            f"{again[0]} would be written over: it is the kernel's file, or named twice; give another name"
-        )
+        raise InputError(f"{again[0]} would be written over: it is the kernel's file, or named twice; give another")
     outcomes, loaded, errors = _outcomes(options, given)
     passed = all(one.passed for one in outcomes)
     record = {"schema": 1, "passed": passed, "versions": loaded}

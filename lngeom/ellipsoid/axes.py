@@ -80,8 +80,7 @@ class PrincipalAxes(ABC):
     def direction(self, i: int) -> Array:
         """Unit vector along axis `i`, shape (d,), in O(d) time."""
         if not -len(self) <= i < len(self):
-            msg = f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
-            raise InputError(msg)
+            raise InputError(f"axis {i} does not exist: the ellipsoid has {len(self)} axes, from 0 (the longest)")
         return self._here(self._direction(i % len(self)))
 
     @functools.cached_property

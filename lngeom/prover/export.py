@@ -61,9 +61,7 @@ def certificate(
         ProofError: If the checker refuses it.
     """
     hypotheses, conclusion = statement
-    stated = Sequent(
-        hypotheses=[place(hypothesis, table) for hypothesis in hypotheses], conclusion=place(conclusion, table)
-    )
+    stated = Sequent(hypotheses=[place(h, table) for h in hypotheses], conclusion=place(conclusion, table))
     data = {"format": FORMAT, "id": id, "words": dict(words), "statement": stated, "steps": steps(proved, table)}
     data |= {"terms": table.nodes}
     data |= {"sha256": digest(data)}

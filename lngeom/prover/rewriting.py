@@ -83,9 +83,7 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
             squares = [root for atom in sorted(atoms) for root in squares_of(atom)]
             roots = [*_proportional_roots(terms, signs), *(root for atom in sorted(atoms) for root in roots_of(atom))]
         laws = [*roots, *(law for atom in sorted(atoms) for law in laws_of(atom))]
-        rewrites = [
-            rule for theorem, solved in [*squares, *inner, *equations, *laws] for rule in _solved(theorem, solved)
-        ]
+        rewrites = [rule for fact, solved in [*squares, *inner, *equations, *laws] for rule in _solved(fact, solved)]
         shorter = [*inner, *equations] if short else []
         plain = [rule for theorem, solved in shorter for rule in _solved(theorem, solved)]
         before = len(inner)
@@ -196,9 +194,7 @@ def _laws(atom: tuple, find: Callable[[Term, str], Proved | None]) -> Iterator[P
 
 def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
     """√u = r√w, and the same for inverses, where u = r²w for a monomial r >= 0; solved for the left side."""
-    radicands = sorted(
-        (argument(atom) for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t.pairs)
-    )
+    radicands = sorted((argument(a) for a in atoms_of(terms) if a[0] == "sqrt"), key=lambda t: (len(repr(t)), t.pairs))
     done: set[Term] = set()
     for k, w in enumerate(radicands):
         for u in radicands[k + 1 :]:

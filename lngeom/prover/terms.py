@@ -380,9 +380,7 @@ def _replacements(values: Mapping[Term, object]) -> dict[tuple, Term]:
     new_terms = {}
     for old, new in [(term(old), term(new)) for old, new in values.items()]:
         atom = old.pairs[0][0][0][0] if old.pairs and old.pairs[0][0] else _D
-        _require(
-            old.pairs == ((((atom, 1),), _ONE),) and atom[0] in ("v", "s"), "only vectors and scalars are replaced"
-        )
+        _require(old.pairs == ((((atom, 1),), _ONE),) and atom[0] in ("v", "s"), "replaced are vectors and scalars")
         _require(atom[0] == "v" or not _is_vector(new.pairs), "a scalar can only become a scalar")
         new_terms[atom] = new
     return new_terms

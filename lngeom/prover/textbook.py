@@ -102,9 +102,8 @@ class Steps:
             q, sign = p + rest - t, search.find(p, goal.relation)
             short = reduced(p * p - q * q, equations, search.facts) if sign and q and p not in tried else term(0)
             tried.add(p)
-            proved = (
-                self._prove(Formula(short, goal.relation), facts, depth - 1, 0) if 0 < len(short) <= SQUARED else None
-            )
+            few = 0 < len(short) <= SQUARED
+            proved = self._prove(Formula(short, goal.relation), facts, depth - 1, 0) if few else None
             if sign and proved:
                 same = rewrite(p * p - q * q - short, equations, search.facts)
                 less, more = compare(sign, q, transport(p * p - q * q, same, proved)), search.find(rest, ">=")
@@ -220,9 +219,8 @@ def _by_factors(goal: Formula, signs: Sequence[Proved], search: Signs) -> Iterat
         t, relation = sign.conclusion
         rest = quotient(goal.term, t) if relation != "!=" and 1 < len(t) <= len(goal.term) else None
         if rest is not None and (found := search.find(rest, goal.relation)):
-            product = rules.multiply(
-                found, rules.weaken(sign, ">=") if (relation, goal.relation) == (">", ">=") else sign
-            )
+            weak = (relation, goal.relation) == (">", ">=")
+            product = rules.multiply(found, rules.weaken(sign, ">=") if weak else sign)
             yield from [product] if product.conclusion.relation == goal.relation else []
 
 

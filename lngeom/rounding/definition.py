@@ -85,9 +85,8 @@ class Definition:
             p = self.reciprocal(square, sample)
             output = self.output(sample)
             relative = p * (sample.margin + (sample.d + 8) * UNIT * numpy.sqrt(square)) + 8 * UNIT
-            error = abs(gain) * p * (sample.margin + (abs(numerator) + sample.margin) * relative) + 8 * UNIT * abs(
-                output
-            )
+            error = abs(gain) * p * (sample.margin + (abs(numerator) + sample.margin) * relative)
+            error = error + 8 * UNIT * abs(output)
         return output, numpy.where(numpy.isfinite(error), error * 1.01, numpy.inf)
 
     def bound(self, sample: Sample, family: Family) -> Reals:

@@ -396,8 +396,7 @@ def explain_difference(
         raise InputError(f"x has shape {rows.shape}: there are no vectors to compare")
     computed, shape = float64("got", got), rows.shape
     if computed.shape != shape:
-        msg = f"got has shape {computed.shape}, but x has shape {shape}: compare outputs of the same vectors"
-        raise InputError(msg)
+        raise InputError(f"got has shape {computed.shape}, but x has shape {shape}: compare outputs of these vectors")
     case = Case(base, Sample(rows.reshape(-1, shape[-1])), computed.reshape(-1, shape[-1]))
     _check_defined(base, case.sample)
     plain = declared(name, order=order)
@@ -418,8 +417,7 @@ def _check_defined(base: Definition, sample: Sample) -> None:
     undefined = numpy.flatnonzero((square[:, 0] == 0) & (base.eps == 0))
     if undefined.size:
         what = "constant" if base.centered else "zero"
-        msg = f"row {undefined[0]} of x is {what} and eps = 0: the layer divides 0 by 0 there; leave the row out"
-        raise InputError(msg)
+        raise InputError(f"row {undefined[0]} of x is {what} and eps = 0: the layer divides 0 by 0; leave the row out")
 
 
 def _judged(

@@ -387,16 +387,13 @@ def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, rea
     for _ in range(_CUTS):
         gap, slope, top, bottom = here
         better = gap < least[rows]
-        best[rows], least[rows], ends[rows] = (
-            numpy.where(better, new, old[rows]) for new, old in ((p[rows], best), (gap, least), (top + bottom, ends))
-        )
+        for old, new in ((best, p[rows]), (least, gap), (ends, top + bottom)):
+            old[rows] = numpy.where(better, new, old[rows])
         falls = slope < 0
-        left[rows], fl[rows], sl[rows] = (
-            numpy.where(falls, new, old[rows]) for new, old in ((p[rows], left), (gap, fl), (slope, sl))
-        )
-        right[rows], fr[rows], sr[rows] = (
-            numpy.where(falls, old[rows], new) for new, old in ((p[rows], right), (gap, fr), (slope, sr))
-        )
+        for old, new in ((left, p[rows]), (fl, gap), (sl, slope)):
+            old[rows] = numpy.where(falls, new, old[rows])
+        for old, new in ((right, p[rows]), (fr, gap), (sr, slope)):
+            old[rows] = numpy.where(falls, old[rows], new)
         # Where the two tangents meet lies the least value that f can still have between them.
         meeting = (fr - fl + sl * left - sr * right) / (sl - sr)
         floor = fl + sl * (meeting - left)

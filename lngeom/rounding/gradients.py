@@ -71,9 +71,8 @@ class Gradients:
         half = arithmetic.storage.bits < arithmetic.work.bits  # holds the mean and the scale
         s = sample.number(arithmetic.storage.roundoff if half else Fraction(0))
         alpha = spread.alpha + 2 * s * abs(layer.exact(sample)[0])
-        return cls(
-            sample, alpha, low * (1 - 2 * s), numpy.where(void, numpy.inf, high) * (1 + 2 * s), layer, arithmetic
-        )
+        low, high = low * (1 - 2 * s), numpy.where(void, numpy.inf, high) * (1 + 2 * s)
+        return cls(sample, alpha, low, high, layer, arithmetic)
 
     def of_input(self, cotangent: ArrayLike) -> tuple[Reals, Reals]:
         """Ends of the box of dL/dx for dL/dŷ = `cotangent`, each (n, d)."""

@@ -62,9 +62,7 @@ class Pair(NamedTuple):
         """In two lines."""
         names, eps = (name or "this one", self.other), "" if self.eps is None else f"; its own eps is {self.eps:g}"
         if not self.rows:
-            return [
-                f"  beside      {self.other}: not compared, as one of the two takes no row with these parameters{eps}"
-            ]
+            return [f"  beside      {self.other}: not compared, as one of them takes no row with these parameters{eps}"]
         both = "" if self.of_both_bounds is None else f", {self.of_both_bounds:.2g} of both bounds"
         apart = f"; others at most {self.last_places:.3g} last places apart{both}" * (self.equal < self.rows)
         parts = ", ".join(f"{one} in {part:.0%}" for one, part in zip(names, self.nearer, strict=True))

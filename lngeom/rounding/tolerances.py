@@ -76,8 +76,7 @@ class Tolerance:
         """Whether some error of the mean and some error of the variance within the bounds explain every row of `y`."""
         values, shape = float64("y", y), self.box[0].shape
         if values.shape != shape:
-            msg = f"y has shape {values.shape}, but x has shape {shape}: pass the outputs of the same vectors"
-            raise InputError(msg)
+            raise InputError(f"y has shape {values.shape}, but x has shape {shape}: pass outputs of the same vectors")
         fit = self._family.fit(values.reshape(-1, shape[-1]))
         ratio, ok = fit.ratio.reshape(shape), bool(fit.ok.all())
         worst = tuple(int(i) for i in numpy.unravel_index(numpy.argmax(ratio), shape))
@@ -227,8 +226,7 @@ def _layer(
     if additions is None:
         return centered, placement, "any"
     if isinstance(additions, bool) or not isinstance(additions, int) or additions < 1:
-        msg = f"additions is {additions!r}: the longest chain of additions in a sum has an integer length >= 1"
-        raise InputError(msg)
+        raise InputError(f"additions is {additions!r}: a sum's longest chain of additions has an integer length >= 1")
     return centered, placement, additions
 
 
@@ -246,8 +244,7 @@ def declared(
         msg = f"algorithm is {algorithm!r}: the variance is computed by one of {', '.join(METHODS)}, or None for any"
         raise InputError(msg)
     if not (order == "any" or (isinstance(order, int) and not isinstance(order, bool) and order >= 1)):
-        msg = f'order is {order!r}: give "any" or the longest chain of additions >= 1'
-        raise InputError(msg)
+        raise InputError(f'order is {order!r}: give "any" or the longest chain of additions >= 1')
     if accumulate is not None and accumulate not in FORMATS:
         raise InputError(f"accumulate is {accumulate!r}: sums are kept in one of {', '.join(FORMATS)}")
     plain = Arithmetic.of(dtype)

@@ -94,10 +94,7 @@ class Plan:
     def _define(self, name: str, value: Term) -> None:
         """Have a parameter computed from others, none of which is computed from it."""
         reached = self._names(value)
-        while (
-            extra := {inner for other in reached & set(self.defined) for inner in self._names(self.defined[other])}
-            - reached
-        ):
+        while extra := {n for other in reached & set(self.defined) for n in self._names(self.defined[other])} - reached:
             reached |= extra
         if name not in reached and name not in self.defined:
             self.defined[name] = value

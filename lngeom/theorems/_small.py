@@ -192,9 +192,8 @@ def _batch(plan: Plan, drawn: Columns, d: int) -> Batch:
         turned = numpy.eye(d)[:1] - 2 * row[:, :1] * row / numpy.where(whole > 0, whole, 1.0)
         columns[name] = numpy.where(abs(whole - length**2) < _NOISE, row, length * turned)
     for name, value in plan.ordered():
-        columns[name] = numpy.broadcast_to(
-            batch.of(value), (len(batch.undefined), d if plan.kinds[name] in VECTORS else 1)
-        )
+        width = d if plan.kinds[name] in VECTORS else 1
+        columns[name] = numpy.broadcast_to(batch.of(value), (len(batch.undefined), width))
     return batch
 
 
@@ -229,9 +228,8 @@ def _columns(plan: Plan, d: int) -> Columns:
         if plan.kinds[name] == "basis":
             columns[name] = numpy.eye(d)[columns[name][:, 0].astype(int)]
     for name in plan.centred & set(free):  # the last component takes what the others leave
-        columns[name] = numpy.concatenate(
-            [columns[name][:, :-1], -columns[name][:, :-1].sum(axis=1, keepdims=True)], axis=1
-        )
+        others = columns[name][:, :-1]
+        columns[name] = numpy.concatenate([others, -others.sum(axis=1, keepdims=True)], axis=1)
     return columns
 
 

@@ -108,9 +108,8 @@ class Value:
     def __array_ufunc__(self, ufunc: Function, method: str, *inputs: object, **options: object) -> Value:
         if method != "__call__" or options:
             raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
-        return _called(
-            ufunc.__name__, *(_plain(one) if isinstance(one, numpy.generic | numpy.ndarray) else one for one in inputs)
-        )
+        taken = (_plain(one) if isinstance(one, numpy.generic | numpy.ndarray) else one for one in inputs)
+        return _called(ufunc.__name__, *taken)
 
     def __array_function__(self, function: Function, _: object, inputs: list[Any], options: dict[str, Any]) -> Value:
         return _called(function.__name__, *inputs, **options)

@@ -101,9 +101,7 @@ def _unproved(theorem: Theorem, error: prover.ProofError, model: tuple[int, Valu
         refuted.add_note(f"{_DUMP}{error}")
         refuted.__cause__ = refutation
         return refuted.with_traceback(error.__traceback__)
-    hint = next(
-        (f"; this may be missing: {prover.formula(fact)}" for fact in error.hints if _missing(theorem, fact)), ""
-    )
+    hint = next((f"; this may be missing: {prover.formula(f)}" for f in error.hints if _missing(theorem, f)), "")
     unproved = prover.ProofError(
         f"no proof found; it holds at {counts.models} exact sample points in {len(counts.dimensions)} dimensions, and "
         f"{error if limited else 'the search tried all that it knows'} ({tried}){hint}; assert an intermediate step "
@@ -234,10 +232,8 @@ def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> N
         counts.undefined += 1
     for claim in theorem.listing.claims:
         if prover.holds(claim.formula, values, d) is False:
-            left, right = (
-                _decimals(prover.evaluate(prover.term(side), values, d))
-                for side in map(stated_term, claim.statement.sides())
-            )
+            sides = map(stated_term, claim.statement.sides())
+            left, right = (_decimals(prover.evaluate(prover.term(side), values, d)) for side in sides)
             raise CheckError(f"there {left} {claim.formula.relation} {right} is false, {_CONVENTION}")
 
 

@@ -56,9 +56,7 @@ def read(file: Path) -> list[ProofCertificate]:
             recheck(data)
             bounded(data)
     except (ValueError, Malformed) as error:
-        raise InputError(
-            f"{file} is not a file of certificates: {error}; `lngeom check --certificate FILE` writes them"
-        ) from error
+        raise InputError(f"{file} holds no certificates: {error}; `lngeom check --certificate` writes them") from error
     except Refused as error:
         raise CheckError(f"{data['id']} is not proved by {file}: {error}") from error
     return records

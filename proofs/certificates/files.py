@@ -25,11 +25,8 @@ def bounded(data: ProofCertificate) -> None:
         own = max(map(abs, node[1:])) if node[0] == "q" else 0
         numbers.append(max([own, *(numbers[k] for k in below)]))
     roots = [k for k, _ in (*data["statement"]["hypotheses"], data["statement"]["conclusion"])]
-    for what, values, most in (
-        ("symbols", sizes, _SIZE),
-        ("levels", depths, _DEPTH),
-        ("as a number", numbers, _NUMBER),
-    ):
+    bounds = ("symbols", sizes, _SIZE), ("levels", depths, _DEPTH), ("as a number", numbers, _NUMBER)
+    for what, values, most in bounds:
         if max(values[k] for k in roots) > most:
             raise InputError(f"the statement of {data['id']} has more than {most} {what}")
 

@@ -26,9 +26,7 @@ RESULTS = SOURCES / "results.json"
 LIBRARY = ("Base", "Terms", "Values", "Source", "Checker", "Decode", "Readable")
 LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Stream", "Bounds")
 
-_LAST_STEP = re.compile(
-    r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL
-)
+_LAST_STEP = re.compile(r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.M | re.S)
 _NO_AXIOM = "Closed under the global context"
 
 

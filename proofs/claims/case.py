@@ -148,9 +148,8 @@ def of_wrong(name: str) -> Counterexample:
         for given in wrong.at or values:
             told, value = text(vector(given)).replace("\u20d7", ""), values[given]  # without the arrow of a vector
             _ = case.vector(told, *value) if isinstance(value, tuple) else case.scalar(told, value)
-        listing = theorem.listed(
-            lambda name, _: Enclosure(v if isinstance(v := values[name], tuple) else [v]), theorem.hypotheses
-        )
+        carriers = {name: Enclosure(v if isinstance(v, tuple) else [v]) for name, v in values.items()}
+        listing = theorem.listed(lambda name, _: carriers[name], theorem.hypotheses)
         variant = listing.variant(label)
         for says, premise in zip(wrong.hypotheses, variant.hypotheses.values(), strict=True):
             case.given(says, premise.left, _RELATIONS[premise.relation], premise.right)

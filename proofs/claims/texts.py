@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 import tomllib
 from dataclasses import fields
-from importlib import resources
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lngeom.errors import InputError
@@ -28,9 +28,7 @@ _FIELDS = {field.name for field in fields(Claim)}
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(
-        resources.files(__name__.rpartition(".")[0]).joinpath("texts", f"{name}.toml").read_text("utf-8")
-    )
+    return tomllib.loads(Path(__file__).with_name("texts").joinpath(f"{name}.toml").read_text("utf-8"))
 
 
 @functools.cache
@@ -119,6 +117,4 @@ def select(*, document: str | None = None, verdict: Verdict | None = None) -> li
     >>> [claim.id for claim in select(document="riechers", verdict="false")][:2]
     ['riechers.2', 'riechers.3']
     """
-    return [
-        claim for claim in claims() if document in (None, document_of(claim).key) and verdict in (None, claim.verdict)
-    ]
+    return [c for c in claims() if document in (None, document_of(c).key) and verdict in (None, c.verdict)]
