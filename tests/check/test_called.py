@@ -1,14 +1,22 @@
+import functools
+
 import pytest
 import torch
 
+from lngeom.check import Finding
 from lngeom.check._proving.verdict import prove_target
 from tests.kernels.called import LEFT, RIGHT, WRONG, by_products, cast_to_gain
 from tests.kernels.rows import EPS, Row, expected
 
 
+@functools.cache
+def found(name: str) -> Finding:
+    return expected(WRONG, name, d=16)
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_norm_that_is_wrong_as_it_may_be_called_fails(name: str) -> None:
-    assert not expected(WRONG, name, d=16).passes()
+    assert not found(name).passes()
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -19,7 +27,8 @@ def test_a_right_backward_pass_is_proved_for_all_of_these_ways(name: str) -> Non
 @pytest.mark.parametrize("name", LEFT)
 def test_a_proof_names_the_calls_that_it_does_not_cover(name: str) -> None:
     kernel, words = LEFT[name]
-    proof = prove_target(kernel, name, "torch", backward=True)
+    proof = found(name).proof if name in WRONG else prove_target(kernel, name, "torch", backward=True)
+    assert proof is not None
     assert words in "\n".join(proof.told(verbose=False))
     assert proof.passes() == (name in ("outputs", "rules", "tangents"))
 
