@@ -152,8 +152,7 @@ def _main_parser() -> argparse.ArgumentParser:
 
 def load(name: str) -> ModuleType:
     """The module of a command, beside the others of its extra."""
-    extra = COMMANDS[name].extra
-    outer = "" if name == "check" else "proofs." if extra == "proofs" else "empirical."
+    outer = "" if name == "check" else "proofs." if COMMANDS[name].extra == "proofs" else "empirical."
     return importlib.import_module(f"lngeom.{outer}commands.{name}")
 
 

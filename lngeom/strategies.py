@@ -192,8 +192,7 @@ def reflected(x: Vector, mirror: Vector) -> Vector:
 
 
 def stands(value: Number, relation: str) -> bool:
-    tests = {"": True, ">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "!=": value != 0}
-    return tests[relation]
+    return {"": True, ">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "!=": value != 0}[relation]
 
 
 def _related(values: Sequence[N], relation: Relation) -> tuple[N, ...]:

@@ -246,8 +246,7 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
     own = [each for each in both.weights if each.state == "changed" and each.name.startswith(f"{path}.")]
     causes = [f"{each.name[len(path) + 1 :]} {each.text}" for each in own[:3]]
     causes += [cause for site, cause in norms if site == path and not any(cause in each for each in causes)]
-    modules = (dict(model.named_modules()).get(path) for model in (both.source, both.port))
-    mine, theirs = modules
+    mine, theirs = (dict(model.named_modules()).get(path) for model in (both.source, both.port))
     if mine is None or theirs is None:
         causes.append(f"the {'port' if theirs is None else 'source'} has no {path}")
     elif type(mine) is not type(theirs):

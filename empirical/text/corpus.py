@@ -87,8 +87,7 @@ class Corpus:
         if self.path is None:
             return None
         if self.path.is_dir():
-            parts = map(sha256_of, sorted(self.path.glob("*.npz")))
-            return hashlib.sha256("".join(parts).encode()).hexdigest()
+            return hashlib.sha256("".join(map(sha256_of, sorted(self.path.glob("*.npz")))).encode()).hexdigest()
         return sha256_of(self.path)
 
 

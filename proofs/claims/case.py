@@ -176,8 +176,7 @@ def numbers(value: Number) -> list[Interval]:
 def _pairs(a: Number, b: Number) -> list[tuple[Interval, Interval]]:
     left, right = numbers(a), numbers(b)
     length = max(len(left), len(right))
-    stretched = (side * length if len(side) == 1 else side for side in (left, right))
-    return list(zip(*stretched, strict=True))
+    return list(zip(*(side * length if len(side) == 1 else side for side in (left, right)), strict=True))
 
 
 _SIGNS: dict[Relation, str] = {"=": "=", "<": ">", "≤": ">=", ">": ">", "≥": ">="}
