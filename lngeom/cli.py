@@ -45,7 +45,7 @@ GROUPS: dict[str, dict[str, Command]] = {
     },
     "the same network, other weights": {
         "fold": Command("empirical", "remove mean subtraction from a model"),
-        "gauge": Command("empirical", "the same network with other angles to 1, certified"),
+        "gauge": Command("empirical", "the same network with other hidden states, certified"),
         "ablate": Command("empirical", "the rise of the loss without mean subtraction"),
     },
     "what is proved": {

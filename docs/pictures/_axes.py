@@ -13,7 +13,7 @@ GAINS = (
     ((1.0, 1.0, 1.0), "equal gains: a circle, any axes"),
     ((1.5, 1.0, 0.5), "different gains: tilted, stretched"),
     ((1.5, -1.0, 0.5), "a negative gain: mirrored, same lengths"),
-    ((1.2, 1.2, 0.3), "two equal gains: one axis between them"),
+    ((1.2, 1.2, 0.3), "two equal gains: one axis between"),
     ((1.2, 1.2, 0.0), "one zero gain: still an ellipse"),
     ((1.2, 0.7, 0.0), "dashed: the recipe $\\sqrt{d}\\,|g_i|$, too long"),
 )

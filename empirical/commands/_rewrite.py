@@ -36,7 +36,7 @@ class Rewrite:
     corpus: str | None = option(None, "text or token ids to compare outputs on, as for lngeom ablate", metavar="TEXT")
     inputs: Path | None = option(
         None,
-        "trace and compare on one batch: an .npz file of its inputs by name, as the class takes them",
+        "an .npz file with one batch, its inputs by name; the model is traced and compared on this batch",
         metavar="FILE",
     )
     tokens: int = option(2_048, "tokens of the corpus")
@@ -67,7 +67,7 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
             msg = f"this is the certificate of a {kind}; give it to lngeom {kind} --verify"
             raise ModelError(f"{options.verify}: {msg}")
         left = [name for name in NOT_CHECKED if kind == "gauge" or "angles" not in name]
-        note = f"measured at the inputs of the largest difference; not checked again as recorded: {', '.join(left)}"
+        note = f"measured on the inputs of the largest difference; not checked in the certificate: {', '.join(left)}"
         if wrong:
             told = [f"FAIL {options.verify}: not what its certificate says", *(f"  {line}" for line in wrong)]
         else:

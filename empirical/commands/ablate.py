@@ -1,10 +1,10 @@
 """Measure how the loss of a network changes without mean subtraction, in nats per token.
 
-For LayerNorm models it measures the loss of the folded network (the same function in exact arithmetic), all LayerNorms
-replaced by RMSNorms, one LayerNorm at a time replaced by an RMSNorm, and a random direction removed instead of the
-mean. For RMSNorm models it measures the mean subtracted at every norm, at one norm at a time, in the embeddings, or in
-all writers. MODEL may be any network with a head from transformers. Repeat the command to continue a run that was
-stopped.
+For LayerNorm models it measures the loss of the folded network (the same function in exact arithmetic), then with all
+LayerNorms replaced by RMSNorms, with one LayerNorm at a time replaced, and with a random direction removed instead of
+the mean. For RMSNorm models it measures the loss with the mean subtracted at every norm, at one norm at a time, in the
+embeddings, or in all weights that write to the residual stream. MODEL may be any network with a head from transformers.
+Repeat the command to continue a run that was stopped.
 
 Examples:
     lngeom ablate
@@ -16,6 +16,13 @@ from dataclasses import dataclass, replace
 from lngeom.options import STDOUT, command_line, json_alone, json_option, option, part, printable
 
 from ..folding import Ablation
+
+_CHANGES = {
+    "folded": "mean subtraction moved into the weights",
+    "rms_norm": "RMSNorm in place of LayerNorm",
+    "centred": "the mean subtracted",
+    "u_norm": "a random direction removed instead of the mean",
+}
 
 
 @dataclass(frozen=True)
@@ -41,9 +48,14 @@ def run(options: Options) -> int:
     if not json_alone(rows, options.json):
         print_rows(rows)
         about = done.manifest()
-        print("nats: rise of the loss per token; kl: divergence of the predictions, in nats, below 0 by rounding alone")
+        changes = dict.fromkeys(row["change"] for row in rows if row["change"] in _CHANGES)
+        print("; ".join(f"{change}: {_CHANGES[change]}" for change in changes))
+        print("nats: rise of the loss per token, with a 95 % interval from nats_low to nats_high")
+        print("kl: divergence of the predictions, in nats; a value below 0 is a rounding error")
         print("top1: share of the tokens with the same most likely prediction as in the unchanged network")
-        print(f"of {len(rows) - 1} intervals at 95 %, {false_alarms(len(rows) - 1):.3g} miss by chance on average")
+        print(
+            f"nominally {false_alarms(len(rows) - 1):.3g} of {len(rows) - 1} intervals miss the true value on average"
+        )
         print(f"the loss of the unchanged network is {about['nats_per_token']:.4g} nats per token")
         if about["not_folded"]:
             print(printable(f"not folded: {about['not_folded']}"))

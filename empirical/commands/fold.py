@@ -1,5 +1,5 @@
-"""Move mean subtraction into the weights: centre the writers of the residual stream, turn each foldable LayerNorm into
-an RMSNorm with the same ε, and write a certificate.
+"""Move mean subtraction into the weights: centre the weights that write to the residual stream, turn each foldable
+LayerNorm into an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
 certificate.json. The certificate states that each entry of a changed weight matrix is the exact value, rounded once. It
@@ -38,7 +38,9 @@ class Options(Rewrite):
         metavar="DIR",
         type=new_folder,
     )
-    gains: bool = option(False, "also move the gains and biases of norms, including RMSNorms, into the readers")
+    gains: bool = option(
+        False, "also move the gains and biases of norms, including RMSNorms, into the weights that read them"
+    )
     to: Literal["rmsnorm", "layernorm"] = option(
         "rmsnorm",
         "layernorm: write a Llama network as a network of class OLMo, whose norms are LayerNorms and whose hidden "

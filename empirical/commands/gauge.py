@@ -41,8 +41,8 @@ class Options(Rewrite):
     shift: float | None = option(None, "LayerNorm networks: add C to each component where a stream begins", metavar="C")
     angle: float | None = option(
         None,
-        "mean angle to the all-ones vector: at each LayerNorm whose input can be shifted separately; of RMSNorms, over "
-        "all together",
+        "mean angle to the all-ones vector: at each LayerNorm whose input can be shifted separately; for RMSNorms, "
+        "over all of them",
         metavar="DEGREES",
     )
     rotate: str | None = option(
@@ -103,7 +103,7 @@ def _summary(certificate: Json) -> list[str]:
     told = {"fitted_angles": ", texts used for fitting", "angles": ", held-out texts"}
     for name in [name for name in told if name in certificate]:
         spread = [
-            f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}°)"
+            f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}° over the norms)"
             for angles in zip(*certificate[name].values(), strict=True)
         ]
         where = told[name] if "fitted_angles" in certificate else ""

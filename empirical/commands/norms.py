@@ -1,7 +1,8 @@
 """Find the norm layers of a model by what they compute. List the layers that were rejected, with the reason.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
-In the table, gain is the parameter that is the gain, or 1 + parameter where that is. calls: calls in one forward pass.
+In the table, gain and bias name the parameters; "1 + weight" means that the norm multiplies by 1 plus the parameter
+weight. calls is the number of calls in one forward pass.
 
 Examples:
     lngeom norms gpt2

@@ -88,6 +88,7 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
             return
         axes.set(xlabel=_ORDER, ylabel=label)
         axes.ticklabel_format(useOffset=False)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         if column == "norm_mean":
             axes.set_yscale("log")
             for bucket, color, name in (("first", RANDOM_A, "first position"), ("rest", UNIFORM, "other positions")):
@@ -100,6 +101,7 @@ def _ordered_figure(rows: Sequence[Row], contents: Sequence[tuple[str, tuple[str
             axes.set_ylim(min([0.0, *values]), 1.05)
         axes.plot(values, color=UNIFORM, marker="o", markersize=3)
         if column.startswith("rank_among"):
+            axes.yaxis.get_major_locator().set_params(integer=True)
             before = "sign_" if column == "rank_among_signs" else ""
             low, high = (np.array([row[f"{before}rank_{end}"] for row in finite], float) for end in ("low", "high"))
             axes.vlines(range(len(finite)), low, high, color=UNIFORM, linewidth=1, label="95 % interval of a rank")

@@ -22,7 +22,7 @@ def change(old: Tensor, new: Tensor, unit: float, others: Iterable[tuple[str, Te
     if not new.any():
         return "all zero"
     if not old.any():
-        return f"was 0, off by up to {float(new.abs().max()):.3g}"
+        return f"0 in the source, up to {float(new.abs().max()):.3g} in the port"
 
     def near(that: Tensor, least: float = 0.0) -> bool:
         return bool(((new - that).abs() <= 2 * unit * torch.maximum(new.abs(), that.abs()).clamp(min=least)).all())

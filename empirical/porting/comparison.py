@@ -143,7 +143,7 @@ def _other_parameters(mine: tuple[np.ndarray, np.ndarray | None], theirs: tuple[
         if not torch.equal(a.double(), b.double()):
             off = (b - a).abs().broadcast_to(mine[0].shape)
             how = change(a.double(), b.double(), 2.0**-20)  # as read from float32
-            known = "" if how.startswith(("off ", "was 0")) or "the rest" in how else f"{how}, "
+            known = "" if how.startswith(("off ", "0 in the source")) or "the rest" in how else f"{how}, "
             parts.append(f"{name} {known}off by up to {float(off.max()):.3g} at component {int(off.argmax())}")
     return f"bug: {'; '.join(parts)}"
 

@@ -201,7 +201,7 @@ def _judged(
     evidence += [*(f"config.json: {entry}" for entry in entries), *norms[1]]
     more = ", and the rounding of the weights explains the rest" if both.alike and both.rounded else ""
     inputs = f"in float64 on inputs of {', '.join(map(str, lengths))} tokens"
-    evidence.append(f"outputs differ by up to {both.gap:.3g} {inputs}; rounding explains {both.bound:.3g}{more}")
+    evidence.append(f"outputs differ by up to {both.gap:.3g} {inputs}; rounding explains up to {both.bound:.3g}{more}")
     unseen = [each for each in both.left if each.startswith(_UNREACHED)]
     left = (*both.left, f"other inputs, and inputs of more than {lengths[-1]} tokens", _LEFT)
     if not both.alike:

@@ -68,7 +68,7 @@ def angles(table: Any, side: str = "input", *, ax: Any = None) -> Any:
         mean, spread = (np.array([row[f"{column}_{end}_deg"] for row in rows], float) for end in ("mean", "std"))
         axes.plot(mean, color=color, marker=marker, label=name)
         axes.fill_between(range(len(rows)), mean - spread, mean + spread, color=color, alpha=0.18, linewidth=0)
-    axes.set_ylabel("angle (degrees): mean ± spread")
+    axes.set_ylabel("angle (degrees): mean ± std. deviation")
     return axes
 
 

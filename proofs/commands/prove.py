@@ -109,7 +109,9 @@ def _replayed(gathered: list[Evidence], command: str) -> str:
     proved = [evidence for evidence in gathered if not evidence.faults]
     missing = [evidence.theorem.id for evidence in proved if not evidence.replayed]
     if not missing:
-        replayed = f"replayed in Coq {', '.join(versions)} by a checker proved sound there: all {len(proved)}"
+        replayed = (
+            f"replayed in Coq {', '.join(versions)} by a checker proved sound there: {len(proved)} of {len(proved)}"
+        )
         return replayed if proved else "nothing is proved, so there is nothing to replay in Coq"
     ids = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
     return f"not replayed in Coq as they are now: {len(missing)} of {len(proved)} ({ids}); run: {command}"

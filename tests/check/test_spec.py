@@ -65,7 +65,7 @@ def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_usual_eps_of_a_half_format_is_that_of_float32(dtype: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "torch.nn:RMSNorm", "--d", "8", "--dtype", dtype]) == 0
-    assert f"eps {torch.finfo(torch.float32).eps:.6g}" in capsys.readouterr().out
+    assert f"eps = {torch.finfo(torch.float32).eps:.6g}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("option", "framework"), [("keepdims", "numpy"), ("keepdim", "torch")])

@@ -123,7 +123,7 @@ def test_a_run_is_drawn_norm_by_norm(draw: Any, label: str, formula: Any) -> Non
 def test_an_energy_that_rounding_explains_is_a_gap() -> None:
     rows = [{**row, "d_cos2": 1e-14} if row["site"] == "layers.3.input_layernorm" else row for row in ROWS]
     lines = lg.plot.energies(rows, ax=Figure().add_subplot()).lines
-    (line,) = [line for line in lines if "uniform" in line.get_label()]
+    (line,) = [line for line in lines if line.get_label() == "all-ones vector"]
     assert np.flatnonzero(np.isnan(line.get_ydata())).tolist() == [6]
 
 

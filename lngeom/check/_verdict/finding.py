@@ -15,7 +15,7 @@ from .same import BITS, REQUIREMENTS, same_bits, told
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
-_FIRST = "forward and backward (second derivatives not examined)"
+_FIRST = "forward and backward (second derivatives not tested)"
 _LARGEST = 1e300  # JSON has no infinity
 _NOTES = 3  # that are printed without --verbose
 
@@ -195,7 +195,7 @@ class Finding:
         lines += self.beside.told(name) if self.beside else []
         worst = f"; largest error {self.worst_ratio:.3g} times the allowed one" if verbose or not passed else ""
         worst = worst or "; outputs within rounding" * (self.verdict == "rounding")
-        lines.append(f"  checked as  {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}{worst}")
+        lines.append(f"  checked as  {self.kind}, eps = {self.eps:g}, gain = {self.gain}, {self.dtype}{worst}")
         first = [str(note) for note in self.noted if note.kind in ("if contiguous", "derivatives not read")]
         notes = [*dict.fromkeys([*first, *(proof.notes if proof else ()), *self.notes])]
         shown = notes if verbose or len(notes) <= _NOTES else notes[: _NOTES - 1]

@@ -250,11 +250,14 @@ def test_the_stock_class_loads_what_a_command_writes(family: str, words: str, pr
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", *ENTRIES])
-def test_an_ablation_takes_a_directory_and_a_corpus_of_any_kind(family: str, tmp_path) -> None:
+def test_an_ablation_takes_a_directory_and_a_corpus_of_any_kind(family: str, tmp_path, capsys) -> None:
     run = ["--no-sites", "--directions", "1", "--device", "cpu", "--output", str(tmp_path / "run")]
     assert main(["ablate", *saved(family, tmp_path)[1], *run]) == 0
     costs = {row["change"]: row for row in read_table(tmp_path / "run" / "ablation.csv") if row["site"] == "all"}
     assert abs(costs["folded"]["nats"]) <= ROUNDING < costs["rms_norm"]["kl"]
+    told = capsys.readouterr().out
+    assert all(f"{name}: " in told for name in ("folded", "rms_norm", "u_norm", "nats", "kl", "top1"))
+    assert "centred: " not in told
 
 
 def test_pictures_may_have_two_sides_and_a_network_that_needs_float32_is_refused() -> None:

@@ -111,7 +111,7 @@ def test_a_verification_tells_what_it_measures_and_what_it_cannot(sound: Callabl
     assert done == "done"
     assert "mean angle" in told
     assert "45.00°" not in told
-    assert "not checked again as recorded: lngeom, model, location, revision, compared, angles" in told
+    assert "not checked in the certificate: lngeom, model, location, revision, compared, angles" in told
     told = json.loads(said("gauge", "--verify", written, "--json", "-q")[1])
     assert "angles" in told["not_checked"]
     assert told["certificate"]["angles"].keys() == invented["angles"].keys()

@@ -116,6 +116,7 @@ def test_angles_are_told_on_documents_that_the_gauge_was_not_fitted_to(
     lines = capsys.readouterr().out.splitlines()
     assert "norm inputs, texts used for fitting: " in lines[0]
     assert "norm inputs, held-out texts: " in lines[1]
+    assert all(line.endswith(" over the norms)") for line in lines[:2])
     certificate = json.loads((written / "certificate.json").read_text())
     source, cut = find_model(given[0]), {"tokens": 64, "length": 16, "per_document": 1}
     passages = folding.passages_for(original, source, open_corpus(given[2]), **cut)

@@ -44,6 +44,10 @@ def test_every_panel_says_what_its_axes_are(finished: Path) -> None:
     assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
     ranks = next(axes for axes in panels if axes.get_ylabel().startswith("rank"))
     assert ranks.collections[0].get_label() == "95 % interval of a rank"
+    ordered = [axes for axes in panels if axes.get_xlabel().startswith("norm layer")]
+    counted = [*(axes.xaxis for axes in ordered), *(axes.yaxis for axes in panels if "rank" in axes.get_ylabel())]
+    assert len(counted) == 6 + 2
+    assert all(place == round(place) for each in counted for place in each.get_majorticklocs())
 
 
 def test_unused_weights_are_named(finished: Path, tmp_path) -> None:

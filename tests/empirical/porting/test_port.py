@@ -20,6 +20,7 @@ from transformers import (
 
 from lngeom.empirical.models import find_model, load_model, load_network
 from lngeom.empirical.porting import Drawn, compare_weights, examine
+from lngeom.empirical.porting.change import change
 from tests.support import refused, said
 
 SIZES: dict[str, Any] = {
@@ -214,3 +215,8 @@ def test_quantization_is_told_from_a_change_block_by_block(kind: str) -> None:
     assert state(lambda w: 1.05 * w).startswith("changed: multiplied by 1.0")
     assert state(lambda w: w * one_block).startswith("changed: ")
     assert state(lambda w: w * (2 * one_block - 1)).startswith("changed: ")
+
+
+def test_of_a_weight_that_is_zero_in_the_source_the_size_in_the_port_is_told() -> None:
+    source, port = torch.zeros(3, dtype=torch.float64), torch.tensor([0.1, -0.5, 0.0], dtype=torch.float64)
+    assert change(source, port, 2.0**-20) == "0 in the source, up to 0.5 in the port"
