@@ -1,6 +1,12 @@
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+
+from lngeom import check as checking
 
 
 @pytest.fixture
@@ -10,3 +16,10 @@ def some_kernels(request, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "some_kernels", raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+
+
+def recorded() -> dict[str, Any]:
+    """What a check wrote into found.json, which is as its schema says."""
+    written = json.loads(Path("found.json").read_text())
+    jsonschema.validate(written, json.loads((Path(checking.__file__).parent / "schema.json").read_text()))
+    return written

@@ -35,27 +35,27 @@ POSITIONS = 64
 
 _SPECIAL: dict[str, Any] = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 SHARED: dict[str, Any] = {"vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, **_SPECIAL}
-_LLAMA: dict[str, Any] = {"intermediate_size": 32, "num_key_value_heads": 2}
-_WIDE: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **SHARED}
+GROUPED: dict[str, Any] = {"intermediate_size": 32, "num_key_value_heads": 2}
+WIDE: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **SHARED}
 _GPT: dict[str, Any] = {"n_embd": WIDTH, "n_layer": BLOCKS, "n_head": 2, "n_positions": POSITIONS}
 _GPT |= {"vocab_size": VOCABULARY, **_SPECIAL}
-_HEADS: dict[str, Any] = {"head_dim": WIDTH // 2}
+HEADS: dict[str, Any] = {"head_dim": WIDTH // 2}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "gpt2": _GPT,
     "gpt_neo": {
         "hidden_size": WIDTH, "num_layers": BLOCKS, "num_heads": 2, "attention_types": [[["global", "local"], 1]],
         **SHARED,
     },
-    "gpt_neox": {"intermediate_size": 32, **_WIDE},
+    "gpt_neox": {"intermediate_size": 32, **WIDE},
     "gptj": {"rotary_dim": 4, **_GPT},
-    "llama": {"rms_norm_eps": 1e-5, **_WIDE, **_LLAMA, **_HEADS},
-    "mistral": {**_WIDE, **_LLAMA, **_HEADS},
-    "qwen2": {**_WIDE, **_LLAMA},
-    "qwen3": {**_WIDE, **_LLAMA, **_HEADS},
-    "gemma": {**_WIDE, **_LLAMA, **_HEADS},
-    "opt": {"ffn_dim": 32, "word_embed_proj_dim": WIDTH, **_WIDE},
-    "olmo2": {**_WIDE, **_LLAMA},
-    "bert": {"intermediate_size": 32, **_WIDE},
+    "llama": {"rms_norm_eps": 1e-5, **WIDE, **GROUPED, **HEADS},
+    "mistral": {**WIDE, **GROUPED, **HEADS},
+    "qwen2": {**WIDE, **GROUPED},
+    "qwen3": {**WIDE, **GROUPED, **HEADS},
+    "gemma": {**WIDE, **GROUPED, **HEADS},
+    "opt": {"ffn_dim": 32, "word_embed_proj_dim": WIDTH, **WIDE},
+    "olmo2": {**WIDE, **GROUPED},
+    "bert": {"intermediate_size": 32, **WIDE},
 }  # fmt: skip
 ARCHITECTURES = tuple(_OPTIONS)
 

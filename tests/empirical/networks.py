@@ -20,7 +20,7 @@ VISION: dict[str, Any] = {
     "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
     "image_size": 8, "patch_size": 4,
 }  # fmt: skip
-_WHISPER: dict[str, Any] = {
+WHISPER: dict[str, Any] = {
     "vocab_size": VOCABULARY, "d_model": WIDTH, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 32,
     "encoder_attention_heads": 2, "decoder_attention_heads": 2, "decoder_ffn_dim": 32, "num_mel_bins": 4,
     "max_source_positions": 6, "max_target_positions": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
@@ -41,7 +41,7 @@ FAMILIES: dict[str, Callable[[], Any]] = {
     "bloom": lambda: hf.BloomForCausalLM(
         hf.BloomConfig(hidden_size=WIDTH, n_layer=2, n_head=2, vocab_size=VOCABULARY, bos_token_id=1, eos_token_id=2)
     ),
-    "whisper": lambda: hf.WhisperForConditionalGeneration(hf.WhisperConfig(**_WHISPER)),
+    "whisper": lambda: hf.WhisperForConditionalGeneration(hf.WhisperConfig(**WHISPER)),
     "vit": lambda: hf.ViTForImageClassification(hf.ViTConfig(**VISION)),
 }
 RMS: dict[str, Callable[[], Any]] = {name: partial(_language, name) for name in ("llama", "qwen3", "gemma")}

@@ -181,17 +181,19 @@ def test_a_project_with_packages_of_our_names_has_all_commands_and_the_fixture(t
     root = "np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)"
     files = {
         "empirical/__init__.py": "",
-        "empirical/norms.py": f"import numpy as np\ndef rms(x, weight):\n    return x / {root} * weight\n",
+        "empirical/norms.py": f"import numpy as np\ndef rms(x, weight):\n    return x / {root} * weight\n"
+        "def gemma(x, weight):\n    return rms(x, 1 + weight)\n",
         "proofs/__init__.py": "raise ImportError('the project does not want it loaded')",
-        "test_mine.py": "from empirical.norms import rms\n"
+        "test_mine.py": "import sys\nfrom empirical.norms import rms\nassert 'torch' not in sys.modules\n"
         "def test_right(check_norm): check_norm(rms, kind='rmsnorm', eps=1e-6, d=8, proved=True)\n"
-        "def test_wrong(check_norm): check_norm(lambda x, w: 2 * rms(x, w), kind='rmsnorm', eps=1e-6, d=8)\n",
+        "def test_wrong(check_norm): check_norm('empirical.norms:gemma', eps=1e-6, d=8)\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     tests = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py", cwd=tmp_path)
     assert "1 failed, 1 passed" in tests.stdout, tests.stdout
+    assert "FAIL: gain used as 1 + gain (as Gemma) (variant)" in tests.stdout
     proved = python("-m", "lngeom", "prove", "projection.idempotent", "--jobs", "1", cwd=tmp_path)
     assert proved.returncode == 0, proved.stderr
     words = "-m lngeom check empirical.norms:rms --eps 1e-6 --d 8 --proved"

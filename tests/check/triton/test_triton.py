@@ -48,8 +48,20 @@ def loaded(folder: Path, name: str, *changes: tuple[str, str]) -> Callable[..., 
         assert old in body, (name, old)
         body = body.replace(old, new)
     path = folder / f"kernels_{next(_NUMBERS)}.py"
-    path.write_text(head + body + rest + "\n", encoding="utf-8")
+    path.write_text("\n\n\n".join(needed(head.split("\n\n\n"), body, rest.split("\n\n\n"))) + "\n", encoding="utf-8")
     return resolve(f"{path}:{name}")
+
+
+def needed(before: list[str], body: str, after: list[str]) -> list[str]:
+    """The imports, a body of code, and what it names of the parts around it, in their order."""
+    parts = [*before, body.strip("\n"), *filter(None, after)]
+    named = {part: re.findall(r"^(?:def|class) (\w+)", part, re.MULTILINE) for part in parts}
+    kept, more = set[str](), {parts[0], parts[len(before)]}
+    while more:
+        kept |= more
+        words = set(re.findall(r"\w+", " ".join(more)))
+        more = {part for part in parts if words & {*named[part]}} - kept
+    return [part for part in parts if part in kept]
 
 
 def proof_of(target: Callable[..., Any], name: str) -> Proof:

@@ -13,32 +13,25 @@ from lngeom.empirical.models import norms
 from lngeom.empirical.observe import random_directions, sign_directions
 from lngeom.empirical.sweep import MeasureOptions, compare_runs, measure, read_finished
 
-from ..conftest import VOCABULARY
+from ..conftest import GROUPED, HEADS, WIDE
+from ..networks import VISION, WHISPER
 from ..oracle import Oracle, disagreements, observed
 
-SIZES: dict[str, Any] = {
-    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
-    "num_key_value_heads": 2, "vocab_size": VOCABULARY, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
-}  # fmt: skip
 IDS = torch.arange(60).reshape(3, 20) * 7 % 61 + 3
 TEXT = {"input_ids": IDS}
 PAIRS = {"input_ids": IDS, "decoder_input_ids": IDS[:, :12]}
 GENERATOR = torch.Generator().manual_seed(0)
 PIXELS = {"pixel_values": torch.randn(3, 3, 8, 8, generator=GENERATOR)}
-AUDIO = {"input_features": torch.randn(3, 8, 40, generator=GENERATOR), "decoder_input_ids": IDS[:, :9]}
+AUDIO = {"input_features": torch.randn(3, 4, 12, generator=GENERATOR), "decoder_input_ids": IDS[:, :9]}
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "starcoder2": (SIZES, TEXT, 5),
-    "gemma3_text": (SIZES | {"head_dim": 8}, TEXT, 13),
+    "starcoder2": (WIDE | GROUPED, TEXT, 5),
+    "gemma3_text": (WIDE | GROUPED | HEADS, TEXT, 13),
     "bloom": ({"hidden_size": 16, "n_layer": 2, "n_head": 2, "vocab_size": 64}, TEXT, 6),
     "mamba2": ({"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64, "state_size": 4, "head_dim": 8,
                 "num_heads": 4, "n_groups": 1, "expand": 2, "chunk_size": 4}, TEXT, 3),
     "t5": ({"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": 64}, PAIRS, 12),
-    "whisper": ({"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
-                 "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "vocab_size": VOCABULARY,
-                 "num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 32, "pad_token_id": 0,
-                 "decoder_start_token_id": 1, "bos_token_id": 1, "eos_token_id": 2}, AUDIO, 12),
-    "dinov2": ({"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8, "patch_size": 4},
-               PIXELS, 5),
+    "whisper": (WHISPER, AUDIO, 12),
+    "dinov2": (VISION, PIXELS, 5),
 }  # fmt: skip
 """Configuration, input and number of norms: by heads, after embeddings, gated, on both sides, of sound, of images."""
 

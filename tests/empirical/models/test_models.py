@@ -78,7 +78,7 @@ def test_pickled_weights_only_when_asked(model_directory: Path, tmp_path) -> Non
     assert load_model(source, device="cpu", allow_pickle=True).dtype == "float32"
 
 
-def test_models_that_are_not_there(tmp_path) -> None:
+def test_models_that_are_not_there(tmp_path, monkeypatch) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "not.gguf").write_bytes(b"PK\x03\x04 something else")
     expected = {
@@ -93,9 +93,6 @@ def test_models_that_are_not_there(tmp_path) -> None:
     }
     for spec, text in expected.items():
         assert message(lambda spec=spec: find_model(spec)) == text
-
-
-def test_hub_models_that_are_not_there(monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert message(lambda: load_config(find_model("lngeom/absent-model"))) == (
         "model 'lngeom/absent-model' cannot be loaded: it is not in the local cache; "
