@@ -93,6 +93,8 @@ PROVED = {
     ),
     "by logarithms": _scaled(lambda x, eps: torch.exp(torch.log(square(x) + eps) / -2)),
     "scaled by the largest": _by_largest(1),
+    "by its length": _scaled(lambda x, eps: torch.rsqrt(torch.norm(x, dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps)),
+    "a gain with new axes": lambda x, weight, eps=1e-6: x * torch.rsqrt(square(x) + eps) * weight[None, :],
     "into memory": lambda x, weight, eps=1e-6: torch.mul(x * (square(x) + eps) ** -0.5, weight, out=0 * x),
     "halves": _halves(lambda sums, d, half: (sums[0] + sums[1]) / d),
     "every fourth": _strided(4),

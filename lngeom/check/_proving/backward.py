@@ -16,7 +16,7 @@ from .._tracing.arrays import Arr, given
 from .._tracing.decisions import GRADIENTS
 from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
 from .._tracing.sizes import FEATURE
-from .._tracing.trace import Refusal, Trace
+from .._tracing.trace import Calls, Refusal, Trace
 from .execution import Point, exactly, small_numbers, tells
 from .order import Order, order
 from .path import ALONG, COTANGENT, Path, reason
@@ -133,6 +133,10 @@ def _gradients(path: Path, ground: Ground, *some: str) -> tuple[Trace, dict[str,
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)
+    known = path.backward.calls
+    if type(ground) is Ground:  # terms say which calls of opaque functions are one
+        known[some] = Calls(ground, trace.symbols, None, opaque=[*path.trace.calls.opaque])
+    trace.calls = known[some] if type(ground) is Ground else Calls(ground, trace.symbols, known[some])
     gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype), *some)
     if trace.refusals:
         raise trace.refusals[0]
@@ -144,14 +148,19 @@ def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
     trace, gradients = _gradients(path, ground)
     gradient = gradients[name]
     assert gradient is not None
-    _, moved = path.again(DualGround(ground, name, ALONG))
+    dual = DualGround(ground, name, ALONG)
+    _, moved = path.again(dual)
+    trace.never(dual.unknown, f"nothing is known of the derivative of {' and '.join(sorted(dual.unknown))}")
     t, v = ground.vector(ALONG), ground.vector(COTANGENT)
     return trace, prover.dot(gradient.value, t), prover.dot(v, moved.value.tangent)
 
 
 def _decided(path: Path, name: str, told: bool) -> Derivative:
     """The verdict on one derivative; what has to hold for all of them is certified unless it is `told`."""
-    trace, left, right = _sides(path, name, Ground())
+    try:
+        trace, left, right = _sides(path, name, Ground())
+    except Refusal as error:
+        return Derivative(name, "not traced", reason(error))
     try:
         theorem = prover.prove(prover.equal(left, right), *path.known(trace))
     except ProofError:
@@ -164,7 +173,9 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
 
 
 def _point(path: Path, name: str, difference: Carrier) -> str:
-    """Where the two sides differ, decided in fractions."""
+    """Where the two sides differ, decided in fractions, which opaque functions do not have."""
+    if any(known.opaque for known in path.backward.calls.values()):
+        return ""
     for d in _SIZES if path.program.size is None else (path.program.size,):
         rng = np.random.default_rng(d)
         for _ in range(_TRIES):

@@ -61,7 +61,7 @@ class Arr:
     rows; a sum over rows keeps its summand and may then only be passed on linearly.
     """
 
-    __slots__ = ("axes", "dtype", "largest_of", "log_of", "memory", "number", "summed", "trace", "value")
+    __slots__ = ("axes", "dtype", "largest_of", "log_of", "memory", "number", "quotient", "summed", "trace", "value")
 
     def __init__(
         self, trace: Trace, value: Array, axes: Iterable[Dim], dtype: str, *, memory: Any = None, summed: Any = NO_ROWS
@@ -72,6 +72,7 @@ class Arr:
         self.log_of: tuple[Arr, Fraction] | None = None  # this is a multiple of its logarithm
         self.largest_of: Arr | None = None
         self.number: Fraction | None = None
+        self.quotient: tuple[Array, tuple[Array, str]] | None = None  # of this, by what must not be 0
         self.summed = summed
         labels = self.labels
         if len(labels) != len(set(labels)):  # an outer product: one row no longer stands for all
@@ -146,9 +147,11 @@ class Arr:
 
     def divided(self, other: object, dtype: str | None = None) -> "Arr":
         """The quotient, which is defined where no divisor is 0."""
+        made = self.combined(other, operator.truediv, dtype)
         if isinstance(other, Arr | Num) or not other:
-            self.trace.values.obligations.append((self._operand(other).value, "!="))
-        return self.combined(other, operator.truediv, dtype)
+            made.quotient = self.value, (self._operand(other).value, "!=")
+            self.trace.values.obligations.append(made.quotient[1])
+        return made
 
     def maximum(self, other: object, *, sign: int = 1) -> "Arr":
         """The larger one, (a + b + |a − b|)/2, or with sign −1 the smaller one."""
@@ -333,6 +336,20 @@ class Arr:
             self.trace.refuse("pieces are not the whole")
         return self.item((Ellipsis, slice(None, first))), self.item((Ellipsis, slice(first, None)))
 
+    def padded(self, sizes: Sequence[Num | int], axis: int, index: object) -> "Arr":
+        """The derivative by an array of which this is the one by a part: 0 at all other components."""
+        whole = filled(self.trace, 0, dims(self.trace, sizes), self.dtype)
+        place = whole._axis(axis)
+        whole.item((slice(None),) * place + (index,))  # refuses what has no one meaning
+        made, dim = self if isinstance(index, slice) else self.unsqueezed(place), whole.axes[place]
+        if dim != (FEATURE,) or (isinstance(index, slice) and _is_whole(index, dim)):
+            return made
+        return made.within(_part_at(index, self.trace), whole.axes)
+
+    def within(self, part: Part, axes: Iterable[Dim]) -> "Arr":
+        """These components as a part of a row that is 0 elsewhere."""
+        return self.like(self.value * part.weights(self.trace), axes=axes)
+
     def chunks(self, axis: object, count: object) -> "tuple[Arr, ...]":
         """At most so many consecutive parts, all of one size but the last."""
         if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or type(count) is not int or count < 1:
@@ -367,8 +384,7 @@ def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
     if last is None or last.others != tuple(before) or not last.others[0].leads:
         trace.refuse(f"arrays are put together along the axes {[label or '' for label in labels]}")
     axes = [*parts[0].axes[:-1], (FEATURE,)]
-    labels = zip(parts, (*last.others, last), strict=True)
-    whole = [part.like(part.value * label.weights(trace), axes=axes) for part, label in labels]
+    whole = [part.within(label, axes) for part, label in zip(parts, (*last.others, last), strict=True)]
     return functools.reduce(lambda a, b: a.combined(b, operator.add, dtype), whole)
 
 

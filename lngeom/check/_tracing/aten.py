@@ -24,7 +24,7 @@ from .questions import asked, is_program
 from .sizes import FEATURE
 from .tensors import Tensor as Traced, dispatched, raised
 from .torch_front import answering, safe, uninitialised
-from .trace import Trace, program_line
+from .trace import Calls, Trace, program_line
 
 _SIZES = (11, 5, 7, 13, 17)
 """Those that the graph is made at, d first: all different, so that none is taken for another one."""
@@ -51,6 +51,7 @@ class Autograd(Backward):
     questions: list[tuple[Any, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     graphs: dict[tuple[str, ...], torch.fx.GraphModule] = field(default_factory=dict)
+    calls: dict[tuple[str, ...], Calls] = field(default_factory=dict)
     forward: set[str] = field(default_factory=set)
 
     def _run(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .arrays import Arr, both, filled
-from .grounds import Opaque
+from .grounds import DIRECTION, Opaque
 from .reductions import contracted
 
 
@@ -33,7 +33,7 @@ class Condition:
 
 def compared(a: Arr, b: object, relation: str) -> Condition:
     """A comparison of data."""
-    gap = a.combined(b, operator.sub)
+    gap = a if type(b) is int and b == 0 else a.combined(b, operator.sub)
     gap = -gap if relation.startswith("<") else gap
     return Condition(gap, relation.replace("<", ">").replace("!=", "="), swapped=relation == "!=")
 
@@ -52,6 +52,23 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
     if not isinstance(condition, bool):
         a.trace.refuse("a choice by data")
     return (a if condition else b).cast(dtype).expanded(axes)
+
+
+def masked(x: Arr, condition: object, number: object) -> Arr:
+    """An array with a number where a condition holds; a vector by its length, with 0 where that is 0, is one of 0 or 1.
+
+    The product of that one and the length is the vector, whether or not it is 0.
+    """
+    values, calls = x.trace.values, x.trace.calls
+    if isinstance(condition, Condition) and x.quotient and (condition.relation, condition.swapped) == ("=", False):
+        vector, obligation = x.quotient
+        of_length = any(one is obligation[0] and of is vector for one, of in values.lengths)
+        if number == 0 and obligation[0] is condition.gap.value and of_length:
+            values.obligations = [one for one in values.obligations if one is not obligation]
+            direction = calls.call(Opaque(DIRECTION), vector)
+            calls.assume(direction * obligation[0] - vector, "=")
+            return x.like(direction)
+    return chosen(condition, *both(number, x), x.dtype)
 
 
 def _squared(a: Arr) -> Arr:

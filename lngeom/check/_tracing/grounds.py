@@ -49,7 +49,7 @@ class Opaque(NamedTuple):
     is_map = property(lambda self: self.name == LINEAR)
 
 
-LINEAR, LARGEST = "linear", "largest"
+LINEAR, LARGEST, DIRECTION = "linear", "largest", "direction"
 
 
 class Ground:
@@ -151,6 +151,7 @@ class DualGround(_Repeated):
 
     def __init__(self, inner: Ground, moving: str, along: str) -> None:
         self.inner, self.moving, self.along = inner, moving, along
+        self.unknown = set[str]()  # opaque functions of what moves
         self.d = inner.d
         for name in ("scalar", "number", "constant", "remainder", "ones", "sign"):  # what does not move
             setattr(self, name, getattr(inner, name))
@@ -158,6 +159,10 @@ class DualGround(_Repeated):
     def vector(self, name: str) -> Carrier:
         value = self.inner.vector(name)
         return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
+
+    def applied(self, function: Opaque, value: Array, name: str) -> Array:
+        self.unknown |= {function.name} if isinstance(value, Dual) else set()
+        return self.inner.applied(function, getattr(value, "value", value), name)
 
 
 OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
@@ -214,6 +219,11 @@ class FloatGround(_Repeated):
             inner = getattr(value, "value", value)
             made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), function.which)
             return Rounded(made, numpy.atleast_1d(value.error).max(keepdims=True)) if inner is not value else made
+        if function.name == DIRECTION:  # its length is 1, or 0; unit vectors differ by 2/length of what vectors do
+            inner, off = (value.value, value.error) if isinstance(value, Rounded) else (value, 0 * value)
+            size, moved = map(numpy.linalg.norm, (inner, off))
+            made = self.values[name] = inner / (size or 1)
+            return Rounded(made, 0 * made + (2 * moved / size if size else float(moved > 0))) if self.error else made
         if function.name not in OPAQUE:  # a map with weights of its own, whose results are given
             return self._made(self.values.get(name, 0.0))
         compute, slope = OPAQUE[function.name]

@@ -89,7 +89,9 @@ def length(x: Arr, order: object, axis: Axis, keepdims: bool) -> Arr:
     """The root of the sum of squares."""
     if order not in (None, 2, 2.0, "fro"):
         x.trace.refuse(f"a norm of order {order!r}")
-    return total(x.combined(x, operator.mul), axis, keepdims).root()
+    made = total(x.combined(x, operator.mul), axis, keepdims).root()
+    x.trace.values.lengths.append((made.value, x.value))
+    return made
 
 
 def contracted(x: Arr, other: Arr, dtype: str | None = None) -> Arr:

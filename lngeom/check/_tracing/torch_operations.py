@@ -15,7 +15,7 @@ from lngeom.carriers import Carrier
 
 from .allowed import KNOWN, kind
 from .arrays import Arr, alone, both, dims, filled, joined
-from .components import chosen, components
+from .components import chosen, components, masked
 from .decisions import GRADIENTS
 from .layout import contiguous, memory_answers
 from .reductions import contracted, einsum, largest, length, mean, total, variance
@@ -86,6 +86,7 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "clamp": lambda x, min=None, max=None: x.clipped(min, max),
     "clamp_min": lambda x, min: x.clipped(min, None), "clamp_max": lambda x, max: x.clipped(None, max),
     "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
+    "masked_fill": lambda x, mask, value: masked(x, mask, value),
     "where": lambda condition, a, b: chosen(condition, *both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
     "softplus": lambda x, beta=1, threshold=20: (
@@ -139,6 +140,10 @@ def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Ar
     return y.like(y.value) if copy or True in wanted else y
 
 
+def _slice(start: Num | int | None, end: Num | int | None, step: int) -> slice:
+    return slice(start, None if end == sys.maxsize else end, step)
+
+
 OPERATIONS |= {
     "type": lambda x, dtype: x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype)),
     "type_as": lambda x, other: x.cast(other.dtype),
@@ -151,8 +156,10 @@ OPERATIONS |= {
     "getitem": lambda x, index: x.item(index),
     "select": lambda x, dim, index: x.item((slice(None),) * x._axis(dim) + (index,)),
     "slice": lambda x, dim=0, start=None, end=None, step=1: x.item(
-        (slice(None),) * x._axis(dim) + (slice(start, None if end == sys.maxsize else end, step),)
+        (slice(None),) * x._axis(dim) + (_slice(start, end, step),)
     ),
+    "slice_backward": lambda x, sizes, dim, *limits: x.padded(sizes, dim, _slice(*limits)),
+    "select_backward": lambda x, sizes, dim, index: x.padded(sizes, dim, index),
     "cat": lambda tensors, dim=0: joined(tensors, _dtype(*tensors), dim),
     "split": lambda x, split_size_or_sections, dim=0: x.pieces(dim, split_size_or_sections),
     "chunk": lambda x, chunks, dim=0: x.chunks(dim, chunks),

@@ -64,6 +64,7 @@ class Values:
     Attributes:
         obligations: What has to hold for the code to be defined: values and their relations to 0.
         absolutes, magnitudes, squares: Arguments of absolute values, these, and what is squared.
+        roots, lengths: Roots with their radicands, and lengths with their vectors.
     """
 
     ground: Ground
@@ -73,6 +74,7 @@ class Values:
     magnitudes: list[Carrier] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
     roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
+    lengths: list[tuple[Carrier, Carrier]] = field(default_factory=list)
 
     def square(self, value: Carrier) -> Carrier:
         """value²; of a root it is the radicand, which is proved not to be negative, but floats round both."""

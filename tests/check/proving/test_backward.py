@@ -110,7 +110,8 @@ def test_a_division_by_the_gain_is_not_defined_everywhere() -> None:
 BY = {
     torch.nn.LayerNorm: "x weight bias", torch.nn.RMSNorm: "x weight", torch.nn.GroupNorm: "x weight bias",
     PROVED["one pass"]: "x weight bias", PROVED["residual, centred"]: "x residual weight bias",
-    PROVED["einsum of three"]: "x weight", PROVED["a power"]: "x weight",
+    PROVED["einsum of three"]: "x weight", PROVED["a power"]: "x weight", PROVED["by its length"]: "x weight",
+    PROVED["a gain with new axes"]: "x weight", PROVED["shifted by its first component"]: "x weight bias",
 }  # fmt: skip
 """Norms whose derivatives autograd derives, and by what."""
 

@@ -18,6 +18,7 @@ from lngeom.check._tracing.sizes import Num
 from lngeom.check._tracing.symbols import Literals
 from lngeom.check._tracing.trace import Refusal, Trace
 
+aten, END = torch.ops.aten, 2**63 - 1
 AXES = (("B",), ("L",), ("d",))
 S = {"dim": -1, "keepdim": True}
 
@@ -34,7 +35,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "functions": lambda x, w: x.sigmoid() + F.silu(x) + x.tanh() + F.relu(x) + F.softplus(x) + F.gelu(x)
     + (0.1 * x).exp(),
     "casts": lambda x, w: x.float().double() + x.half().to(torch.float64) * 0 + x.bfloat16().type_as(w) * 0 + x.to(w)
-    + x.type(torch.float64) + torch.ops.aten._to_copy.default(x, dtype=torch.float32),
+    + x.type(torch.float64) + aten._to_copy.default(x, dtype=torch.float32),
     "views": lambda x, w: x.reshape(-1, x.shape[-1]).view(x.shape) + x.view_as(x) + x.reshape_as(x) + x.contiguous()
     + x.permute(0, 2, 1).transpose(1, 2) + x.swapaxes(0, 1).swapdims(0, 1) + x.mT.mT + x[:, None].squeeze(1)
     + x.unsqueeze(-1)[..., 0] + x.detach() + x.data + x.flatten(0, 1).reshape(x.shape)
@@ -44,6 +45,10 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "parts": lambda x, w: _halves(x, w)
     + x[..., :3].sum(**S) - x[..., 3:].sum(**S) * x[..., :1] + x[..., 0, None] * x[..., -1:] + x[..., :-2].sum(**S)
     + x[..., -2:].sum(**S) * x[..., 2::3].sum(**S) - x[..., 1::3].sum(**S) + x[..., ::3].shape[-1],
+    "derivatives of parts": lambda x, w: aten.slice_backward.default(x[..., 1:], x.shape, 2, 1, END, 1)
+    + aten.slice_backward.default(x, x.shape, 2, 0, END, 1) * w
+    + aten.select_backward.default(x[..., 0], x.shape, 2, 0),
+    "a direction": lambda x, w: _direction(x) * w,
     "pieces": lambda x, w: torch.cat(x.split([x.shape[-1] // 2, x.shape[-1] - x.shape[-1] // 2], -1), -1)
     + torch.cat(x.chunk(3, -1), -1) + torch.hypot(x, w) + F.linear(x, w)[..., None] + x.abs().amax(**S)
     + torch.exp(torch.log(w) * 1.5),
@@ -67,17 +72,22 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "new arrays": lambda x, w: torch.ones_like(x) + torch.zeros_like(x) + torch.full_like(x, 2.0)
     + x.new_ones(x.shape[-1]) + x.new_zeros(x.shape[-1]) + torch.ones(x.shape[-1]) + torch.zeros(x.shape[-1])
     + torch.full((x.shape[-1],), 3.0) + torch.empty_like(x).fill_(1) + torch.empty(x.shape[-1]).zero_() + w,
-    "questions": lambda x, w: torch.ops.aten.alias.default(x) * (x.dim() + torch.ops.aten.sym_size.int(x, -1)
+    "questions": lambda x, w: aten.alias.default(x) * (x.dim() + aten.sym_size.int(x, -1)
     + x.ndim + x.ndimension() + x.size(-1) + x.shape[-1])
     + (w if not x.is_cuda and not x.is_nested and x.is_floating_point() else x)
     + (w if x.numel() is not None and x.nelement() is not None and x.dtype else x),
-    "a row of one": lambda x, w: x * torch.ops.aten.slice.Tensor(w[None], 0) + torch.ops.aten.select.int(w[None], 0, 0),
+    "a row of one": lambda x, w: x * aten.slice.Tensor(w[None], 0) + aten.select.int(w[None], 0, 0),
 }  # fmt: skip
 
 
 def _halves(x: Any, w: Any) -> Any:
     half = x.shape[-1] // 2
     return torch.cat([x[..., :half] * 2, x[..., half:] * w[half:]], -1)
+
+
+def _direction(x: Any) -> Any:
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return (x / length).masked_fill(length == 0, 0)
 
 
 def _augmented(x: Any, w: Any) -> Any:
