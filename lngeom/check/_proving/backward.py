@@ -15,7 +15,7 @@ from lngeom.rounding import FORMATS
 from .._tracing.arrays import Arr, given
 from .._tracing.decisions import GRADIENTS
 from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
-from .._tracing.sizes import FEATURE
+from .._tracing.sizes import FEATURE, form
 from .._tracing.trace import Calls, Refusal, Trace
 from .execution import Point, exactly, small_numbers, tells
 from .order import Order, order
@@ -70,7 +70,7 @@ def derivatives(path: Path) -> list[Derivative]:
             continue
         if (gradient.summed, gradient.axes) != ((frozenset(), path.axes) if by_row else (rows, ((FEATURE,),))):
             summed = " and ".join(sorted(gradient.summed)) or "nothing"
-            wrong = f"it has the axes {gradient.axes}, summed over {summed}"
+            wrong = f"it has the shape {form(gradient.axes)}, summed over {summed}"
         told = any(verdict.certificates for verdict in verdicts)
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
     kernels, seen = path.trace.kernels, path.backward.watched
@@ -159,10 +159,9 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
     """The verdict on one derivative; what has to hold for all of them is certified unless it is `told`."""
     try:
         trace, left, right = _sides(path, name, Ground())
+        theorem = prover.prove(prover.equal(left, right), *path.known(trace))
     except Refusal as error:
         return Derivative(name, "not traced", reason(error))
-    try:
-        theorem = prover.prove(prover.equal(left, right), *path.known(trace))
     except ProofError:
         point = _point(path, name, left - right)
         return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", "no proof was found")

@@ -11,7 +11,7 @@ from .._tracing.arrays import Arr
 from .._tracing.decisions import GRADIENTS, Circumstance
 from .._tracing.grounds import Ground
 from .._tracing.programs import LAYOUTS, Program
-from .._tracing.sizes import FEATURE, Dim
+from .._tracing.sizes import FEATURE, Dim, form
 from .._tracing.trace import Refusal, Trace, runs
 from .order import order
 from .path import SMALL, Path, is_taken, reason, rejects
@@ -82,7 +82,7 @@ class Survey:
             unexamined.append(f"{' and '.join(others)}, where it takes {'another path' if formats else 'other sizes'}")
         alike, shapes = self._others
         return {
-            "shape": " or ".join(map(shape, sorted(alike, key=len))),
+            "shape": " or ".join(map(form, sorted(alike, key=len))),
             "given": tuple(f"{name} = {value}" for name, value in sorted(given.items())),
             "sources": {name: hashed(code) for name, code in sources.items()},
             "unexamined": tuple(dict.fromkeys([*unexamined, *unseen, *shapes])), "own_paths": formats,
@@ -113,7 +113,7 @@ class Survey:
         place = self.axes[-1] == (FEATURE,)
         alike = [axes for axes in LAYOUTS.values() if (axes[-1] == (FEATURE,)) == place]
         why = {axes: self._difference(axes, self.dtype) for axes in alike}
-        left = [f"x of shape {shape(axes)} ({reason})" for axes, reason in why.items() if reason]
+        left = [f"x of shape {form(axes)} ({reason})" for axes, reason in why.items() if reason]
         return [axes for axes, reason in why.items() if not reason], left
 
     def _difference(self, axes: tuple[Dim, ...], dtype: str) -> str:
@@ -159,11 +159,6 @@ def _same(path: Path, trace: Trace, output: Arr) -> bool:
 
 def _why(output: Arr | Exception) -> str:
     return "it computes something else" if isinstance(output, Arr) else reason(output)
-
-
-def shape(axes: tuple[Dim, ...]) -> str:
-    """Axes in words."""
-    return f"({', '.join('·'.join(dim).replace('heads', 'H') or '1' for dim in axes)})"
 
 
 def hashed(code: CodeType) -> str:

@@ -18,7 +18,7 @@ from .._tracing.factories import is_factory
 from .._tracing.grounds import FloatGround, RecordedGround
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
-from .._tracing.sizes import FEATURE, POWERS
+from .._tracing.sizes import FEATURE, POWERS, form
 from .._tracing.symbols import Literals
 from .._tracing.trace import Refusal, Trace
 from .backward import derivatives
@@ -26,7 +26,7 @@ from .candidates import Affine, Candidate, matching, reference
 from .execution import counterexample, differs, drawn
 from .path import SEVERAL, Path, reason, rejects
 from .proof import Proof
-from .survey import Survey, hashed, shape
+from .survey import Survey, hashed
 from .traced import Traced, roles
 
 
@@ -90,7 +90,7 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     runs = list({id(one.run): one.run for one in backward if one.run is not None}.values())
     notes = {f"its backward pass: {note}" for run in runs for note in run.report.notes - {*proof.notes}}
     given = {f"{name} = {value}" for run in runs for name, value in run.report.given.items()} - {*proof.given}
-    first, pulled = shape(survey.axes), {text for run in runs for text in run.report.conditions}
+    first, pulled = form(survey.axes), {text for run in runs for text in run.report.conditions}
     shapes = [f"derivatives for x of other shapes than {first}"] * (proof.shape != first)
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     return replace(
@@ -203,7 +203,7 @@ def _exchanged(path: Path, affine: Affine | None) -> bool:
 def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     """|t| = t or |t| = −t, for arguments of known sign."""
     lemmas = []
-    for t in path.trace.values.absolutes:
+    for t, _ in path.trace.values.absolutes:
         for u in (t, -t):
             try:
                 sign = prover.prove(prover.at_least(u), *facts)

@@ -101,11 +101,12 @@ class World:
         self.kept: list[tuple[str, object, object]] = []
         self.catches: list[str] = []
         self.fresh: list[object] = []
-        self.built = False
+        self.built, self.line = False, 0
 
     def refuse(self, what: str, frame: FrameType, *, lasting: bool = False) -> None:
         """Note a refusal at a line of the program."""
-        self.trace.refused(f"it {what} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})", lasting=lasting)
+        line = self.line or frame.f_lineno
+        self.trace.refused(f"it {what} ({Path(frame.f_code.co_filename).name}:{line})", lasting=lasting)
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -198,7 +199,7 @@ class World:
         code, steps = frame.f_code, _steps(frame.f_code)
         if _catches(code):
             self.trace.report.unexamined.add(f"where {code.co_qualname} catches an exception")
-        for k, (operation, argument) in enumerate(steps):
+        for k, (operation, argument, self.line) in enumerate(steps):
             kept = operation.endswith("_GLOBAL") or (operation.endswith("_DEREF") and argument in code.co_freevars)
             if kept and operation.startswith(("STORE", "DELETE")):  # the next call would be of another program
                 self.refuse(f"writes {argument}, which outlives the call", frame, lasting=True)
@@ -210,7 +211,8 @@ class World:
                 self.refuse(f"looks at {argument}", frame)
             elif operation in ("LOAD_GLOBAL", "LOAD_NAME"):
                 further = itertools.takewhile(lambda step: step[0] in _ATTRIBUTES, steps[k + 1 :])
-                self._follow([argument, *(attribute for _, attribute in further)], frame)
+                self._follow([argument, *(attribute for _, attribute, _ in further)], frame)
+        self.line = 0
 
     def _follow(self, chain: list[str], frame: FrameType) -> None:
         """A global and its attributes, as far as modules, classes and objects of the program reach."""
@@ -289,13 +291,15 @@ _RESULTS = weakref.WeakSet[Any]()
 @functools.cache
 def _catches(code: CodeType) -> bool:
     """Whether a function catches exceptions."""
-    names = [name for name, _ in _steps(code)]
+    names = [name for name, *_ in _steps(code)]
     return "CHECK_EXC_MATCH" in names or ("PUSH_EXC_INFO", "POP_TOP") in itertools.pairwise(names)
 
 
 @functools.cache
-def _steps(code: CodeType) -> list[tuple[str, Any]]:
-    return [(step.opname, step.argval) for step in dis.get_instructions(code)]
+def _steps(code: CodeType) -> list[tuple[str, Any, int]]:
+    """The instructions of a function, each with its argument and its line."""
+    steps = dis.get_instructions(code)
+    return [(step.opname, step.argval, (step.positions and step.positions.lineno) or 0) for step in steps]
 
 
 def _kind_of(value: Any) -> str:

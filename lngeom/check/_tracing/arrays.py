@@ -14,7 +14,7 @@ from lngeom.carriers import Array, namespace
 
 from .grounds import LARGEST, Opaque
 from .parts import ONE, Part, chunks, leading, part_of, rest, strided, trailing
-from .sizes import FEATURE, Dim, Num, power
+from .sizes import FEATURE, Dim, Num, form, power
 from .trace import Trace
 
 Axis: TypeAlias = "int | Sequence[int] | None"
@@ -76,7 +76,7 @@ class Arr:
         self.summed = summed
         labels = self.labels
         if len(labels) != len(set(labels)):  # an outer product: one row no longer stands for all
-            trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
+            trace.refuse(f"rows or components are combined with one another: shape {form(self.axes)}")
 
     def __repr__(self) -> str:
         return "an array"
@@ -127,7 +127,7 @@ class Arr:
         axes = []
         for a, b in itertools.zip_longest(reversed(self.axes), reversed(other.axes), fillvalue=()):
             if a and b and a != b:
-                self.trace.refuse(f"axes {self.axes} and {other.axes} do not broadcast")
+                self.trace.refuse(f"shapes {form(self.axes)} and {form(other.axes)} do not broadcast")
             axes.append(a or b)
         linear = operation in (operator.add, operator.sub) and self.summed == other.summed
         scaled = operation in (operator.mul, operator.truediv) and not other.summed and not _rows(other)
@@ -169,8 +169,7 @@ class Arr:
     def absolute(self) -> "Arr":
         """|x|."""
         made = self._alone(abs(self.value))
-        self.trace.values.absolutes.append(self.value)
-        self.trace.values.magnitudes.append(made.value)
+        self.trace.values.absolutes.append((self.value, made.value))
         return made
 
     def power(self, exponent: Num | float) -> "Arr":
@@ -255,7 +254,7 @@ class Arr:
         if [sorted(dim) for dim in ordered] == [sorted(dim) for dim in axes]:  # a size has no order
             axes = ordered
         if tuple(itertools.chain(*axes)) != flat:
-            self.trace.refuse(f"the axes {self.axes} become {tuple(axes)}")
+            self.trace.refuse(f"the shape {form(self.axes)} becomes {form(axes)}")
         return self.view(axes)
 
     def transposed(self, order: Sequence[int]) -> "Arr":
@@ -285,7 +284,7 @@ class Arr:
         """Broadcast to the axes."""
         for dim, old in itertools.zip_longest(reversed(dims), reversed(self.axes), fillvalue=()):
             if old and dim != old:
-                self.trace.refuse(f"axes {self.axes} do not broadcast to {tuple(dims)}")
+                self.trace.refuse(f"shape {form(self.axes)} does not broadcast to {form(dims)}")
         if FEATURE in itertools.chain(*dims) and FEATURE not in self.labels:  # as many components as the others have
             self.trace.kernels.permuted = True  # in memory it is one number
             return self.combined(self.filled(1, dims), operator.mul)
@@ -329,8 +328,9 @@ class Arr:
 
     def pieces(self, axis: object, sizes: Sequence[Num | int]) -> "tuple[Arr, ...]":
         """Two consecutive parts of these sizes."""
-        if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or not isinstance(sizes, tuple | list):
-            self.trace.refuse(f"pieces of sizes {sizes} of the axes {self.axes}")
+        of_row = self._axis(axis) == len(self.axes) - 1 and self.axes[-1] == (FEATURE,)
+        if not of_row or not isinstance(sizes, tuple | list) or len(sizes) != 2:
+            self.trace.refuse(f"an array of shape {form(self.axes)} is split along axis {axis} into pieces of {sizes}")
         first, second = sizes
         if first + second != self.size(-1):
             self.trace.refuse("pieces are not the whole")
@@ -341,10 +341,8 @@ class Arr:
         whole = filled(self.trace, 0, dims(self.trace, sizes), self.dtype)
         place = whole._axis(axis)
         whole.item((slice(None),) * place + (index,))  # refuses what has no one meaning
-        made, dim = self if isinstance(index, slice) else self.unsqueezed(place), whole.axes[place]
-        if dim != (FEATURE,) or (isinstance(index, slice) and _is_whole(index, dim)):
-            return made
-        return made.within(_part_at(index, self.trace), whole.axes)
+        made = self if isinstance(index, slice) else self.unsqueezed(place)
+        return made if made.axes == whole.axes else made.within(_part_at(index, self.trace), whole.axes)
 
     def within(self, part: Part, axes: Iterable[Dim]) -> "Arr":
         """These components as a part of a row that is 0 elsewhere."""
@@ -353,7 +351,7 @@ class Arr:
     def chunks(self, axis: object, count: object) -> "tuple[Arr, ...]":
         """At most so many consecutive parts, all of one size but the last."""
         if self._axis(axis) != len(self.axes) - 1 or self.axes[-1] != (FEATURE,) or type(count) is not int or count < 1:
-            self.trace.refuse(f"{count!r} pieces of the axes {self.axes}")
+            self.trace.refuse(f"an array of shape {form(self.axes)} is split along axis {axis} into {count} pieces")
         n, size = count, chunks(count, 1)[0].size(self.trace, Num)
         while n > 1 and (self.size(-1) <= size * (n - 1) if n > 2 else self.size(-1) == 1):
             n -= 1
@@ -366,7 +364,7 @@ class Arr:
         if self.memory.shared:  # a view would show the change, which values here do not
             self.trace.refuse("an input, or memory that something else sees, is changed in place")
         if new.axes != self.axes:
-            self.trace.refuse(f"an array with axes {self.axes} becomes one with axes {new.axes} in place")
+            self.trace.refuse(f"an array of shape {form(self.axes)} becomes one of shape {form(new.axes)} in place")
         new = new.cast(self.dtype)
         self.value, self.summed = new.value, new.summed
         self.memory.undefined = self.memory.zero = False
@@ -382,7 +380,7 @@ def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
     *before, last = labels
     # The last part is the complement of the others, and these stand in order if the first one leads the row.
     if last is None or last.others != tuple(before) or not last.others[0].leads:
-        trace.refuse(f"arrays are put together along the axes {[label or '' for label in labels]}")
+        trace.refuse("arrays are put together that are not the parts of one row in order")
     axes = [*parts[0].axes[:-1], (FEATURE,)]
     whole = [part.within(label, axes) for part, label in zip(parts, (*last.others, last), strict=True)]
     return functools.reduce(lambda a, b: a.combined(b, operator.add, dtype), whole)

@@ -199,8 +199,8 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
             return trace.refuse(f"{name}{of} is not among the operations that are traced")
         trace.values.operations[name] += 1
         return _ARRAYS[name](*inputs, **options)
-    except TypeError as error:
-        return trace.refuse(f"{name} is called in a way that is not traced: {error}")
+    except TypeError:
+        return trace.refuse(f"{name} is called in a way that is not traced")
 
 
 def _product(a: Arr, b: Arr, *, dimension_numbers: Any, precision: object, preferred_element_type: object) -> Arr:

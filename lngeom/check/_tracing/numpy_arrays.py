@@ -169,37 +169,28 @@ FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
 def tracing() -> Iterator[None]:
     """NumPy's functions that make arrays take traced ones, and sizes without values."""
 
-    def converting(name: str) -> Callable[..., object]:
+    def patched(name: str) -> Callable[..., object]:
         own = getattr(numpy, name)
 
-        def convert(a: object, *options: Value, **named: Value) -> object:
-            if not isinstance(a, NumpyArray):
-                return own(a, *options, **named)
-            return a.arr.trace.applied(name, _CONVERSIONS[name], a, *options, **named)
+        def call(first: Any, *options: Value, **named: Value) -> object:
+            values = first if isinstance(first, tuple | list) else (first,)
+            known = next((v for value in values if isinstance(v := getattr(value, "arr", value), Arr | Num)), None)
+            if known is None:
+                return own(first, *options, **named)
+            return known.trace.applied(name, _CONVERSIONS[name], first, *options, **named)
 
-        return convert
+        return call
 
-    def making(name: str, number: int) -> Callable[..., object]:
-        own = getattr(numpy, name)
-
-        def make(shape: Any, *options: Value, **named: Value) -> object:
-            sizes = shape if isinstance(shape, tuple | list) else (shape,)
-            size = next((size for size in sizes if isinstance(size, Num)), None)
-            if size is None:
-                return own(shape, *options, **named)
-            return size.trace.applied(name, _filled, size.trace, sizes, number, *options, **named)
-
-        return make
-
-    patches = {name: converting(name) for name in _CONVERSIONS} | {name: making(name, n) for name, n in _MADE.items()}
-    own = SimpleNamespace(**vars(numpy))
+    patches, own = {name: patched(name) for name in _CONVERSIONS}, SimpleNamespace(**vars(numpy))
     with mock.patch.dict(vars(numpy), patches), contextlib.ExitStack() as stack:
         for compiled in filter(None, map(sys.modules.get, _COMPILED)):
             stack.enter_context(mock.patch.dict(vars(compiled), np=own))
         yield
 
 
-def _filled(trace: Trace, sizes: Sequence[Num | int], number: int, dtype: DTypeLike = "float64") -> NumpyArray:
+def _filled(number: int, shape: Any, dtype: DTypeLike = "float64") -> NumpyArray:
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    trace = next(size.trace for size in sizes if isinstance(size, Num))
     return NumpyArray(filled(trace, number, dims(trace, sizes), _format(trace, dtype)))
 
 
@@ -209,6 +200,7 @@ _CONVERSIONS: dict[str, Callable[..., NumpyArray]] = {
     name: lambda x, dtype=None, order=None: NumpyArray(_wide(x, dtype).view(x.arr.axes))
     for name in ("asarray", "asanyarray", "ascontiguousarray")
 } | {"array": lambda x, dtype=None, order=None, copy=True: x.astype(dtype or x.dtype, copy=bool(copy))}
+_CONVERSIONS |= {name: functools.partial(_filled, number) for name, number in _MADE.items()}
 
 
 def arbitrary(function: object, trace: Trace, dtype: str) -> None:

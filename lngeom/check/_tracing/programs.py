@@ -19,7 +19,7 @@ from .arrays import Arr, given
 from .factories import Function, Setting, named
 from .front import Build, Front
 from .roles import REQUIRED, parameters, role
-from .sizes import FEATURE, Dim, Num
+from .sizes import FEATURE, Dim, Num, form
 from .symbols import Literals
 from .trace import Refusal, Trace
 
@@ -95,7 +95,7 @@ class Program:
             trace.refuse("the output is memory that nothing was written into", "")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
         if len(output.axes) != len(axes) or not several or output.summed:
-            trace.refuse(f"the output has the axes {output.axes} for an input with {axes}")
+            trace.refuse(f"the output has the shape {form(output.axes)} for x of shape {form(axes)}")
         return output
 
     def _set(self, values: Mapping[str, SupportsFloat]) -> Setting:

@@ -7,7 +7,7 @@ import importlib
 import numbers
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy
@@ -25,6 +25,11 @@ Dim = tuple[str, ...]
 POWERS = "where d is no power of 2, which Triton refuses as the length of a block"
 FEATURE = "d"
 """The label of the axes that one vector fills. All other labels number rows."""
+
+
+def form(axes: Iterable[Dim]) -> str:
+    """A shape in words."""
+    return f"({', '.join('·'.join(dim).replace('heads', 'H') or '1' for dim in axes)})"
 
 
 def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callable[..., Num]:

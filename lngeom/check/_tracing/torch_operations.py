@@ -19,7 +19,7 @@ from .components import chosen, components, masked
 from .decisions import GRADIENTS
 from .layout import contiguous, memory_answers
 from .reductions import contracted, einsum, largest, length, mean, total, variance
-from .sizes import FEATURE, Dim, Num
+from .sizes import FEATURE, Dim, Num, form
 from .tensors import OPERATIONS, QUESTIONS, Function, Size, operation
 from .trace import Trace, is_ours, program_line
 from .triton.stand_in import ON_GPU
@@ -237,7 +237,7 @@ def _trailing(x: Arr, shape: Sequence[Num | int]) -> Arr:
     dims = [size.dim if isinstance(size, Num) else () if size == 1 else size for size in shape]
     labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
     if list(x.axes[len(x.axes) - len(dims) :]) != dims or labels != [FEATURE]:
-        x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
+        x.trace.refuse(f"a layer normalizes {shape} of an array of shape {form(x.axes)}")
     return x
 
 
@@ -274,7 +274,7 @@ def _native(x: Arr, shape: Shape, weight: Weight, bias: Weight, eps: Num | float
 @operation("group_norm")
 def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5) -> Arr:
     if num_groups != 1 or tuple(itertools.chain(*x.axes[1:])) != (FEATURE,):
-        x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
+        x.trace.refuse(f"{num_groups} groups of an array of shape {form(x.axes)}")
     return layer(x, lg.layer_norm, eps, *_along(x, weight, bias))
 
 

@@ -1,12 +1,14 @@
 """One run of foreign code on a carrier, with what it asks and needs; what has no single meaning is refused."""
 
 import itertools
+import linecache
 import re
-import traceback
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from traceback import walk_stack
 from types import CodeType, FrameType
 from typing import Any, NoReturn, TypeVar
 
@@ -63,16 +65,15 @@ class Values:
 
     Attributes:
         obligations: What has to hold for the code to be defined: values and their relations to 0.
-        absolutes, magnitudes, squares: Arguments of absolute values, these, and what is squared.
-        roots, lengths: Roots with their radicands, and lengths with their vectors.
+        squares: What is squared.
+        absolutes, roots, lengths: Arguments with their absolute values, roots with radicands, lengths with vectors.
     """
 
     ground: Ground
     operations: Counter[str] = field(default_factory=Counter)
     obligations: list[tuple[Carrier, str]] = field(default_factory=list)
-    absolutes: list[Carrier] = field(default_factory=list)
-    magnitudes: list[Carrier] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
+    absolutes: list[tuple[Carrier, Carrier]] = field(default_factory=list)
     roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
     lengths: list[tuple[Carrier, Carrier]] = field(default_factory=list)
 
@@ -184,8 +185,8 @@ class Trace:
             return function(*args, **options)
         except Refusal:
             raise
-        except Exception as error:
-            return self.refuse(f"{name} is called in a way that is not traced: {error}")
+        except Exception:
+            return self.refuse(f"{name} is called in a way that is not traced")
 
     def never(self, case: object, reason: str) -> None:
         """Give up if this is the case."""
@@ -217,10 +218,10 @@ def is_ours(frame: FrameType) -> bool:
 
 def program_line() -> str:
     """The line of the program that is being run."""
-    for frame in reversed(traceback.extract_stack()):
-        if frame.name == "traced" and frame.filename.startswith(OURS):
+    for frame, line in walk_stack(sys._getframe(1)):
+        file = frame.f_code.co_filename
+        if frame.f_code.co_name == "traced" and is_ours(frame):
             return ""  # what follows is who asked for the trace
-        foreign = not frame.filename.startswith(OURS)
-        if foreign and not re.search(r"/(torch|numpy|jax)/", frame.filename) and not frame.filename.startswith("<"):
-            return f"{Path(frame.filename).name}:{frame.lineno}: {frame.line or ''}"
+        if not is_ours(frame) and not re.search(r"/(torch|numpy|jax)/", file) and not file.startswith("<"):
+            return f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}"
     return ""

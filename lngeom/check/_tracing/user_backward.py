@@ -7,6 +7,7 @@ from typing import Any
 from .arrays import Arr, given
 from .grounds import Ground
 from .programs import Backward
+from .sizes import form
 from .tensors import Tensor, raised
 from .trace import Trace, runs
 
@@ -81,7 +82,7 @@ class UserBackward(Backward):
         if not isinstance(gradient, Tensor):
             return None
         arr = gradient.arr
-        taken.trace.never(arr.axes != taken.axes, f"the derivative by {name} has the axes {arr.axes}")
+        taken.trace.never(arr.axes != taken.axes, f"the derivative by {name} has the shape {form(arr.axes)}")
         taken.trace.never(arr.memory.undefined, f"the derivative by {name} is memory that nothing was written into")
         axes = self.axes if self.leaves[name] else [taken.labels]
         return Arr(taken.trace, arr.value, axes, arr.dtype, summed=arr.summed)

@@ -159,7 +159,7 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "batch statistics": lambda x, w: F.batch_norm(x, None, None, training=True),
     "is_contiguous": lambda x, w: x if x.is_contiguous() else w,
     "a cast": lambda x, w: x.long(),
-    "the output has the axes": lambda x, w: x.transpose(0, 1),
+    "the output has the shape": lambda x, w: x.transpose(0, 1),
 }
 
 
