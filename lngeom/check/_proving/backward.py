@@ -133,10 +133,11 @@ def _gradients(path: Path, ground: Ground, *some: str) -> tuple[Trace, dict[str,
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)
-    known = path.backward.calls
-    if type(ground) is Ground:  # terms say which calls of opaque functions are one
-        known[some] = Calls(ground, trace.symbols, None, opaque=[*path.trace.calls.opaque])
-    trace.calls = known[some] if type(ground) is Ground else Calls(ground, trace.symbols, known[some])
+    for function, *_ in path.trace.calls.opaque[:1]:
+        trace.refuse(f"nothing is known of the derivative of {function.name}", "")
+    known = path.backward.calls  # those of the backward pass: terms say which of them are one
+    trace.calls = Calls(ground, trace.symbols, None if type(ground) is Ground else known[some])
+    known.setdefault(some, trace.calls)
     gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype), *some)
     if trace.refusals:
         raise trace.refusals[0]
@@ -148,9 +149,7 @@ def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
     trace, gradients = _gradients(path, ground)
     gradient = gradients[name]
     assert gradient is not None
-    dual = DualGround(ground, name, ALONG)
-    _, moved = path.again(dual)
-    trace.never(dual.unknown, f"nothing is known of the derivative of {' and '.join(sorted(dual.unknown))}")
+    _, moved = path.again(DualGround(ground, name, ALONG))
     t, v = ground.vector(ALONG), ground.vector(COTANGENT)
     return trace, prover.dot(gradient.value, t), prover.dot(v, moved.value.tangent)
 
@@ -160,8 +159,6 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
     try:
         trace, left, right = _sides(path, name, Ground())
         theorem = prover.prove(prover.equal(left, right), *path.known(trace))
-    except Refusal as error:
-        return Derivative(name, "not traced", reason(error))
     except ProofError:
         point = _point(path, name, left - right)
         return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", "no proof was found")

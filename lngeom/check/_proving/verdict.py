@@ -203,13 +203,12 @@ def _exchanged(path: Path, affine: Affine | None) -> bool:
 def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     """|t| = t or |t| = −t, for arguments of known sign."""
     lemmas = []
-    for t, _ in path.trace.values.absolutes:
+    for t, root in path.trace.values.absolutes:
         for u in (t, -t):
             try:
                 sign = prover.prove(prover.at_least(u), *facts)
             except ProofError:
                 continue
-            root = prover.sqrt(t * t)
             if root:
                 lemmas.append((prover.root_of_square(t * t, sign, prover.combine(0, [])), root))
             break

@@ -370,6 +370,11 @@ class Arr:
         self.memory.undefined = self.memory.zero = False
 
 
+def refusing(what: str) -> Callable[..., Any]:
+    """A method of what holds an array that is refused."""
+    return lambda holder, *_, **__: holder.arr.trace.refuse(what)
+
+
 def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
     """The row that parts are which follow one another."""
     if len(parts) == 1:

@@ -44,6 +44,8 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
         a, b = b, a
     axes = a.combined(b, operator.add).axes
     if isinstance(condition, Condition):
+        if condition.relation == "=" and a.number == 0 and (unit := _direction(b, condition.gap)):
+            return unit
         known = a.trace.decisions.always(condition.gap.value, condition.relation, *a.trace.values.squares)
         if known is None and condition.relation == "=":
             apart = a.combined(b, operator.sub).combined(condition.where(), operator.mul)
@@ -54,21 +56,19 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
     return (a if condition else b).cast(dtype).expanded(axes)
 
 
-def masked(x: Arr, condition: object, number: object) -> Arr:
-    """An array with a number where a condition holds; a vector by its length, with 0 where that is 0, is one of 0 or 1.
+def _direction(x: Arr, length: Arr) -> Arr | None:
+    """What a vector by its length is where 0 stands for that by a length of 0; None if it is something else.
 
-    The product of that one and the length is the vector, whether or not it is 0.
+    Its product with the length is the vector, whether or not that is 0.
     """
-    values, calls = x.trace.values, x.trace.calls
-    if isinstance(condition, Condition) and x.quotient and (condition.relation, condition.swapped) == ("=", False):
-        vector, obligation = x.quotient
-        of_length = any(one is obligation[0] and of is vector for one, of in values.lengths)
-        if number == 0 and obligation[0] is condition.gap.value and of_length:
-            values.obligations = [one for one in values.obligations if one is not obligation]
-            direction = calls.call(Opaque(DIRECTION), vector)
-            calls.assume(direction * obligation[0] - vector, "=")
-            return x.like(direction)
-    return chosen(condition, *both(number, x), x.dtype)
+    values, (vector, obligation) = x.trace.values, x.quotient or (None, (None, ""))
+    known = any(one is obligation[0] is length.value and of is vector for one, of in values.lengths)
+    if not known:
+        return None
+    values.obligations = [one for one in values.obligations if one is not obligation]
+    direction = x.trace.calls.call(Opaque(DIRECTION), vector)
+    x.trace.calls.assume(direction * length.value - vector, "=")
+    return x.like(direction)
 
 
 def _squared(a: Arr) -> Arr:

@@ -151,7 +151,6 @@ class DualGround(_Repeated):
 
     def __init__(self, inner: Ground, moving: str, along: str) -> None:
         self.inner, self.moving, self.along = inner, moving, along
-        self.unknown = set[str]()  # opaque functions of what moves
         self.d = inner.d
         for name in ("scalar", "number", "constant", "remainder", "ones", "sign"):  # what does not move
             setattr(self, name, getattr(inner, name))
@@ -160,23 +159,23 @@ class DualGround(_Repeated):
         value = self.inner.vector(name)
         return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
 
-    def applied(self, function: Opaque, value: Array, name: str) -> Array:
-        self.unknown |= {function.name} if isinstance(value, Dual) else set()
-        return self.inner.applied(function, getattr(value, "value", value), name)
 
-
-OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
+_length = numpy.linalg.norm
+OPAQUE: dict[str, tuple[Callable[[Array], Array], float | Callable[[Array, Array], Array] | None]] = {
     "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25), "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
     "tanh": (numpy.tanh, 1.0), "relu": (lambda t: numpy.maximum(t, 0), 1.0),
     "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
     "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
     "gelu_tanh": (lambda t: t * 0.5 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), 1.13),
-    "exp": (numpy.exp, None), "log": (numpy.log, None), "zero": (lambda t: (t == 0) * 1.0, None),
+    "exp": (numpy.exp, None), "log": (numpy.log, None),
+    "zero": (lambda t: (t == 0) * 1.0, lambda t, off: (abs(t) <= off) * (t != 0)),  # off by 1 where that is not known
+    DIRECTION: (lambda t: t / (_length(t) or 1), lambda t, off: 0 * t + (2 * _length(off) / _length(t) if t.any() else
+                                                                         1.0 * off.any())),
 }  # fmt: skip
-"""Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.
+"""Functions that no theorem looks into: their values, and how much they enlarge a difference, or how far they are off.
 
 None where that is not bounded: by as much as a value differs from those at the ends of its range, which holds what
-increases; what says where something is 0 is off by 1 where that is not known.
+increases. A direction is a vector by its length, or 0 where that is 0.
 """
 
 
@@ -219,22 +218,18 @@ class FloatGround(_Repeated):
             inner = getattr(value, "value", value)
             made = self.values[name] = numpy.maximum(inner.max(axis=-1, keepdims=True), function.which)
             return Rounded(made, numpy.atleast_1d(value.error).max(keepdims=True)) if inner is not value else made
-        if function.name == DIRECTION:  # its length is 1, or 0; unit vectors differ by 2/length of what vectors do
-            inner, off = (value.value, value.error) if isinstance(value, Rounded) else (value, 0 * value)
-            size, moved = map(numpy.linalg.norm, (inner, off))
-            made = self.values[name] = inner / (size or 1)
-            return Rounded(made, 0 * made + (2 * moved / size if size else float(moved > 0))) if self.error else made
         if function.name not in OPAQUE:  # a map with weights of its own, whose results are given
             return self._made(self.values.get(name, 0.0))
         compute, slope = OPAQUE[function.name]
         exact = self.values[name] = compute(getattr(value, "value", value))
         if not isinstance(value, Rounded):
             return exact
-        with numpy.errstate(all="ignore"):
-            ends = [abs(compute(value.value + sign * value.error) - exact) for sign in (-1, 1)]
-        off = numpy.nan_to_num(numpy.maximum(*ends), nan=numpy.inf) if slope is None else slope * value.error
-        if function.name == "zero":
-            off = (abs(value.value) <= value.error) * (value.value != 0)
+        if callable(slope):
+            off = slope(value.value, value.error)
+        else:
+            with numpy.errstate(all="ignore"):
+                ends = [abs(compute(value.value + sign * value.error) - exact) for sign in (-1, 1)]
+            off = numpy.nan_to_num(numpy.maximum(*ends), nan=numpy.inf) if slope is None else slope * value.error
         return Rounded(exact, off + 2.0**-50 * abs(exact))
 
     def rounded(self, value: Array, dtype: str, terms: Array | None = None) -> Array:

@@ -6,13 +6,13 @@ import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 from unittest import mock
 
 import numpy
 from numpy.typing import DTypeLike
 
-from .arrays import Arr, Axis, alone, both, dims, filled, given, joined
+from .arrays import Arr, alone, both, dims, filled, given, joined, refusing
 from .components import chosen, components
 from .reductions import einsum, largest, length, mean, total, variance
 from .sizes import Num, plain
@@ -34,11 +34,10 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     size = property(lambda self: functools.reduce(operator.mul, self.shape))
     T = property(lambda self: self.transpose())
 
-    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
-        return self.arr.trace.refuse("numbers are read off the data")
-
-    def __bool__(self) -> bool:
-        return self.arr.trace.refuse("a branch on data")
+    __bool__ = refusing("a branch on data")
+    __array__ = __float__ = __int__ = __index__ = __len__ = __iter__ = refusing("numbers are read off the data")
+    __setitem__ = refusing("a part is changed in place")
+    item = tolist = __array__
 
     def __getattr__(self, name: str) -> "Callable[..., NumpyArray]":
         if name.startswith("__"):
@@ -46,11 +45,6 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
         if name not in METHODS:
             self.arr.trace.refuse(f"{name} is not among the operations that are traced")
         return functools.partial(self.arr.trace.applied, name, METHODS[name], self)
-
-    __float__ = __int__ = __index__ = __len__ = __iter__ = item = tolist = __array__
-
-    def __setitem__(self, index: object, value: object) -> None:
-        self.arr.trace.refuse("a part is changed in place")
 
     def __getitem__(self, index: object) -> "NumpyArray":
         return NumpyArray(self.arr.item(index))
@@ -103,21 +97,9 @@ def _elementwise(
     return _written(name, _COMPONENTS[name](*values), out, where)
 
 
-def _summed(x: NumpyArray, axis: Axis, dtype: Value, out: Value, keepdims: bool, initial: Value, where: Value) -> Value:
-    if isinstance(initial, Num | NumpyArray) or initial != 0:
-        x.arr.trace.refuse(f"a sum begins with {initial!r}")
-    return _written("sum", total(_wide(x, dtype), axis, keepdims), out, where)
-
-
-def _reshaped(x: NumpyArray, *shape: Any, order: str = "C") -> NumpyArray:
-    if order != "C":
-        x.arr.trace.refuse(f"components in the order {order}")
-    return NumpyArray(x.arr.reshaped(alone(shape)))
-
-
 METHODS: dict[str, Callable[..., NumpyArray]] = {
-    "sum": lambda x, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True: _summed(
-        x, axis, dtype, out, keepdims, initial, where
+    "sum": lambda x, axis=None, dtype=None, out=None, keepdims=False, *, where=True: _written(
+        "sum", total(_wide(x, dtype), axis, keepdims), out, where
     ),
     "mean": lambda x, axis=None, dtype=None, out=None, keepdims=False, *, where=True: _written(
         "mean", mean(_wide(x, dtype), axis, keepdims), out, where
@@ -132,7 +114,8 @@ METHODS: dict[str, Callable[..., NumpyArray]] = {
     "astype": lambda x, dtype, order="K", casting="unsafe", subok=True, copy=True: NumpyArray(
         x.arr.like(x.arr.value, _format(x.arr.trace, dtype)) if copy else _wide(x, dtype)
     ),
-    "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)), "reshape": _reshaped,
+    "copy": lambda x, order="C", subok=False: NumpyArray(x.arr.like(x.arr.value)),
+    "reshape": lambda x, *shape: NumpyArray(x.arr.reshaped(alone(shape))),
     "transpose": lambda x, *axes: NumpyArray(x.arr.transposed(alone(axes) or range(x.ndim)[::-1])),
     "swapaxes": lambda x, axis1, axis2: NumpyArray(x.arr.swapped(axis1, axis2)),
     "max": lambda x, axis=None, out=None, keepdims=False: _written("max", largest(x.arr, axis, keepdims), out),
@@ -148,7 +131,7 @@ def _constant(x: NumpyArray, number: object, dtype: DTypeLike | None) -> NumpyAr
 
 _MADE = {"ones": 1, "zeros": 0, "empty": 0}
 FUNCTIONS: dict[str, Callable[..., NumpyArray]] = METHODS | {
-    "reshape": lambda x, shape, order="C": x.reshape(shape, order=order),
+    "reshape": lambda x, shape: x.reshape(shape),
     "expand_dims": lambda x, axis: NumpyArray(x.arr.unsqueezed(axis)),
     **{f"{name}_like": lambda x, dtype=None, n=n: _constant(x, n, dtype) for name, n in _MADE.items()},
     "full_like": lambda x, fill_value, dtype=None: _constant(x, fill_value, dtype),

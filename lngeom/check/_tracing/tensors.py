@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 import torch
 
-from .arrays import Arr
+from .arrays import Arr, refusing
 from .components import Condition
 from .questions import is_program
 from .sizes import Num
@@ -58,25 +58,13 @@ class Tensor(torch.Tensor):
     arr: Arr
     __torch_function__ = classmethod(_handed)  # type: ignore[assignment]
 
-    def __bool__(self) -> bool:
-        return self.arr.trace.refuse("a branch on data")
-
-    def __index__(self) -> int:
-        return self.arr.trace.refuse("a number is read off the data")
-
-    __float__ = __int__ = item = tolist = numpy = __index__  # type: ignore[assignment]
-
-    def __iter__(self) -> NoReturn:
-        return self.arr.trace.refuse("rows or components are read one by one")
-
-    def __len__(self) -> NoReturn:
-        return self.arr.trace.refuse("the number of rows is read")
+    __bool__, __len__ = refusing("a branch on data"), refusing("the number of rows is read")
+    __iter__ = refusing("rows or components are read one by one")
+    __index__ = __float__ = __int__ = item = tolist = numpy = refusing("a number is read off the data")
+    __setitem__ = refusing("a part is changed in place")
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"<traced tensor with axes {self.arr.axes}>"
-
-    def __setitem__(self, index: object, value: object) -> None:
-        self.arr.trace.refuse("a part is changed in place")
 
     def __getattr__(self, name: str) -> NoReturn:
         if name != "arr" and is_program():

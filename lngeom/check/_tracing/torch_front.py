@@ -264,14 +264,14 @@ def _symbolic() -> Iterator[None]:
         return raised(filled(value.trace, value, [], "float32")) if isinstance(value, Num) else made(value, **options)
 
     made = torch.tensor
-    patches = [
+    patches = (
         mock.patch.multiple(torch.nn.Linear, __init__=_no_weights, forward=_any_map),
         uninitialised(),
         *(mock.patch.object(torch, name, _packed(getattr(torch, name))) for name in ("ones", "zeros", "empty")),
         mock.patch.object(math, "sqrt", sqrt),
         mock.patch.object(torch, "tensor", tensor),
         mock.patch.object(torch.autograd.function._SingleLevelFunction, "apply", classmethod(_apply)),
-    ]
+    )
     with contextlib.ExitStack() as stack:
         for patch in patches:
             stack.enter_context(patch)

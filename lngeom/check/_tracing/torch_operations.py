@@ -15,7 +15,7 @@ from lngeom.carriers import Carrier
 
 from .allowed import KNOWN, kind
 from .arrays import Arr, alone, both, dims, filled, joined
-from .components import chosen, components, masked
+from .components import chosen, components
 from .decisions import GRADIENTS
 from .layout import contiguous, memory_answers
 from .reductions import contracted, einsum, largest, length, mean, total, variance
@@ -59,11 +59,8 @@ def _scaled(a: Operand, alpha: Operand) -> Operand:
     return a if not isinstance(alpha, Num) and alpha == 1 else _binary(a, alpha, operator.mul)
 
 
-def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
-    first, _ = both(a, b)
-    if rounding_mode is not None:
-        first.trace.refuse(f"a division is rounded: {rounding_mode}")
-    return first.divided(b, _dtype(a, b))
+def _divide(a: Operand, b: Operand) -> Arr:
+    return both(a, b)[0].divided(b, _dtype(a, b))
 
 
 def _activated(x: Arr, function: str, inplace: bool) -> Arr:
@@ -86,14 +83,10 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
     "clamp": lambda x, min=None, max=None: x.clipped(min, max),
     "clamp_min": lambda x, min: x.clipped(min, None), "clamp_max": lambda x, max: x.clipped(None, max),
     "amax": lambda x, dim=(), keepdim=False: largest(x, None if dim == () else dim, keepdim),
-    "masked_fill": lambda x, mask, value: masked(x, mask, value),
+    "masked_fill": lambda x, mask, value: chosen(mask, *both(value, x), x.dtype),
     "where": lambda condition, a, b: chosen(condition, *both(a, b), _dtype(a, b)),
     "gelu": lambda x, approximate="none": x.applied({"none": "gelu", "tanh": "gelu_tanh"}[approximate]),
-    "softplus": lambda x, beta=1, threshold=20: (
-        x.applied("softplus")
-        if (beta, threshold) == (1, 20)
-        else x.trace.refuse(f"softplus with beta {beta} and threshold {threshold}")
-    ),
+    "softplus": lambda x: x.applied("softplus"),
 }  # fmt: skip
 
 

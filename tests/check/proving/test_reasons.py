@@ -29,6 +29,15 @@ def too_long(x: Any, weight: Any, eps: float = 1e-6) -> Any:
     return weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
 
 
+def in_blocks(x: Any, weight: Any, eps: float = 1e-6) -> Any:
+    return weight * x * torch.rsqrt(sum(p.pow(2).sum(-1, keepdim=True) for p in x.split(256, -1)) / x.shape[-1] + eps)
+
+
+def by_mode(x: Any, weight: Any, g: Any, _: Any) -> Any:
+    half = g / 2
+    return derivatives(x, weight, g if torch.is_grad_enabled() else half)
+
+
 def limited(x: Any, weight: Any, g: Any, _: Any) -> Any:
     return derivatives(x, weight, g / 2 if g.abs().max() > 100 else g)
 
@@ -43,6 +52,13 @@ def limited(x: Any, weight: Any, g: Any, _: Any) -> Any:
         ),
         (of_sizes, "what this line does cannot be traced (test_reasons.py:"),
         (by_step, "(test_reasons.py:"),
+        (in_blocks, "an array of shape (B, L, d) is split along axis -1 into pieces of 256 (test_reasons.py:"),
+        (
+            lambda x: torch.cat([x, -x], -1)[..., : x.shape[-1]],
+            "arrays are put together that are not the parts of one row in order (test_reasons.py:",
+        ),
+        (lambda x: torch.nn.functional.softplus(x, beta=2), "softplus is called in a way that is not traced (test_"),
+        (lambda x: x[..., None] + x.mean(-1), "shapes (B, L, d, 1) and (B, L) do not broadcast (test_reasons.py:"),
     ],
 )
 def test_a_reason_has_the_line_and_no_name_of_ours(function: Callable[..., Any], told: str) -> None:
@@ -50,6 +66,20 @@ def test_a_reason_has_the_line_and_no_name_of_ours(function: Callable[..., Any],
     assert proof.status == "not traced"
     assert told in proof.text
     assert not {"KeyError", "'Size'", "part_d"} & set(proof.text.split())
+
+
+def test_a_fault_of_a_backward_pass_is_at_its_own_line() -> None:
+    proof = prove_target(differentiated(by_mode), "norm", "torch", kind="rmsnorm", backward=True)
+    line = by_mode.__code__.co_firstlineno + 2
+    assert f"it uses torch.is_grad_enabled, a builtin_function_or_method (test_reasons.py:{line})" in proof.gradients
+
+
+def test_of_functions_without_known_derivatives_none_is_proved() -> None:
+    def gated(x: Any, gate: Any, weight: Any, eps: float = 1e-6) -> Any:
+        return weight * torch.nn.functional.silu(gate) * torch.nn.functional.rms_norm(x, x.shape[-1:], None, eps)
+
+    proof = prove_target(gated, "norm", "torch", kind="rmsnorm", backward=True)
+    assert proof.gradients.endswith("not proved: nothing is known of the derivative of silu")
 
 
 def test_a_branch_on_a_cotangent_is_called_one() -> None:
