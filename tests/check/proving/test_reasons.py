@@ -1,5 +1,6 @@
 """What an author reads where nothing is proved: his line and what it does, and no word of ours."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ def limited(x: Any, weight: Any, g: Any, _: Any) -> Any:
 def test_a_reason_has_the_line_and_no_name_of_ours(function: Callable[..., Any], told: str) -> None:
     proof = prove_target(function, "norm", "torch", kind="rmsnorm")
     assert proof.status == "not traced"
-    assert told in proof.text
+    assert told in re.sub(r"(?<=py:).*", "", proof.text)  # the line may be the one that has what is told
     assert not {"KeyError", "'Size'", "part_d"} & set(proof.text.split())
 
 
