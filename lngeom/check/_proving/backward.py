@@ -16,7 +16,7 @@ from .._tracing.arrays import Arr, given
 from .._tracing.decisions import GRADIENTS
 from .._tracing.grounds import DualGround, FloatGround, Ground, RecordedGround
 from .._tracing.sizes import FEATURE, form
-from .._tracing.trace import Calls, Refusal, Trace
+from .._tracing.trace import Refusal, Trace
 from .execution import Point, exactly, small_numbers, tells
 from .order import Order, order
 from .path import ALONG, COTANGENT, Path, reason
@@ -133,11 +133,6 @@ def _gradients(path: Path, ground: Ground, *some: str) -> tuple[Trace, dict[str,
         trace = Trace(ground, path.program.literals, replayed=known, backward=True)
         return trace, dict(passes.traced(trace)[1])
     trace, _ = path.again(ground)
-    for function, *_ in path.trace.calls.opaque[:1]:
-        trace.refuse(f"nothing is known of the derivative of {function.name}", "")
-    known = path.backward.calls  # those of the backward pass: terms say which of them are one
-    trace.calls = Calls(ground, trace.symbols, None if type(ground) is Ground else known[some])
-    known.setdefault(some, trace.calls)
     gradients = path.backward.traced(trace, given(trace, COTANGENT, path.axes, path.dtype), *some)
     if trace.refusals:
         raise trace.refusals[0]

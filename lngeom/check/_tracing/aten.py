@@ -19,6 +19,7 @@ from torch.fx.node import Node, map_arg
 
 from .allowed import World
 from .arrays import Arr, given
+from .grounds import Ground
 from .programs import Backward
 from .questions import asked, is_program
 from .sizes import FEATURE
@@ -165,6 +166,11 @@ class Autograd(Backward):
             shape = next(iter(graph.graph.nodes)).meta["val"].shape
             names = [f"axis {k}" for k, size in enumerate(shape) if size.node._expr in asked_of.free_symbols]
             trace.refuse(f"the backward pass depends on the size of {' and '.join(names) or 'an axis'} of x", line)
+        for name in trace.calls.called[:1]:
+            trace.refuse(f"nothing is known of the derivative of {trace.calls.replayed.kinds[name].name}", "")
+        first = type(trace.ground) is Ground  # terms say which calls of opaque functions are one
+        trace.calls = Calls(trace.ground, trace.symbols, None if first else self.calls[asked])
+        self.calls.setdefault(asked, trace.calls)
         trace.never(self.refused, "; ".join(self.refused[:1]))
         trace.never(self.watched.refusals, "; ".join(map(str, self.watched.refusals[:1])))
         graph.graph.eliminate_dead_code()

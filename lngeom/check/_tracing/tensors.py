@@ -132,8 +132,10 @@ def _takes_trace(action: Function) -> bool:
     return "trace" in inspect.signature(action).parameters
 
 
-_MEMORY = ("device", "layout", "memory_format", "non_blocking", "pin_memory", "cudnn_enable", "cudnn_enabled")
-"""Options that say where and how numbers are kept, and not which."""
+_UNREAD = (
+    "out input requires_grad device layout memory_format non_blocking pin_memory cudnn_enable cudnn_enabled".split()
+)
+"""Options that say where and how numbers are kept, and not which, or that are read elsewhere."""
 
 
 def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, object]) -> object:
@@ -148,7 +150,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
     if base not in OPERATIONS:
         trace.refuse(f"{name} is not among the operations that are traced")
     action = OPERATIONS[base]
-    options = {key: lowered(value) for key, value in kwargs.items() if key not in ("out", "input", *_MEMORY)}
+    options = {key: lowered(value) for key, value in kwargs.items() if key not in _UNREAD}
     if _takes_trace(action):
         options["trace"] = trace
     args = [kwargs["input"], *args] if "input" in kwargs else args

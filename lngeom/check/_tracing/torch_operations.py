@@ -310,24 +310,18 @@ def _new(
 
 
 def _constant_arrays(name: str, number: int, **state: bool) -> dict[str, Function]:
-    """Three ways to make an array of a number in memory of this state; whether derivatives by it are asked for changes
-    none.
-    """
+    """Three ways to make an array of a number in memory of this state."""
 
     def held(arr: Arr) -> Arr:
         vars(arr.memory).update(state)
         return arr
 
     return {
-        name: lambda *sizes, trace, size=None, dtype=None, requires_grad=False: held(
-            _new(number, sizes, trace, size, dtype)
-        ),
-        f"new_{name}": lambda x, *sizes, size=None, dtype=None, requires_grad=False: held(
+        name: lambda *sizes, trace, size=None, dtype=None: held(_new(number, sizes, trace, size, dtype)),
+        f"new_{name}": lambda x, *sizes, size=None, dtype=None: held(
             _new(number, sizes, x.trace, size, dtype, x.dtype)
         ),
-        f"{name}_like": lambda x, *, dtype=None, requires_grad=False: held(
-            x.filled(number, dtype=_format(x.trace, dtype, x.dtype))
-        ),
+        f"{name}_like": lambda x, *, dtype=None: held(x.filled(number, dtype=_format(x.trace, dtype, x.dtype))),
     }
 
 
