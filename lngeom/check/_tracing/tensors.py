@@ -132,9 +132,8 @@ def _takes_trace(action: Function) -> bool:
     return "trace" in inspect.signature(action).parameters
 
 
-_UNREAD = (
-    "out input requires_grad device layout memory_format non_blocking pin_memory cudnn_enable cudnn_enabled".split()
-)
+_UNREAD = ("out", "input", "requires_grad", "device", "layout", "memory_format", "non_blocking", "pin_memory",
+           "cudnn_enable", "cudnn_enabled")  # fmt: skip
 """Options that say where and how numbers are kept, and not which, or that are read elsewhere."""
 
 
