@@ -43,15 +43,12 @@ class Survey:
                     raise
                 return error
 
-        self.paths, self.asked = list[Path](), list[tuple[Trace, Arr | Exception]]()
-        self.raised, self.runs = list[tuple[Trace, Exception]](), list[tuple[Trace, Arr | Exception]]()
-        for trace, output in runs(start, attempt):
-            self.runs.append((trace, output))
-            if trace.decisions.circumstances:
-                self.asked.append((trace, output))
-            elif isinstance(output, Exception):
-                self.raised.append((trace, output))
-            else:
+        self.runs, self.paths = [*runs(start, attempt)], list[Path]()
+        self.asked = [run for run in self.runs if run[0].decisions.circumstances]
+        usual = [run for run in self.runs if not run[0].decisions.circumstances]
+        self.raised = [(trace, output) for trace, output in usual if isinstance(output, Exception)]
+        for trace, output in usual:
+            if isinstance(output, Arr):
                 path = Path(program, axes, dtype, trace, output)
                 single = bool(trace.decisions.sizes and trace.ground.sign(trace.ground.d - 1, "="))
                 self.paths.append(path.of_one_component() if single and not trace.calls.opaque else path)
@@ -109,12 +106,14 @@ class Survey:
 
     @property
     def _others(self) -> tuple[list[tuple[Dim, ...]], list[str]]:
-        """The layouts on which it is the same function, and the others in words."""
-        place = self.axes[-1] == (FEATURE,)
-        alike = [axes for axes in LAYOUTS.values() if (axes[-1] == (FEATURE,)) == place]
-        why = {axes: self._difference(axes, self.dtype) for axes in alike}
-        left = [f"x of shape {form(axes)} ({reason})" for axes, reason in why.items() if reason]
-        return [axes for axes, reason in why.items() if not reason], left
+        """The layouts on which it is the same function, and the others in words: with d last, or else second."""
+        found = []
+        for place, least in ((-1, 2), (1, min(3, len(self.axes)))):  # of two axes, the second one is the last
+            alike = [axes for axes in LAYOUTS.values() if axes[place] == (FEATURE,) and len(axes) >= least]
+            why = {axes: self._difference(axes, self.dtype) for axes in alike if self.axes in alike}
+            left = [f"x of shape {form(axes)} ({reason})" for axes, reason in why.items() if reason]
+            found.append(([axes for axes, reason in why.items() if not reason], left))
+        return max(found, key=lambda pair: len(pair[0]))
 
     def _difference(self, axes: tuple[Dim, ...], dtype: str) -> str:
         """Why it is not seen to be the same function of x with other axes, or in another format; empty if it is."""

@@ -176,6 +176,15 @@ def test_a_proof_does_not_overrule_a_parameters_name() -> None:
     assert finding.proof.status == "variant"
 
 
+def test_a_norm_of_the_second_axis_is_proved_for_images_too() -> None:
+    def channels(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
+        scale = torch.rsqrt(x.square().mean(1, keepdim=True) + eps)
+        return x * scale * weight.view(-1, *([1] * (x.dim() - 2)))
+
+    proof = prove_target(channels, "channels", "torch")
+    assert (proof.shape, proof.unexamined) == ("(B, d) or (B, d, L) or (B, d, H, W)", ())
+
+
 def test_a_bias_that_multiplies_makes_a_variant() -> None:
     def scaled(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         return F.layer_norm(x, x.shape[-1:], bias, None, 1e-5)
