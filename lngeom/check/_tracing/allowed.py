@@ -297,7 +297,6 @@ def _catches(code: CodeType) -> bool:
 
 @functools.cache
 def _steps(code: CodeType) -> list[tuple[str, Any, int]]:
-    """The instructions of a function, each with its argument and its line."""
     steps = dis.get_instructions(code)
     return [(step.opname, step.argval, (step.positions and step.positions.lineno) or 0) for step in steps]
 

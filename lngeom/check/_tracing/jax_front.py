@@ -182,25 +182,19 @@ def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
     name, made = equation.primitive.name, equation.outvars[0].aval
     given = equation.params.items()
     options = {k: v for k, v in given if k != "weak_type" and not (k in _UNSET and v is None)}
-    arrays = [array for array in inputs if isinstance(array, Arr)]
     if name == "dim_as_value":
         return _number(trace, options["dim"])
     if name == "select_n" and isinstance(inputs[0], Condition):
         return chosen(inputs[0], inputs[2], inputs[1], str(made.dtype))
     if name == "select_n" and not isinstance(inputs[0], Arr):
         return inputs[1 + int(bool(inputs[0]))]
-    try:
-        if name in _MOVED:
-            return _MOVED[name](trace, inputs[0], equation.invars[0].aval.dtype, **options)
-        if not arrays and name in _SIZES and (name != "div" or made.dtype.kind != "i"):
-            return _SIZES[name](*inputs, **options)
-        if not arrays or name not in _ARRAYS:
-            of = "" if arrays else f" of {made.dtype}"
-            return trace.refuse(f"{name}{of} is not among the operations that are traced")
-        trace.values.operations[name] += 1
-        return _ARRAYS[name](*inputs, **options)
-    except TypeError:
-        return trace.refuse(f"{name} is called in a way that is not traced")
+    if name in _MOVED:
+        return trace.applied(name, _MOVED[name], trace, inputs[0], equation.invars[0].aval.dtype, **options)
+    if not any(isinstance(value, Arr) for value in inputs):
+        known = None if name == "div" and made.dtype.kind == "i" else _SIZES.get(name)
+        return trace.applied(name if known else f"{name} of {made.dtype}", known, *inputs, **options)
+    trace.values.operations[name] += 1
+    return trace.applied(name, _ARRAYS.get(name), *inputs, **options)
 
 
 def _product(a: Arr, b: Arr, *, dimension_numbers: Any, precision: object, preferred_element_type: object) -> Arr:
