@@ -172,7 +172,7 @@ PORTS: dict[str, tuple[str, Callable[[State], State], Callable[[State, Path], Pa
     "whole module": ("gpt2", lambda _: built("gpt2"), pickled(lambda held: held), r"alone \([^.]*failed\); save its"),
     "packed": ("llama", packed, in_folder, r"is stored quantized: model.layers.0.mlp.up_proj.weight is int32;"),
     "integers": ("llama", integers, in_folder, "is stored quantized: model.layers.0.mlp.up_proj.qweight is int32;"),
-    "int8": ("llama", eighths, arrays, "quantized: model.layers.0.mlp.up_proj.weight is int8 with scales SCB; give it"),
+    "int8": ("llama", eighths, arrays, "model.layers.0.mlp.up_proj.weight is int8 with scales SCB; give floats"),
     "LLM.int8": ("llama", eighths, declared, r"is stored quantized \(bitsandbytes\); give a checkpoint"),
     "LoRA": ("llama", adapted(1.0), arrays, r"LoRA adapters that are not merged; call merge_and_unload\(\) first"),
     "LoRA of 0": ("llama", adapted(0.0), arrays, "PASS same function.*LoRA adapters are 0, and change nothing"),
