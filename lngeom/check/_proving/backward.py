@@ -155,8 +155,9 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
         trace, left, right = _sides(path, name, Ground())
         theorem = prover.prove(prover.equal(left, right), *path.known(trace))
     except ProofError:
-        point = _point(path, name, left - right)
-        return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", "no proof was found")
+        bent = [f": it has a clamp or an absolute value{place}" for *_, place in trace.values.absolutes]
+        point, why = _point(path, name, left - right), "".join(["no proof was found", *bent[-1:]])
+        return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", why)
     recorded, code, formal = _sides(path, name, RecordedGround(Table()))
     proved = [*([] if told else path.obligations(trace)[0]), theorem]
     id = f"{path.program.name}_by_{name}"

@@ -203,7 +203,7 @@ def _exchanged(path: Path, affine: Affine | None) -> bool:
 def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     """|t| = t or |t| = −t, for arguments of known sign."""
     lemmas = []
-    for t, root in path.trace.values.absolutes:
+    for t, root, _ in path.trace.values.absolutes:
         for u in (t, -t):
             try:
                 sign = prover.prove(prover.at_least(u), *facts)

@@ -169,7 +169,7 @@ class Arr:
     def absolute(self) -> "Arr":
         """|x|."""
         made = self._alone(abs(self.value))
-        self.trace.values.absolutes.append((self.value, made.value))
+        self.trace.values.absolutes.append((self.value, made.value, self.trace.place()))
         return made
 
     def power(self, exponent: Num | float) -> "Arr":

@@ -168,9 +168,8 @@ class Autograd(Backward):
             trace.refuse(f"the backward pass depends on the size of {' and '.join(names) or 'an axis'} of x", line)
         for name in trace.calls.called[:1]:
             trace.refuse(f"nothing is known of the derivative of {trace.calls.replayed.kinds[name].name}", "")
-        first = type(trace.ground) is Ground  # terms say which calls of opaque functions are one
-        trace.calls = Calls(trace.ground, trace.symbols, None if first else self.calls[asked])
-        self.calls.setdefault(asked, trace.calls)
+        trace.calls = Calls(trace.ground, trace.symbols, None if type(trace.ground) is Ground else self.calls[asked])
+        self.calls.setdefault(asked, trace.calls)  # terms say which calls of opaque functions are one
         trace.never(self.refused, "; ".join(self.refused[:1]))
         trace.never(self.watched.refusals, "; ".join(map(str, self.watched.refusals[:1])))
         graph.graph.eliminate_dead_code()

@@ -80,7 +80,7 @@ def largest(x: Arr, axis: Axis, keepdims: bool = False) -> Arr:
     """The largest absolute value of all components."""
     covered, kept = _reduced(x, axis, keepdims)
     # A bound by 0 is known of absolute values alone.
-    if x.summed or covered != {FEATURE} or not any(x.value is made for _, made in x.trace.values.absolutes):
+    if x.summed or covered != {FEATURE} or not any(x.value is made for _, made, _ in x.trace.values.absolutes):
         x.trace.refuse("the largest of other numbers than the absolute values of all components")
     return x.largest_above(0, kept)
 

@@ -66,14 +66,14 @@ class Values:
     Attributes:
         obligations: What has to hold for the code to be defined: values and their relations to 0.
         squares: What is squared.
-        absolutes, roots, lengths: Arguments with their absolute values, roots with radicands, lengths with vectors.
+        absolutes, roots, lengths: Arguments, absolute values and places; roots and radicands; lengths and vectors.
     """
 
     ground: Ground
     operations: Counter[str] = field(default_factory=Counter)
     obligations: list[tuple[Carrier, str]] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
-    absolutes: list[tuple[Carrier, Carrier]] = field(default_factory=list)
+    absolutes: list[tuple[Carrier, Carrier, str]] = field(default_factory=list)
     roots: list[tuple[Carrier, Carrier]] = field(default_factory=list)
     lengths: list[tuple[Carrier, Carrier]] = field(default_factory=list)
 
@@ -175,7 +175,7 @@ class Trace:
 
     def refuse(self, reason: str, line: str | None = None, *, valued: bool = False) -> NoReturn:
         """Give up, for good."""
-        raise self.refused(f"{reason}{self._where() if line is None else line}", valued=valued)
+        raise self.refused(f"{reason}{self.place() if line is None else line}", valued=valued)
 
     def applied(self, name: str, function: Callable[..., Any] | None, /, *args: Any, **options: Any) -> Any:
         """What an operation gives; one that fails is a refusal, since code may catch it."""
@@ -193,7 +193,8 @@ class Trace:
         if case:
             self.refuse(reason)
 
-    def _where(self) -> str:
+    def place(self) -> str:
+        """Where the program is."""
         line = self.line or program_line()
         return f" ({line.strip()})"[:160] if line else ""
 

@@ -75,6 +75,16 @@ def test_a_fault_of_a_backward_pass_is_at_its_own_line() -> None:
     assert f"it looks at is_leaf (test_reasons.py:{line})" in proof.gradients
 
 
+def clamped(x: Any, weight: Any, g: Any, _: Any) -> Any:
+    return derivatives(x, weight, g.clamp(-1e4, 1e4))
+
+
+def test_a_clamp_that_a_proof_cannot_follow_is_named() -> None:
+    proof = prove_target(differentiated(clamped), "norm", "torch", kind="rmsnorm", backward=True)
+    told = "not proved: no proof was found: it has a clamp or an absolute value (test_reasons.py:"
+    assert f"{told}{clamped.__code__.co_firstlineno + 1}: return derivatives(" in proof.gradients
+
+
 def test_of_functions_without_known_derivatives_none_is_proved() -> None:
     def gated(x: Any, gate: Any, weight: Any, eps: float = 1e-6) -> Any:
         return weight * torch.nn.functional.silu(gate) * torch.nn.functional.rms_norm(x, x.shape[-1:], None, eps)
