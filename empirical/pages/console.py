@@ -122,7 +122,8 @@ def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
         if console.measure(table, options=console.options.update(width=1000)).maximum <= console.width:
             break
     console.print(table)
-    for line in summary(rows):
+    intervals = ["[a, b]: 95 % interval"] * any("[" in str(cell) for column in table.columns for cell in column.cells)
+    for line in [*intervals, *summary(rows)]:
         console.print(printable(line), markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
@@ -178,7 +179,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     lines = [
         "angles: between the hidden states and the all-ones vector, before (in) and after (out) each norm; "
         "mean ± standard deviation over the tokens",
-        "energy: d·E[cos²θ] along the all-ones vector; [a, b] is a 95 % interval",
+        "energy: d·E[cos²θ] along the all-ones vector",
         "ranks: along how many sign vectors (components ±1), and along how many isotropic directions, the energy is "
         "smaller",
     ]

@@ -1,3 +1,4 @@
+import io
 import json
 import re
 import shutil
@@ -5,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from lngeom.empirical import observe
 from lngeom.empirical.judge import ISOTROPY, MODEL, Prediction
 from lngeom.empirical.pages import Measured, figures, write_comparison, write_report
-from lngeom.empirical.pages.console import summary, with_interval
+from lngeom.empirical.pages.console import print_table, summary, with_interval
 from lngeom.empirical.pages.sweep import _FIGURES, exact_verdicts
 from lngeom.empirical.support import read_records
 
@@ -76,6 +78,15 @@ def test_every_plus_minus_of_a_summary_is_a_standard_deviation_and_it_says_so() 
         "angles", "ranks", "isotropic vectors, for comparison",
     ]  # fmt: skip
     assert told[0].endswith("mean ± standard deviation over the tokens")
+
+
+def test_brackets_are_explained_where_the_table_is_wide_enough_to_have_them() -> None:
+    rows = observe.read_sites(RUN / "sites.csv")
+    for width in (140, 400):
+        file = io.StringIO()
+        print_table(rows, Console(file=file, width=width))
+        text = file.getvalue()
+        assert (" [0." in text) == ("[a, b]: 95 % interval" in text) == (width == 400)
 
 
 def test_each_panel_names_its_own_norms() -> None:
