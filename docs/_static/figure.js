@@ -34,7 +34,7 @@ else document.addEventListener("DOMContentLoaded", () => document.querySelectorA
     <svg viewBox="-2.9 -2 5.8 4" role="img" aria-label="The ellipse of all outputs, in its plane"><g></g></svg>
     <div class="live-sliders">${sliders.map(([key, label, low, high, by]) => `<label><span>${label}</span><input type="range"
       name="${key}" min="${low}" max="${high}" step="${by}" value="${value[key]}"><output></output></label>`).join("")}</div>
-    <p>Left, the steps; right, the ellipse of all outputs in its plane, with z and the outputs of 160 other inputs.
+    <p>First the steps, then the ellipse of all outputs in its plane, with z and the outputs of 160 other inputs.
     Drag the tip of x, or beside it to turn the view; arrow keys move the sliders.</p><p aria-live="polite"></p>`;
   const [space, flat] = box.querySelectorAll("svg"), grip = box.querySelector(".grip");
   const right = () => [-Math.sin(value.turn), Math.cos(value.turn), 0];
