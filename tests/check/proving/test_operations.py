@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from lngeom.check._proving.verdict import prove_target
 from lngeom.check._tracing import tensors
-from lngeom.check._tracing.grounds import FloatGround, Ground
+from lngeom.check._tracing.grounds import DIRECTION, FloatGround, Ground, Opaque
 from lngeom.check._tracing.programs import program
 from lngeom.check._tracing.sizes import Num
 from lngeom.check._tracing.symbols import Literals
@@ -120,6 +120,14 @@ def test_a_trace_agrees_with_pytorch_within_its_bound(name: str, d: int) -> None
         got, error = traced(lambda x, w: _wide(function(x, w), x), {"x": x[place], "w": w}, d)
         assert (abs(got - real[place]) <= error).all(), name
         assert error.max() < abs(got).max() * 2.0**-7, "a bound that tells nothing"
+
+
+@pytest.mark.parametrize(("row", "unit"), [([3.0, 4.0], [0.6, 0.8]), ([0.0, 0.0], [0.0, 0.0])])
+def test_a_direction_has_the_length_1_or_0(row: list[float], unit: list[float]) -> None:
+    ground = FloatGround({"x": row}, 2, error=True)
+    found = ground.applied(Opaque(DIRECTION), ground.vector("x"), "direction1")
+    assert (abs(found.value - unit) <= found.error).all()
+    assert (found.error <= 2.0**-49).all()
 
 
 def _wide(y: Any, x: Any) -> Any:
