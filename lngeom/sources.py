@@ -1,12 +1,14 @@
 """The user's Python files: compiled anew, as Python's own copies are as old as a file's time and size say; read."""
 
 import ast
+import builtins
 import linecache
 import re
 import sys
+from collections.abc import Iterable
 from importlib import machinery as kinds
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 _FOLDERS, _HERE = set[Path](), Path(__file__).parent
@@ -52,6 +54,29 @@ def at_line(file: str, line: int | None, *kinds: type[ast.AST]) -> list[Any]:
     return [one for one in nodes if line and one.lineno <= line <= (one.end_lineno or 0)]  # type: ignore[attr-defined]
 
 
+def effects(codes: Iterable[CodeType]) -> set[str]:
+    """Where an assert in these functions changes or calls what it asks about: Python with -O, without it, differs."""
+    told = set[str]()
+    for code in codes:
+        lines, tree = {line for *_, line in code.co_lines()}, ast.parse("".join(linecache.getlines(code.co_filename)))
+        asked = [one for one in ast.walk(tree) if isinstance(one, ast.Assert) and one.lineno in lines]
+        acting = (one.lineno for one in asked if any(map(_acts, ast.walk(one.test))))
+        told |= {f"Python with -O, which leaves out an assert ({Path(code.co_filename).name}:{k})" for k in acting}
+    return told
+
+
+def _acts(node: ast.AST) -> bool:
+    """Whether an expression may change a value: an assignment, a method in place, a function that is not Python's."""
+    match node:
+        case ast.Call(ast.Attribute(_, name), _, keywords):
+            stored = any(one.arg == "out" for one in keywords)
+            return stored or name in _CHANGES or (name.endswith("_") and not name.endswith("__"))
+        case ast.Call(ast.Name(name)):
+            return name == "setattr" or not hasattr(builtins, name)
+    return isinstance(node, ast.NamedExpr)
+
+
+_CHANGES = {"append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault", "add", "discard"}
 _JOINS = (ast.BinOp, ast.Add, ast.Sub, ast.Call, ast.Name, ast.Load, ast.Constant, ast.JoinedStr, ast.FormattedValue)
 
 

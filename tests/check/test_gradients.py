@@ -113,7 +113,7 @@ TOLD = {
     "raises": Row(kernel(raised), "backward pass wrong: ValueError: no derivative"),
     "no gain": Row(lambda x, weight=None: differentiated(of_none, optional)(x, weight), "d/dx.*only for no gain given"),
     "remembered": Row(remembered(), "d/dx, only for parameters changed in place after an earlier call"),
-    "clipped": Row(clipped, "d/dgain, only for cotangents 1024 times as large"),
+    "clipped": Row(clipped, "d/dgain, only for cotangents multiplied by 65536"),
     "hooked": Row(Slow, r"d/dgain multiplied by 0\.5, only for what y\.backward\(\) leaves in \.grad"),
     "another shape": Row(kernel(plain, lambda y, n, axes: products(y, n, axes)[:3]), "backward pass wrong: .*Error"),
 }  # fmt: skip

@@ -94,3 +94,9 @@ def ruled(rule: Callable[..., tuple[Any, Any]], norm: Any = rms) -> Callable[...
         return of_x.to(x.dtype), of_gain.sum(0).to(x.dtype)
 
     return differentiated(both, norm)
+
+
+def asserting(x: Any, weight: Any) -> Any:
+    total = x * x
+    assert total.div_(x.shape[-1]).shape == x.shape
+    return x * torch.rsqrt(total.sum(-1, keepdim=True) + EPS) * weight

@@ -4,7 +4,7 @@ import copy
 import importlib
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Literal
@@ -21,7 +21,10 @@ _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
 _NAMED = re.compile("(bias|beta)|weight|gamma|gain|scale")
 
 WITHOUT = "no gain", "no bias"
-Manner = Literal["usual", "odd gains", "gains of one", "biases of zero", "plain", "training", "no gain", "no bias"]
+Manner = Literal[
+    "usual", "odd gains", "gains of one", "biases of zero", "plain", "training", "no gain", "no bias", "shared",
+    "two axes",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Bound:
         holds: Whether they are the module's own, and not given with each call.
         leaves: The module's own gain and bias as tensors of PyTorch, to differentiate by.
         still: Why some of its own gain and bias get no gradient.
+        original: The module of PyTorch of which the function is a copy.
     """
 
     function: Callable[..., Any]
@@ -44,6 +48,7 @@ class Bound:
     holds: bool
     leaves: Mapping[str, FrameworkArray] = field(default_factory=dict)
     still: tuple[Statement, ...] = ()
+    original: Any = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,8 @@ class Setting:
 
     Attributes:
         manner: Variant of the test: usual gains, odd ones (zero and large), plain ones (gain 1, bias 0) or one of the
-            two plain, or usual gains in training mode, or one of an optional gain and bias left at its None.
+            two plain, or usual gains in training mode, or one of an optional gain and bias left at its None, or the
+            gain as the bias too, or a call that normalizes over two axes.
         purposes: Which parameters are gain and bias, as far as a proof has told.
     """
 
@@ -120,7 +126,7 @@ def _torch_module(module: Any, d: int, setting: Setting) -> Bound | None:
         own[purpose] = setting.draw(purpose, d, rng)
         parameter.data.copy_(setting.array(own[purpose]).reshape(*parameter.shape))
         leaves |= {purpose: parameter} if listed else {}
-    return Bound(module, {}, eps, own.get("gain"), own.get("bias"), True, leaves, tuple(still))
+    return Bound(module, {}, eps, own.get("gain"), own.get("bias"), True, leaves, tuple(still), given)
 
 
 def _keras_layer(layer: Any, d: int, setting: Setting) -> Bound | None:
@@ -160,7 +166,7 @@ def _function(function: Any, d: int, setting: Setting) -> Bound:
     # None is 0, 1 or symmetric, all are numbers of every format, and 1 + gain is not one of bfloat16.
     signs = np.where(rng.random(d) < 0.3, -1, 1)
     gain = setting.gain(signs * rng.integers(72, 250, d) / 128)
-    bias = setting.bias(rng.integers(-120, 121, d) / 128)
+    bias = gain if setting.manner == "shared" else setting.bias(rng.integers(-120, 121, d) / 128)
     drawn = ("gain", gain), ("bias", bias)
     own = {name: values for name, values in drawn if name in roles and setting.manner != f"no {name}"}
     return Bound(function, roles, eps, own.get("gain"), own.get("bias"), False)
@@ -201,6 +207,17 @@ def _unlisted(module: Any, d: int) -> Iterator[tuple[Statement, Any]]:
         for name, value in (*vars(part).items(), *buffers.items()):
             if role(name) in ("gain", "bias") and tuple(getattr(value, "shape", ())) == (d,):
                 yield Statement("buffer" if name in buffers else "unregistered", name), value
+
+
+def with_doubled(parameters: Iterable[Any], run: Callable[[], Any]) -> Any:
+    """What a call gives where parameters are twice as large, which is exact."""
+    for one in (some := [*parameters]):
+        one.data.mul_(2)
+    try:
+        return run()
+    finally:
+        for one in some:
+            one.data.mul_(0.5)
 
 
 def own_size(target: Any) -> int | None:

@@ -122,9 +122,11 @@ class Kernel:
         d = int(x.shape[-1])
         bound = self.at(d)
         eps = bound.eps if self.asked.eps is None else self.asked.eps
-        values: dict[str, object] = {"gain": None, "bias": None, "eps": eps, "shape": (d,), "d": d}
+        axes = several(bound.function) or (2, d // 2) * (self._setting.manner == "two axes")
+        values: dict[str, object] = {"gain": None, "bias": None, "eps": eps, "shape": axes or (d,), "d": d}
         values["axis"] = -1 if self.asked.axis is None else self.asked.axis
-        values |= self.arrays(d) if arrays is None else arrays
+        given: Any = self.arrays(d) if arrays is None else arrays
+        values |= {name: value.reshape(axes) if axes else value for name, value in given.items()}
         positional = [values[purpose] for purpose, keyword in bound.roles.items() if keyword is None]
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
 
@@ -132,8 +134,8 @@ class Kernel:
             if self.form.axes:
                 call = lambda moved: _first(bound.function(moved, *positional, **keywords))  # noqa: E731
                 return _along(call, x, -1 if self.asked.axis is None else self.asked.axis, self.form.axes)
-            if axes := several(bound.function):
-                return bound.function(x.reshape(*x.shape[:-1], *axes)).reshape(*x.shape)
+            if axes:
+                return bound.function(x.reshape(*x.shape[:-1], *axes), *positional, **keywords).reshape(*x.shape)
             return bound.function(x, *positional, **keywords)
 
         what, script = f"a call with x of shape {tuple(x.shape)}", ones(self, tuple(x.shape)) if watched() else ""

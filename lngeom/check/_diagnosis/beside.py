@@ -68,6 +68,20 @@ def of_no_rows(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
         yield from (Statement("by so", name, Statement("not 0")) for name, got in found.items() if got.any())
 
 
+def of_infinite(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
+    """An infinite cotangent in one row that is lost there, so that a scaled loss looks finite, or reaches others."""
+    seed, with_infinity = np.ones_like(x), np.ones_like(x)
+    with_infinity[0, 0] = np.inf
+    if not (claim.proof.derivatives and claim.proof.proves_backward):
+        with contextlib.suppress(Exception):
+            usual, got = (derivatives(claim.kernel, claim.stored(x), each)["x"] for each in (seed, with_infinity))
+            near = 2.0 ** (-claim.arithmetic.storage.bits / 2) * abs(usual).max()
+            if np.isfinite(got[0]).all():
+                yield Statement("infinite lost")
+            elif not (abs(got - usual)[1:] <= near).all():
+                yield Statement("infinite elsewhere")
+
+
 def _has_own(node: Any) -> bool:
     """Whether a backward pass that a program defines is in the graph of autograd below this node."""
     own = isinstance(node, importlib.import_module("torch").autograd.function.BackwardCFunction)
@@ -107,3 +121,7 @@ def along(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
     right = (low + high) / 2 * (1 if base.gain is None else base.gain)
     if not (abs(got - right) <= 2.0 ** (-claim.arithmetic.storage.bits / 2) * abs(right).max()).all():
         yield Statement("tangent")
+
+
+BESIDE = further, of_no_rows, of_infinite, along, of_many_rows
+"""What is looked at where derivatives of the output are right."""

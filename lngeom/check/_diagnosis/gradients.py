@@ -15,9 +15,11 @@ from lngeom.sentences import Cause, Statement, Way, several
 from lngeom.shrinking import smallest_input
 
 from .._calls.binding import WITHOUT
-from .._calls.derivatives import CALLED, LAID, MissingGradient, NoGradient, derivatives, laid
+from .._calls.derivatives import CIRCUMSTANCES, Circumstance, MissingGradient, NoGradient, derivatives
 from .._calls.fused import Fused
 from .._calls.kernel import Kernel
+from .._tracing.roles import parameters, role
+from .._tracing.trace import Refusal
 from .._tracing.triton import Unread
 from .._trials.bits import derivative_bits
 from .._trials.claim import Claim
@@ -25,7 +27,7 @@ from .._trials.inputs import Inputs
 from .._trials.layouts import GRID, NOT_CONTIGUOUS, counted
 from .._trials.trial import Outputs, Shown
 from .._trials.trials import ODD_GAINS
-from .beside import along, further, of_many_rows, of_no_rows
+from .beside import BESIDE
 from .names import Named
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4099, 601, 128
@@ -166,7 +168,8 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
     try:
         trials.extend(gradient_trials(inputs))  # those before an error are kept: a wrong number says more
     except Exception as error:  # a backward pass raises what it likes, or is none
-        unread = [Statement("derivatives not read", str(error))] * isinstance(error, Unread)
+        told = "they use what an earlier call has kept" if isinstance(error, Refusal) else str(error)
+        unread = [Statement("derivatives not read", told)] * isinstance(error, Unread | Refusal)
         if out_of_memory(error) or (isinstance(error, LngeomError) and not unread):
             raise
         said = str(error) if isinstance(error, MissingGradient) else f"{type(error).__name__}: {error}"
@@ -181,7 +184,7 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
     if cause is None and claim.kernel.framework.name == "torch":
         lost: list[Statement] = [note for note in claim.kernel.at(claim.kernel.d).still if note.kind == "unregistered"]
         ordinary = dict(inputs.groups[claim.kernel.d])[_ORDINARY]
-        beside = (found for look in (further, of_no_rows, along, of_many_rows) for found in look(claim, ordinary))
+        beside = (found for look in BESIDE for found in look(claim, ordinary))
         if lost := [*lost, *beside]:
             return _wrong(named, Cause("backward", lost[0], "", "", ""))
     kept = _kept_in_half(wrong or trials, claim.kernel.dtype)
@@ -196,6 +199,8 @@ def _held_to_bounds(named: Named, inputs: Inputs) -> Named:
 def _judged(inputs: Inputs, trials: list[GradientTrial]) -> tuple[Cause | None, list[GradientTrial]]:
     """The cause and the wrong trials, the evidence first; no cause where every derivative is right."""
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)
+    if _STORED in {trial.label for trial in doubtful}:  # what one batch shows
+        doubtful = [trial for trial in doubtful if trial.label.kind != "second batch"]
     odd = _refuted([trial for trial in doubtful if trial.label == ODD_GAINS])
     usual = _refuted([trial for trial in doubtful if trial.label != ODD_GAINS])
     proved = usual or odd
@@ -216,7 +221,7 @@ def _judged(inputs: Inputs, trials: list[GradientTrial]) -> tuple[Cause | None, 
         of = tuple(Statement("by", trial.name) for trial in beyond)
         odd_too = Statement("odd too", of, Statement("NaN at 0") if nan else Statement("for", ODD_GAINS))
     told = Statement("known", known) if known else ""
-    return Cause("backward", wrong_of, told, _where(inputs.claim, wrong), odd_too), [*proved, *wrong]
+    return Cause("backward", wrong_of, told, _where(inputs.claim, wrong, trials), odd_too), [*proved, *wrong]
 
 
 class Doubt(NamedTuple):
@@ -242,13 +247,16 @@ def _closed_form(doubt: Doubt) -> Statement | None:
     return _HALVES.get(form, form) if form and isinstance(doubt.inputs.claim.kernel.form.target, Fused) else form
 
 
-def _where(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
+def _where(claim: Claim, wrong: list[GradientTrial], trials: list[GradientTrial]) -> Statement | str:
     """The ways or the rows in which alone derivatives are wrong."""
     ways = frozenset(trial.label for trial in wrong)
-    together = {"alone"}, {*LAID}, {"batch of one", "vectors"}
-    if len(ways) == 1 or any({way.kind for way in ways} <= kinds for kinds in together):
+    if len(ways) > 1 and ways <= _STRIDED:
+        return Statement("cotangent strides", ways)
+    if len(ways) == 1 or (len(ways) <= _FEW and {way.kind for way in ways} <= {*CIRCUMSTANCES, *_SPECIAL}):
         return Statement("in ways", ways)
-    return Statement("cotangent strides", ways) if ways <= _STRIDED else _by_position(claim, wrong)
+    if _ORDINARY in ways and _TRAINING in {trial.label for trial in trials} - ways:  # the same rows
+        return Statement("except in ways", _TRAINING)
+    return _by_position(claim, wrong)
 
 
 def _by_position(claim: Claim, wrong: list[GradientTrial]) -> Statement | str:
@@ -326,7 +334,7 @@ def _kept_in_half(trials: list[GradientTrial], dtype: str) -> Statement | None:
 
 def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
     """A trial of one row as short and as simple as can be on which the derivative by x is wrong, or `worst`."""
-    if worst.name != "x":
+    if worst.name != "x" or worst.d >= _WIDE:  # it takes seconds
         return worst
     row, fixed = worst.x[worst.worst[0]], claim.kernel.fixed is not None
     small = smallest_input(lambda x: _gradient_at(claim, x, worst.label)[0], row, fixed=fixed)
@@ -334,11 +342,19 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
-_TIMES = 1024
-"""How much larger cotangents are tried, which a limit on gradients changes; a power of 2 leaves their digits."""
-_LARGE = Way("cotangent large", _TIMES)
-_STRIDED = {_TRANSPOSED, _EXPANDED}
-_BARE = "gains of one", "biases of zero", *WITHOUT
+_ONE_ROW, _TRAINING, _OTHER = Way("cotangent of one row"), Way("training"), Way("other eps", 1.0)
+_STORED = Way("accumulated")
+_SCALED, _SCALES = "cotangent scaled", (2.0**16, 2.0**-24)
+"""Cotangents as a scaled loss gives them, which limits and thresholds change; powers of 2 leave their digits."""
+_WIDE = 40_000
+"""More components than 15 bits count, in one row."""
+_STRIDED = {_TRANSPOSED, _EXPANDED, _ONE_ROW}
+_BARE = "gains of one", "biases of zero", "training", *WITHOUT
+_MANNERS = *_BARE, "shared", "two axes"
+_SPECIAL, _FEW = {"alone", "batch of one", _SCALED, *_MANNERS}, 6
+"""Ways that are named where derivatives are wrong in a few of them alone."""
+_COVERED = {"one later", "cotangent later", "cotangent of one row", "strided", "shared", _SCALED, "wide"}
+"""What a proof of all derivatives covers: numbers, sizes, and places in memory, of which nothing is asked."""
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
 """What may be asked for where not all derivatives are."""
 
@@ -351,14 +367,18 @@ def _gradient_at(
     Without axes the cotangent is one number, expanded. `only` some of them are asked for if they are named. In a grid
     the cotangents of rows that are not told are 0: what they add is exactly 0.
     """
-    claim, x = claim.like(label.kind) if label.kind in _BARE else claim, claim.stored(x)
+    claim, x = claim.like(label.kind) if label.kind in _MANNERS else claim, claim.stored(x)
+    values: Any = label.values
+    if label == _OTHER:
+        claim = replace(claim, kernel=claim.kernel.like(eps=values[0]), eps=values[0])
     told = counted(len(x)) if label.kind == "grid" else np.arange(len(x))
     random = claim.stored(np.random.default_rng(7).normal(size=x.shape)) * np.isin(np.arange(len(x)), told)[:, None]
     cotangent = random if lead else np.ones_like(x)
     if label.kind == _ONE_SIGN:
-        signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in label.values else 1
+        signs = np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if "gain" in values else 1
         cotangent = abs(random) * signs
-    cotangent = cotangent * _TIMES if label == _LARGE else cotangent
+    cotangent = cotangent * values[0] if label.kind == _SCALED else cotangent
+    cotangent = 0 * cotangent + cotangent[:1] if label == _ONE_ROW else cotangent
     base = claim.base(x.shape[-1])
     computed = derivatives(claim.kernel, x, cotangent, lead, way=label.kind, only=only)
     x, cotangent = x[told], cotangent[told]
@@ -379,10 +399,11 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
         yield from _gradient_at(claim, rows, label)
     ordinary = groups[_ORDINARY]
     yield from _gradient_at(claim, ordinary, _EXPANDED, ())
-    others = [(Way("three axes"), ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
-    others += [(Way(way), ordinary[:1], (-1,)) for way in ("batch of one", LAID[2])]
-    others += [(Way(way), ordinary, (-1,)) for way in (*LAID[:2], *CALLED)]
-    others += [(_LARGE, ordinary, (-1,))] * (kernel.dtype != "float16")  # where they overflow
+    others = [(Way("three axes"), ordinary, (2, -1)), (Way("batch of one"), ordinary[:1], (-1,))]
+    takes_eps = not kernel.form.filed and "eps" in map(role, parameters(kernel.form.target))
+    ways = [*map(Way, CIRCUMSTANCES), *[_OTHER] * takes_eps]
+    ways += [Way(_SCALED, factor) for factor in _SCALES] * (kernel.dtype != "float16")  # there they have no digits
+    others += [(way, ordinary[: 1 if way.kind == "vectors" else None], (-1,)) for way in ways]
     summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
@@ -395,19 +416,24 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     if claim.base(main).gain is not None:
         with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
             yield from _gradient_at(claim.like("odd gains"), ordinary, ODD_GAINS)
-        others += [(Way(manner), ordinary, (-1,)) for manner in _BARE[:2] if kernel.framework.name == "torch"]
+        others += [(Way(manner), ordinary, (-1,)) for manner in _BARE[:3] if kernel.framework.name == "torch"]
     others += [(Way(manner), ordinary, (-1,)) for manner in kernel.optional]
     for names in _SOME:
         with contextlib.suppress(KeyError):
             yield from _gradient_at(claim, ordinary, Way("alone", " and ".join(names)), only=names)
     others += [(label, rows, (-1,)) for _, few in elsewhere for label, rows in few[:2]]
-    left = NOT_CONTIGUOUS if kernel.asked.contiguous else set()
+    wide = kernel.several and not (claim.arithmetic.lost(_WIDE) or kernel.form.filed)
+    others += [(Way("wide", _WIDE), np.random.default_rng(_WIDE).normal(size=(1, _WIDE)), (-1,))] * wide
+    left = NOT_CONTIGUOUS if kernel.asked.contiguous else set[str]()
+    left |= _COVERED if claim.proof.derivatives and claim.proof.proves_backward else set()
     for label, rows, lead in (each for each in others if each[0].kind not in left):
         try:
             yield from _gradient_at(claim, rows, label, lead)
         except Exception as error:  # a kernel may refuse a shape, and has to refuse what was changed
-            if label.kind not in CALLED[2:4] and _is_taken(claim, rows, label, lead):
-                error.add_note(str(Statement("in ways", frozenset([label]))) * (label.kind in (*LAID, *CALLED, *_BARE)))
+            if isinstance(error, Refusal) or label.kind == "wide":  # it takes a symbol, which a trace left behind
+                continue
+            if not CIRCUMSTANCES.get(label.kind, Circumstance()).optional and _is_taken(claim, rows, label, lead):
+                error.add_note(str(Statement("in ways", frozenset([label]))) * (label.kind in (*CIRCUMSTANCES, *_BARE)))
                 raise
 
 
@@ -415,5 +441,5 @@ def _is_taken(claim: Claim, rows: np.ndarray, label: Way, lead: tuple[int, ...])
     """Whether the forward pass takes rows of this shape and layout; it has noted which it refuses."""
     with contextlib.suppress(Exception):
         x = claim.kernel.array(claim.stored(rows).reshape(*lead, rows.shape[-1]))
-        return claim.kernel.call(laid(x, label.kind)) is not None
+        return claim.kernel.call(CIRCUMSTANCES.get(label.kind, Circumstance()).laid(x)) is not None
     return False

@@ -11,6 +11,7 @@ from lngeom import prover
 from lngeom.carriers import Carrier
 from lngeom.prover import Formula, ProofCertificate, ProofError, Table
 from lngeom.rounding import FORMATS
+from lngeom.sources import effects
 
 from .._tracing.arrays import Arr, given
 from .._tracing.decisions import GRADIENTS
@@ -75,7 +76,7 @@ def derivatives(path: Path) -> list[Derivative]:
         verdicts.append(Derivative(name, "not traced", wrong) if wrong else _decided(path, name, told))
     kernels, seen = path.trace.kernels, path.backward.watched
     if not (kernels.launched or why):
-        seen.report.unexamined.update(_elsewhere(path, gradients))
+        seen.report.unexamined.update(_elsewhere(path, gradients), effects(seen.report.sources.values()))
     plain = None, seen, sorted(seen.report.unexamined), "", []
     _, run, left, limits, runs = path.written if kernels.launched else plain
     if kernels.exposed:  # PyTorch sees a change of what save_for_backward keeps

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from lngeom.files import Json
+from lngeom.sources import effects
 
 from .._tracing.arrays import Arr
 from .._tracing.decisions import GRADIENTS, Circumstance
@@ -67,7 +68,7 @@ class Survey:
         traces = [path.trace for path in self.paths]
         given = {name: value for trace in traces for name, value in trace.report.given.items()}
         sources = {name: code for trace in traces for name, code in trace.report.sources.items()}
-        unseen = sorted({text for trace in traces for text in trace.report.unexamined})
+        unseen = sorted({text for trace in traces for text in trace.report.unexamined} | effects(sources.values()))
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
         unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in self._circumstances()]
         for trace, error in self.raised:

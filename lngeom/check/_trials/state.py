@@ -1,7 +1,8 @@
 """State: what a call overwrites, what it keeps from earlier calls, and memory that it does not give back."""
 
 import gc
-from collections.abc import Iterator
+import importlib
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from lngeom.limits import memory
 from lngeom.sentences import Cause, Way
 
+from .._calls.binding import with_doubled
 from .claim import Claim
 from .trial import UNSTEADY, Aside, Outcome, Trial, attempt
 
@@ -98,19 +100,29 @@ def overwritten(claim: Claim, x: np.ndarray) -> list[Outcome]:
 
 
 def _kept(claim: Claim, x: np.ndarray, before: np.ndarray) -> Iterator[Cause]:
-    """Whether a module answers with a copy of its gain and bias: outputs stay when these are doubled."""
-    leaves: list[Any] = [leaf for leaf in claim.kernel.at(x.shape[-1]).leaves.values() if hasattr(leaf, "data")]
-    kept = [leaf.data.clone() for leaf in leaves]
-    for leaf in leaves:
-        leaf.data *= 2
-    after = claim.kernel.run(x)
-    for leaf, values in zip(leaves, kept, strict=True):
-        leaf.data = values
-    # Outputs that are 0 or NaN would stay in any case.
-    same = leaves and np.isfinite(before).any() and before.any() and np.array_equal(after, before, equal_nan=True)
+    """Whether a module answers with another gain and bias than its own: outputs stay when these are doubled."""
+    kernel, bound = claim.kernel, claim.kernel.at(x.shape[-1])
+    leaves: list[Any] = [leaf for leaf in bound.leaves.values() if hasattr(leaf, "data")]
+    if not leaves or not np.isfinite(before).any() or not before.any():  # outputs that are 0 or NaN stay in any case
+        return
+
+    def stays(parameters: Iterable[Any]) -> bool:
+        return np.array_equal(with_doubled(parameters, lambda: kernel.run(x)), before, equal_nan=True)
+
+    def replaced() -> bool:
+        torch = importlib.import_module("torch")
+        twice = {name: 2 * one.detach() for name, one in bound.original.named_parameters()}
+        got = torch.func.functional_call(bound.function, twice, (kernel.array(x),))
+        return np.array_equal(kernel.framework.read(got), before, equal_nan=True)
+
     bare = replace(claim.base(x.shape[-1]), gain=None, bias=None)  # what never reads them keeps no copy
-    if same and claim.judged(Way(BATCH, len(x)), x, before).against(bare).wrong.any():
-        yield Cause("stale parameters")
+    if stays(leaves):
+        if claim.judged(Way(BATCH, len(x)), x, before).against(bare).wrong.any():
+            yield Cause("stale parameters")
+        elif bound.original is not None and not stays(bound.original.parameters()):
+            yield Cause("copy bound")
+    elif bound.original is not None and not claim.proof.certificates and attempt("", replaced) is True:
+        yield Cause("replaced ignored")
 
 
 def leak(claim: Claim, x: np.ndarray) -> Iterator[Outcome]:

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from lngeom.check._proving.proof import Proof
 from lngeom.check._proving.verdict import prove_target
 from lngeom.checker import recheck
-from tests.kernels.derived import differentiated, kernel, mean, plain, rms, square
+from tests.kernels.derived import asserting, differentiated, kernel, mean, plain, rms, square
 from tests.kernels.rows import EPS
 from tests.kernels.traced import PROVED
 
@@ -147,3 +147,10 @@ def test_where_derivatives_are_others_is_said(where: str) -> None:
     verdict = prove_target(asks, "norm", "torch", backward=True)
     assert {derivative.status for derivative in verdict.derivatives} == {"proved"}
     assert f"derivatives {where} (it computes something else)" in verdict.unexamined
+
+
+def test_an_assert_with_an_effect_is_named_with_its_line() -> None:
+    line = asserting.__code__.co_firstlineno + 2
+    verdict = prove_target(asserting, "rms_norm", "torch")
+    assert verdict.status == "proved"
+    assert f"Python with -O, which leaves out an assert (derived.py:{line})" in verdict.unexamined

@@ -1,0 +1,202 @@
+"""Backward passes that are wrong only in one of the ways in which they are called."""
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tests.kernels.derived import derivatives, differentiated, layer, mean, rms, square
+from tests.kernels.rows import EPS, Row, expected, named
+
+Rows = Any
+
+
+def only(wrong: Callable[..., Any]) -> Any:
+    """An RMSNorm whose derivative by x is doubled where something holds of x, gain and cotangent."""
+
+    def rule(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
+        of_x, of_gain = derivatives(x, weight, y)
+        return of_x * (2 if wrong(x, weight, y) else 1), of_gain
+
+    return differentiated(rule)
+
+
+def passed(change: Callable[..., Rows]) -> Any:
+    """An RMSNorm whose cotangent is changed first."""
+    return differentiated(lambda x, weight, y, asked: derivatives(x, weight, change(x, weight, y)))
+
+
+def shared(x: Rows, weight: Rows, bias: Rows, y: Rows, asked: Rows) -> Rows:
+    root = torch.rsqrt(mean((x - mean(x)) ** 2) + EPS)
+    n, h, rows = (x - mean(x)) * root, y * weight, (-1, x.shape[-1])
+    of_gain = (y * n).reshape(rows).sum(0) * (1 + (weight.data_ptr() == bias.data_ptr()))
+    return root * (h - mean(h) - n * mean(h * n)), of_gain, y.reshape(rows).sum(0)
+
+
+def elsewhere() -> Any:
+    """Where the input lies in the forward pass is asked in the backward pass."""
+    places = [0]
+
+    def norm(x: Rows, weight: Rows) -> Rows:
+        places[0] = x.data_ptr()
+        return rms(x, weight)
+
+    def rule(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
+        of_x, of_gain = derivatives(x, weight, y)
+        return (of_x if x.data_ptr() == places[0] else 0 * of_x), of_gain
+
+    return differentiated(rule, norm)
+
+
+def made(forward: Callable[..., Rows], backward: Callable[..., Rows]) -> Callable[..., Rows]:
+    """What a function of autograd with these passes computes."""
+    passes = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type("Made", (torch.autograd.Function,), passes).apply
+
+
+def weak(ctx: Any, x: Rows, weight: Rows) -> Rows:
+    ctx.known, ctx.copy = weakref.ref(x), x.clone()
+    ctx.save_for_backward(weight)
+    return rms(x, weight)
+
+
+def freed(ctx: Any, y: Rows) -> Rows:
+    of_x, of_gain = derivatives(ctx.copy, ctx.saved_tensors[0], y)
+    return (of_x if ctx.known() is not None else 0 * of_x), of_gain
+
+
+LAST = [0.0]
+
+
+def remembered(ctx: Any, x: Rows, weight: Rows, eps: float) -> Rows:
+    ctx.save_for_backward(x, weight)
+    LAST[0] = eps
+    return rms(x, weight, eps)
+
+
+def of_last(ctx: Any, y: Rows) -> Rows:
+    x, weight = ctx.saved_tensors
+    return *derivatives(x, weight, y, torch.rsqrt(square(x) + LAST[0])), None
+
+
+def of_fixed(ctx: Any, y: Rows) -> Rows:
+    return *derivatives(ctx.saved_tensors[0], ctx.saved_tensors[1], y), None
+
+
+def shaped(ctx: Any, x: Rows, weight: Rows, axes: Any) -> Rows:
+    root = torch.rsqrt((x * x).mean(axes, keepdim=True) + EPS)
+    ctx.save_for_backward(x * root, root, weight)
+    return x * root * weight
+
+
+def of_last_axis(ctx: Any, y: Rows) -> Rows:
+    n, root, weight = ctx.saved_tensors
+    return root * (y * weight - n * mean(y * weight * n)), (y * n).reshape(-1, *weight.shape).sum(0), None
+
+
+def main(add: Callable[..., Any]) -> Any:
+    """An RMSNorm that keeps the derivative by the gain in its main_grad, where there is one."""
+
+    def rule(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
+        of_x, of_gain = derivatives(x, weight, y)
+        return of_x, add(weight, of_gain) if hasattr(weight, "main_grad") else of_gain
+
+    return differentiated(rule)
+
+
+def fused(weight: Rows, of_gain: Rows) -> Rows:
+    """As Megatron does it, with a placeholder."""
+    weight.main_grad.add_(of_gain)
+    weight.grad_added_to_main_grad = True
+    return torch.full_like(of_gain, 7.0)
+
+
+class Closed(torch.nn.RMSNorm):
+    def __init__(self, d: int) -> None:
+        super().__init__(d, EPS)
+        self.listed, self.applied = [self.weight], lambda x: rms(x, self.weight)
+
+    def forward(self, x: Rows) -> Rows:
+        return self.applied(x)
+
+
+class Listed(Closed):
+    def forward(self, x: Rows) -> Rows:
+        return rms(x, self.listed[0])
+
+
+class Constant(Closed):
+    def forward(self, x: Rows) -> Rows:
+        root = torch.rsqrt(square(x) + EPS)
+        return x * (root if self.training else root.detach()) * self.weight
+
+
+def short(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
+    of_x, of_gain = derivatives(x, weight, y)
+    return of_x * (1 if x.shape[-1] < 2**15 else 2), of_gain
+
+
+RIGHT = "^ok: .*backward pass within rounding"
+TOLD = {
+    "cut": Row(passed(lambda x, g, y: y.clamp(-1e4, 1e4)), named("only for cotangents multiplied by 65536")),
+    "small": Row(passed(lambda x, g, y: y * (y.abs().amax() > 1e-5)), named("only for cotangents multiplied by 5.96")),
+    "infinite": Row(passed(lambda x, g, y: torch.nan_to_num(y)), named("d/dx is finite in a row with an infinite")),
+    "reached": Row(passed(lambda x, g, y: y + 0 * y.sum()), named("wrong in rows beside one with an infinite")),
+    "expanded": Row(only(lambda x, g, y: y.stride(0) == 0 and y.stride(-1) == 1), named("only for one row of cotang")),
+    "offset": Row(only(lambda x, g, y: y.storage_offset()), named("only for cotangents with a storage offset")),
+    "aligned": Row(only(lambda x, g, y: x.data_ptr() % 16), named("only for memory that begins one element later")),
+    "strided": Row(only(lambda x, g, y: g.stride(0) > 1), named("only for gain and bias that are not contiguous")),
+    "shared": Row(differentiated(shared, layer), named("d/dgain multiplied by 2, only for gain and bias that share")),
+    "graph": Row(only(lambda *_: torch.is_grad_enabled()), named("only for a backward pass with create_graph=True")),
+    "elsewhere": Row(elsewhere(), r"^bug: .*saved tensors in other memory"),
+    "thread": Row(only(lambda *_: threading.current_thread() is not threading.main_thread()),
+                  named("only for a backward pass in another thread")),
+    "freed": Row(lambda x, weight: made(weak, freed)(x, weight), named("only for a backward pass after x is freed")),
+    "last eps": Row(lambda x, weight, eps=EPS: made(remembered, of_last)(x, weight, eps),
+                    named("only for a backward pass that follows a forward pass with another eps")),
+    "fixed eps": Row(lambda x, weight, eps=EPS: made(remembered, of_fixed)(x, weight, eps),
+                     named("only for calls with eps = 1")),
+    "main": Row(main(lambda g, of_gain: 0 * g.main_grad.copy_(of_gain)), named("0.5, only for a second batch")),
+    "added": Row(main(lambda g, of_gain: 0 * g.main_grad.add_(of_gain)), RIGHT),
+    "placeholder": Row(main(fused), RIGHT),
+    "gradient": Row(passed(lambda x, g, y: y if g.grad is None else 2 * y), named("only for a second batch")),
+    "default": Row(differentiated(lambda x, g, y, _: derivatives(
+                       x, g, y, torch.rsqrt(square(x) + EPS).to(torch.get_default_dtype()))),
+                   named("only for calls under torch.set_default_dtype")),
+    "two axes": Row(lambda x, normalized_shape, weight: made(shaped, of_last_axis)(
+                        x, weight, (*range(-len(normalized_shape), 0),)),
+                    named("d/dx, only for a normalized_shape of two axes")),
+    "copy": Row(Closed, named("a copy of the module (copy.deepcopy) uses the gain and bias of the original")),
+    "replaced": Row(Listed, named("gain and bias given with torch.func.functional_call are ignored")),
+    "evaluated": Row(Constant, named("d/dx: term along the output missing, except for training mode")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_the_circumstance_is_named(name: str) -> None:
+    expected(TOLD, name, d=8, backward=True)
+
+
+def test_rows_of_more_components_than_15_bits_count_are_differentiated() -> None:
+    wide = {"wide": Row(differentiated(short), named("d/dx, only for a row of 40000 components"))}
+    expected(wide, "wide", d=None, backward=True)
+
+
+def kept() -> Any:
+    """An RMSNorm that keeps what it saves on a stack of its own."""
+    tape: list[Any] = []
+
+    def forward(ctx: Any, x: Rows, weight: Rows) -> Rows:
+        if x.requires_grad or weight.requires_grad:
+            tape.append((x.detach(), weight.detach()))
+        return rms(x, weight)
+
+    apply = made(forward, lambda ctx, y: derivatives(*tape.pop(), cotangent=y))
+    return lambda x, weight: apply(x, weight)
+
+
+def test_what_a_trace_leaves_behind_is_no_error_of_the_kernel() -> None:
+    expected({"kept": Row(kept(), named("only for a second backward pass"))}, "kept", d=8, backward=True)
