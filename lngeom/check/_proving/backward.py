@@ -178,7 +178,7 @@ def _point(path: Path, name: str, difference: Carrier) -> str:
                 floats = {key: np.array(value, dtype=float) for key, value in values.items()}
                 _, left, right = _sides(path, name, FloatGround(floats, d))
                 shown = ", ".join(f"{key} = {floats[key].tolist()}" for key in [*path.trace.symbols.vectors, ALONG])
-                return f"d = {d}: {shown}: {float(left[0]):.6g} for {float(right[0]):.6g}"
+                return f"at d = {d}, {shown}: the code gives {float(left[0]):.6g}, the formula {float(right[0]):.6g}"
     return ""
 
 

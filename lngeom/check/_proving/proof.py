@@ -162,7 +162,7 @@ class Proof:
             values = ", ".join(f"{name} = {shorten(str(value))}" for name, value in point["values"].items())
             code, expected = (shorten(str(point[name])) for name in ("code", "expected"))
             known = f"the code returns {code}; {point['definition']} is {expected}"
-            lines.append(f"  example     at d = {point['d']}, {values} {known}")
+            lines.append(f"  example     at d = {point['d']}, {values}: {known}")
         if not verbose:
             return lines
         if self.operations:

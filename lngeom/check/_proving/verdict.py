@@ -149,7 +149,7 @@ def _seen(path: Path, defined: list[Proved]) -> Proof:
     return Proof(
         "not traced", "", operations=dict(path.trace.values.operations), sizes=tuple(path.trace.near),
         obligations=tuple(f"{text}{reach}" for text, reach in zip(texts, ranges, strict=True)),
-        notes=(*sorted(path.trace.report.notes), *(f"its setting {name} does not enter" for name in unused)),
+        notes=(*sorted(path.trace.report.notes), *(f"its setting {name} has no effect" for name in unused)),
     )  # fmt: skip
 
 
