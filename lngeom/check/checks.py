@@ -70,8 +70,7 @@ def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:
     path = Path(target)
     if path.suffix == ".onnx":
         if not (norms := onnx_norms(path)):
-            msg = f"{path} has no norm: neither a fused node nor a module that torch.onnx.export noted as a norm"
-            raise InputError(msg)
+            raise InputError(f"{path} has no norm: no fused node, and no module that torch.onnx.export noted as one")
         dtypes = ({**options, "dtype": norm.dtype.name} for norm in norms)
         findings = {norm.name: check(norm, name=norm.__name__, **own) for norm, own in zip(norms, dtypes, strict=True)}
         return {target: findings[norms[0].name]} if len(norms) == 1 else findings
@@ -79,8 +78,7 @@ def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:
         return dict(_of_model(path, options))
     if ":" in target:
         return {target: check(target, **options)}
-    msg = f"{target!r} is neither module:name nor an .onnx or .gguf file nor a model directory: give one of them"
-    raise InputError(msg)
+    raise InputError(f"{target!r} is neither module:name nor an .onnx or .gguf file nor a model directory: give one")
 
 
 def _of_model(path: Path, options: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
@@ -91,11 +89,9 @@ def _of_model(path: Path, options: dict[str, Any]) -> Iterator[tuple[str, Findin
     lengths: dict[str, int | None] = {norm.path: norm.d for norm in discovered.found}
     if not lengths:
         raise InputError(f"{path} has no module that computes a norm: check its norms one by one as module:name")
-    meant = {other.path for other in discovered.others if other.is_called_norm}
+    checked = lengths.keys() | {other.path for other in discovered.others if other.is_called_norm}
     known: dict[tuple[object, ...], Finding] = {}
-    for name, module in model.named_modules():
-        if name not in lengths and name not in meant:
-            continue
+    for name, module in ((name, module) for name, module in model.named_modules() if name in checked):
         d = lengths.get(name)
         key = type(module), d, str({k: v for k, v in vars(module).items() if isinstance(v, float)})
         try:

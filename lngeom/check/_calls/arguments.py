@@ -1,6 +1,7 @@
 """Arguments: kernels that take them in another order, or write their output into one, as functions of rows."""
 
 import inspect
+import itertools
 from typing import Any
 
 from .._tracing.roles import parameters
@@ -18,9 +19,8 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
         return target
     called = str(getattr(target, "__name__", "")).lower()
     in_place = in_place or called.endswith("_") or "inplace" in called or "in_place" in called
-    names = list(parameters(target))
+    names = list(kept := parameters(target))
     x = next((name for name in names if name.lower() in _X), names[0] if names else "")
-    kept = parameters(target)
     out = next((n for n in names if n.lower() in _OUT and n != x and kept[n].default is not None), None)
     if not names or (out is None and x == names[0] and not in_place):  # it is a function of rows already
         return target
@@ -31,11 +31,8 @@ def adapted(target: Any, *, in_place: bool = False) -> Any:
         if out is not None:
             values[out] = rows * float("nan")  # components that are not written show themselves
         written = values.get(out or x)
-        placed = []
-        for name in names:  # a schema may take some by place alone
-            if name not in values:
-                break
-            placed.append(values.pop(name))
+        # A schema may take some by place alone.
+        placed = [values.pop(name) for name in itertools.takewhile(values.__contains__, names)]
         output = target(*placed, **values)
         return written if output is None else output
 

@@ -97,22 +97,18 @@ class Filed:
         for name in self._gradients if derived else ("y",):
             self._load(_file(call, name), x.shape if name in ("x", "y") else x.shape[1:])
 
-    @property
-    def _gradients(self) -> list[str]:
-        return ["x", *(name for name in self.roles if name != "eps")]
+    _gradients = property(lambda self: ["x", *(name for name in self.roles if name != "eps")])
 
     def finish(self) -> int:
         """Write the manifest: the last file, without which the folder is not read; returns the number of calls."""
-        names = "kind", "eps", "dtype", "d", "backward", "contiguous"
-        options: Json = {name: getattr(self.asked, name) for name in names}
+        options: Json = {n: getattr(self.asked, n) for n in ("kind", "eps", "dtype", "d", "backward", "contiguous")}
         record = {"schema": 1, "version": lngeom.__version__, "call": self.form, "stored": _STORED[self.asked.dtype]}
         write_json(self.folder / _MANIFEST, {**record, "options": options, "calls": self.calls})
         return len(self.calls)
 
     def __call__(self, x: np.ndarray, *values: object) -> np.ndarray:
         """Outputs of rows of shape (..., d), float64."""
-        given = dict(zip(self.roles, values, strict=True))
-        return self._answered(x, given, ("y",))["y"] if x.size else x
+        return self._answered(x, dict(zip(self.roles, values, strict=True)), ("y",))["y"] if x.size else x
 
     def derivatives(self, x: np.ndarray, given: dict[str, Any], cotangent: np.ndarray) -> dict[str, np.ndarray]:
         """The cotangent of outputs times their derivatives, by role."""

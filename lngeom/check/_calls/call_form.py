@@ -38,8 +38,7 @@ def call_form(given: object, asked: CheckOptions) -> Kernel:
     ways = [(whole := adapted(given, in_place=copies), as_norm(whole)) for copies in (False, True)]
     target = ways[0][1]
     if not callable(target):
-        msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
-        raise InputError(msg)
+        raise InputError(f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or their factory")
     reasons, before, faults = [], launches(), list[BeyondEnd]()
     several = [[0], [3], [4]]  # the last axis of any number of them, or of so many
     several = several if asked.axis is None else [[axes for axes in (4, 3, 2) if -axes <= asked.axis < axes]]

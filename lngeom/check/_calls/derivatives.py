@@ -41,8 +41,7 @@ def derivatives(
     """
     pull = _PULLBACKS.get(kernel.framework.name)
     if pull is None:
-        msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
-        raise InputError(msg)
+        raise InputError(f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX for it")
     if kernel.framework.name != "torch" and (only or way in CIRCUMSTANCES):  # arrays have no strides, nor graphs
         return {}
     shape = (*(lead or (-1,)), x.shape[-1])

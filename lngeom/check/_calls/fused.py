@@ -18,8 +18,7 @@ class _Less:
     def __init__(self, target: Callable[..., object], name: str) -> None:
         self.target, self.name = target, name
         self.__name__ = getattr(target, "__name__", type(target).__name__)
-        kept = [parameter for key, parameter in parameters(target).items() if key != name]
-        self.__signature__ = inspect.Signature(kept)
+        self.__signature__ = inspect.Signature([one for key, one in parameters(target).items() if key != name])
         self.__wrapped__ = target
 
     def given(self, x: object, value: object, *given: object, **named: object) -> Any:

@@ -129,19 +129,15 @@ class Kernel:
         values |= {name: value.reshape(axes) if axes else value for name, value in given.items()}
         positional = [values[purpose] for purpose, keyword in bound.roles.items() if keyword is None]
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
-
-        def run() -> Any:
+        script = ones(self, tuple(x.shape)) if watched() else ""
+        limit = limited(f"a call with x of shape {tuple(x.shape)}", self.asked.seconds, script)
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"), limit:
             if self.form.axes:
                 call = lambda moved: _first(bound.function(moved, *positional, **keywords))  # noqa: E731
                 return _along(call, x, -1 if self.asked.axis is None else self.asked.axis, self.form.axes)
             if axes:
                 return bound.function(x.reshape(*x.shape[:-1], *axes), *positional, **keywords).reshape(*x.shape)
             return bound.function(x, *positional, **keywords)
-
-        what, script = f"a call with x of shape {tuple(x.shape)}", ones(self, tuple(x.shape)) if watched() else ""
-        with warnings.catch_warnings(), np.errstate(all="ignore"), limited(what, self.asked.seconds, script):
-            warnings.simplefilter("ignore")
-            return run()
 
     def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
         """The first output, the normalized rows."""

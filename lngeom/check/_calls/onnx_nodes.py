@@ -3,7 +3,6 @@
 import importlib
 from collections import defaultdict
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,11 @@ class OnnxFile:
     """An ONNX model, in which nothing runs yet, its constants as arrays by name, and the types of its values."""
 
     def __init__(self, path: Path) -> None:
-        self.path, (self.onnx, self.runtime) = path, _packages()
+        self.path = path
+        try:
+            self.onnx, self.runtime = (importlib.import_module(name) for name in ("onnx", "onnxruntime"))
+        except ModuleNotFoundError as error:
+            raise InputError("an ONNX file needs two packages: pip install onnx onnxruntime") from error
         try:
             self.model = self.onnx.load(str(path))
             if not (graph := self.model.graph).node:
@@ -53,8 +56,7 @@ class OnnxFile:
         used |= {value.name for value in self.model.graph.output}
         given = [value for node in nodes for value in node.output if value in used]
         if len(wanted) != 1 or len(given) != 1:  # a residual or a further output: no function of rows
-            msg = f"the norm {name} has inputs {sorted(wanted)} and outputs {given}: one of each can be compared"
-            raise InputError(msg)
+            raise InputError(f"{name} has inputs {sorted(wanted)} and outputs {given}: one of each can be compared")
         return wanted.pop(), given[0]
 
     def session(self, nodes: "list[NodeProto]", ends: tuple[str, str]) -> "InferenceSession":
@@ -130,11 +132,3 @@ def _owner(node: "NodeProto") -> str | None:
     names, classes = ([part.strip(" '\"") for part in text] for text in texts)
     own = (node.name or node.output[0]) if node.op_type in _FUSED else None
     return next((name for name, kind in zip(names, classes, strict=False) if kind.lower().endswith("norm")), own)
-
-
-def _packages() -> tuple[ModuleType, ModuleType]:
-    try:
-        return importlib.import_module("onnx"), importlib.import_module("onnxruntime")
-    except ModuleNotFoundError as error:
-        msg = "an ONNX file needs the packages onnx and onnxruntime: pip install onnx onnxruntime"
-        raise InputError(msg) from error

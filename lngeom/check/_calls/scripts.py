@@ -47,10 +47,7 @@ def ones(kernel: Any, shape: tuple[int, ...], *, grows: bool = False) -> str:
     """A script that calls the kernel with ones, or prints how memory grows; empty where it cannot be imported."""
     if not (lines := _imports(kernel)) or kernel.at(shape[-1]).holds:
         return ""
-
-    def written(values: Any) -> str:
-        return _MADE[kernel.framework.name].format("ones", np.shape(values), kernel.dtype)
-
+    written = lambda values: _MADE[kernel.framework.name].format("ones", np.shape(values), kernel.dtype)  # noqa: E731
     eps = kernel.at(shape[-1]).eps if kernel.asked.eps is None else kernel.asked.eps
     line = _call(kernel, shape[-1], written(np.broadcast_to(0.0, shape)), eps, written)
     before = _TRITON if kernel.framework.name == "torch" else ()
@@ -59,11 +56,8 @@ def ones(kernel: Any, shape: tuple[int, ...], *, grows: bool = False) -> str:
 
 def reproducer(kernel: Any, base: Definition, x: Any, bound: float) -> str:
     """The fault and the definition; empty where the kernel cannot be imported, or is of another framework."""
-    made = "tensor" if kernel.framework.name == "torch" else "array"
-
-    def written(values: Any) -> str:
-        return _MADE[kernel.framework.name].format(made, np.asarray(values, dtype=float).tolist(), kernel.dtype)
-
+    how, made = _MADE.get(kernel.framework.name, ""), "tensor" if kernel.framework.name == "torch" else "array"
+    written = lambda values: how.format(made, np.asarray(values, float).tolist(), kernel.dtype)  # noqa: E731
     if kernel.form.filed:
         (file, row), lines = kernel.form.target.place(x), ("import numpy as np",)
         got = f"np.load({file!r})[[{row}]]"

@@ -49,10 +49,7 @@ def _applied(owner: Any, name: str) -> Any:
     """A function of PyTorch's autograd with the parameters of its forward pass."""
     own = list(inspect.signature(owner.forward).parameters.values())
     kept = own if "setup_context" in vars(owner) else own[1:]  # without the context
-
-    def applied(*arguments: object) -> object:
-        return owner.apply(*arguments)
-
+    applied: Any = lambda *arguments: owner.apply(*arguments)  # noqa: E731
     applied.__name__ = applied.__qualname__ = name
-    applied.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+    applied.__signature__ = inspect.Signature(kept)
     return applied

@@ -62,10 +62,8 @@ class Evidence:
         """Those of them that are wrong."""
         return [trial for trial in self.whole if trial.wrong.any()]
 
-    @property
-    def kinds(self) -> set[str]:
-        """The ways that fail: a mistake of the formula would show everywhere."""
-        return {trial.label.kind for trial in self.failing}
+    # The ways that fail: a mistake of the formula would show everywhere.
+    kinds = property(lambda self: {trial.label.kind for trial in self.failing})
 
     def diagnosed(self, trials: list[Trial]) -> tuple[str, Cause | None]:
         """The formula that explains these trials."""

@@ -45,15 +45,10 @@ def named(tried: Tried) -> Named:
 
 def _of_outputs(tried: Tried, told: Told) -> Told:
     """The verdict by PyTorch's contract: a fault that calls showed, or what explains the wrong outputs."""
-    if tried.faults:
-        return "bug", tried.faults[0], None
-    return told if tried.wrong is None else (*explained(tried), None)
-
-
-def _of_offset(tried: Tried, told: Told) -> Told:
-    """Where 1 + weight is meant, a gain off by 1 has another name."""
-    verdict, cause, shown = told
-    return verdict, cause.renamed(_OFFSET) if cause and tried.inputs.claim.meant.offset else cause, shown
+    if tried.faults or tried.wrong is None:
+        return ("bug", tried.faults[0], None) if tried.faults else told
+    verdict, cause = explained(tried)
+    return verdict, cause.renamed(_OFFSET) if cause and tried.inputs.claim.meant.offset else cause, None
 
 
 def _of_cast(tried: Tried, told: Told) -> Told:
@@ -79,7 +74,7 @@ def _of_sum(tried: Tried, told: Told) -> Told:
     return told if tried.inputs.claim.meant.sum in (None, way) else ("variant", Cause("sum", way), None)
 
 
-JUDGES: tuple[Callable[[Tried, Told], Told], ...] = (_of_outputs, _of_offset, _of_cast, _of_sum)
+JUDGES: tuple[Callable[[Tried, Told], Told], ...] = (_of_outputs, _of_cast, _of_sum)
 """What decides in turn: each takes the verdict of those before."""
 
 
@@ -109,8 +104,7 @@ def _uncast(trial: Trial, dtype: str) -> Shown | None:
     base, plain = trial.base, Arithmetic.of(dtype)
     low, high = replace(base, gain=None, bias=None).family(Sample(trial.x), replace(plain, storage=plain.work)).box()
     single = rounded(low, dtype) == rounded(high, dtype)
-    gain = 1 if base.gain is None else base.gain
-    scaled = rounded(low, dtype) * gain
+    scaled = rounded(low, dtype) * (1 if base.gain is None else base.gain)
     bias = np.zeros(1) if base.bias is None else base.bias
     ways = [rounded(scaled + bias, dtype), rounded(rounded(scaled, dtype) + bias, dtype)]
     # What underflows on the way has no exact product.

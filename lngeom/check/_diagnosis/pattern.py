@@ -46,10 +46,9 @@ def of_other_rows(trial: Trial) -> Cause | None:
     for k in range(n):
         step = f"+ {k}" if 2 * k <= n else f"- {n - k}"
         for taken, text in ((np.roll(rows, -k), Statement("row step", step)), (rows * 0 + k, Statement("one row", k))):
-            if (taken != rows).any() and _gives(trial, center[taken], square[taken]):
-                return Cause("rows mixed by", "statistics", text)
-            if (taken != rows).any() and trial.base.centered and _gives(trial, center, square[taken]):
-                return Cause("rows mixed by", "variance", text)
+            for what, centers in (("statistics", center[taken]), ("variance", center)):
+                if (taken != rows).any() and _gives(trial, centers, square[taken]):
+                    return Cause("rows mixed by", what, text)
     return None
 
 

@@ -235,10 +235,8 @@ class Path:
             text = text.replace(prover.text(prover.scalar(name)), literals.text(name))
         symbols = self.trace.symbols
         names = {prover.text(prover.scalar(name)): name for name in symbols.blocks}
-        calls = (
-            (of.name, prover.text(cast("prover.Term", value)), name) for of, value, name in self.trace.calls.opaque
-        )
-        names |= {name: f"{function}({text})" for function, text, name in calls}
+        calls = ((of.name, cast("prover.Term", value), name) for of, value, name in self.trace.calls.opaque)
+        names |= {name: f"{function}({prover.text(of)})" for function, of, name in calls}
         names |= {f"S({prover.text(prover.vector(name))})": name.removeprefix("part_") for name in symbols.parts}
         for written, name in names.items():
             for how, told in _READ_AS.items():

@@ -69,9 +69,7 @@ class Front:
         arbitrary(function, trace, dtype)
         return function
 
-    def loaded(
-        self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[np.ndarray]
-    ) -> Function:
+    def loaded(self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[Any]) -> Function:
         """A program with real parameters; `maps` gets what its linear maps give."""
         own = vars(function) if hasattr(function, "__dict__") else {}
         own.update({name: self.array(values[name], dtype) for name in own.keys() & values.keys()})

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .arrays import Arr, filled
 from .components import Condition, chosen, components
@@ -19,7 +18,7 @@ from .factories import Function, Setting, named
 from .front import Build, Front
 from .questions import QUESTIONS, asking
 from .reductions import contracted, largest, total
-from .sizes import FEATURE, Dim, Num
+from .sizes import FEATURE, Dim, Num, plain
 from .trace import OURS, Refusal, Trace
 
 
@@ -40,17 +39,14 @@ class JaxFront(Front):
         if isinstance(module, type) or not all(hasattr(module, name) for name in ("init", "apply", "bind")):
             return None  # not of flax.linen
         tree = self.jax.tree_util
-        shapes = self.jax.eval_shape(
-            module.init, self.jax.random.PRNGKey(0), self.jax.ShapeDtypeStruct((2, 8), "float32")
-        )
+        shapes = self.jax.eval_shape(module.init, self.jax.random.PRNGKey(0), np.zeros((2, 8), "float32"))
         leaves, form = tree.tree_flatten_with_path(shapes.get("params", {}))
         names = ["_".join(key.key for key in path) for path, _ in leaves]
 
         def run(x: object, *vectors: object) -> object:
             return module.apply({"params": tree.tree_unflatten(form, vectors)}, x)
 
-        made = named(run, names)
-        return lambda d, setting: made, None
+        return lambda d, setting: named(run, names), None
 
     def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]
@@ -58,8 +54,7 @@ class JaxFront(Front):
         labels = list(dict.fromkeys(label for array in arrays for label in array.labels))
         sizes = dict(zip(labels, symbolic(", ".join(labels)), strict=True))
         long = [[functools.reduce(operator.mul, [sizes[a] for a in dim], 1) for dim in array.axes] for array in arrays]
-        pairs = zip(long, arrays, strict=True)
-        shapes = [self.jax.ShapeDtypeStruct(shape, array.dtype) for shape, array in pairs]
+        shapes = [self.jax.ShapeDtypeStruct(shape, array.dtype) for shape, array in zip(long, arrays, strict=True)]
 
         def program(*given: object) -> object:
             left = iter(given)
@@ -70,7 +65,7 @@ class JaxFront(Front):
         # Functions within functions and loops of known length are then Python's, and nothing is remembered of them.
         with self.jax.disable_jit(), _asking(trace, kind, self.jax):
             closed = self.jax.make_jaxpr(program)(*shapes)
-        (result,) = _evaluated(trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
+        (result,) = _evaluated(trace, closed.jaxpr, closed.consts, arrays)
         trace.line = ""
         return result if isinstance(result, Arr) else None
 
@@ -98,11 +93,6 @@ def _asking(trace: Trace, kind: type, jax: Any) -> contextlib.AbstractContextMan
     return asking(trace, kind, [*QUESTIONS, "__pow__"], answer)
 
 
-def _plain(value: ArrayLike) -> ArrayLike:
-    """A constant of a jaxpr as a number."""
-    return np.asarray(value).item() if np.size(value) == 1 else value
-
-
 def _dim(trace: Trace, size: object) -> Dim:
     number = _number(trace, size)
     if isinstance(number, Num) and number.dim is not None:
@@ -125,10 +115,11 @@ def _number(trace: Trace, size: Any) -> Num | int:
 
 
 def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Sequence[object]) -> list[object]:
-    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values], strict=True))
+    numbers = [plain(np.asarray(value)) for value in consts]
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*numbers, *values], strict=True))
 
     def read(atom: Any) -> object:
-        return _plain(atom.val) if hasattr(atom, "val") else known[atom]
+        return plain(np.asarray(atom.val)) if hasattr(atom, "val") else known[atom]
 
     for equation in jaxpr.eqns:
         trace.line = _written(equation)
@@ -136,12 +127,10 @@ def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Seque
         name = equation.primitive.name
         if name in _INLINED:
             inner = equation.params[_INLINED[name]]
-            plain, held = (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, [])
-            if name.startswith("custom") and "/jax/_src/" not in (rule := plain.debug_info.func_src_info):
-                trace.report.unexamined.add(
-                    f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, which have its own rule"
-                )
-            results = _evaluated(trace, plain, [*map(_plain, held)], inputs)
+            run, held = (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, [])
+            if name.startswith("custom") and "/jax/_src/" not in (rule := run.debug_info.func_src_info):
+                trace.report.unexamined.add(f"{rule.partition(' at ')[0]} under jax.vjp and jax.jvp, by its own rule")
+            results = _evaluated(trace, run, held, inputs)
         else:
             results = [_applied(trace, equation, inputs)]
         known |= dict(zip(equation.outvars, results, strict=True))
@@ -180,8 +169,7 @@ _ARRAYS: dict[str, Callable[..., Any]] = components("jax", lambda arrays: arrays
 def _applied(trace: Trace, equation: Any, inputs: list[Any]) -> object:
     """One primitive."""
     name, made = equation.primitive.name, equation.outvars[0].aval
-    given = equation.params.items()
-    options = {k: v for k, v in given if k != "weak_type" and not (k in _UNSET and v is None)}
+    options = {k: v for k, v in equation.params.items() if k != "weak_type" and not (k in _UNSET and v is None)}
     if name == "dim_as_value":
         return _number(trace, options["dim"])
     if name == "select_n" and isinstance(inputs[0], Condition):
@@ -217,9 +205,7 @@ def _converted(trace: Trace, x: Any, old: np.dtype, *, new_dtype: np.dtype) -> o
     return int(x) if isinstance(x, bool) else x
 
 
-def _broadcast(
-    trace: Trace, x: Any, old: np.dtype, *, shape: Sequence[object], broadcast_dimensions: Sequence[int]
-) -> object:
+def _broadcast(trace: Trace, x: Any, old: np.dtype, *, shape: Any, broadcast_dimensions: Sequence[int]) -> object:
     dims = [_dim(trace, size) for size in shape]
     if not isinstance(x, Arr):
         # What stands for a dimension that is excluded stays, as does the answer to a question.
@@ -230,8 +216,7 @@ def _broadcast(
 
 
 def _reshaped(trace: Trace, x: Any, _: np.dtype, *, new_sizes: Sequence[object], dimensions: None) -> object:
-    if dimensions is not None:
-        trace.refuse("axes are exchanged while they are reshaped")
+    trace.never(dimensions is not None, "axes are exchanged while they are reshaped")
     return x.reshaped([_number(trace, size) for size in new_sizes])
 
 

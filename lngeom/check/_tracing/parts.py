@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy
+from numpy import ndarray
 
 from lngeom.carriers import Array, namespace
 
@@ -21,14 +21,12 @@ class Part(str):
     It `leads` if it is a prefix of the row.
     """
 
-    taken: Callable[[numpy.ndarray], numpy.ndarray] | None
+    taken: Callable[[ndarray], ndarray] | None
     others: "tuple[Part, ...]"
     leads: bool
 
     @classmethod
-    def of(
-        cls, label: str, taken: Callable[[numpy.ndarray], numpy.ndarray] | None, *others: "Part", leads: bool = False
-    ) -> "Part":
+    def of(cls, label: str, taken: Callable[[ndarray], ndarray] | None, *others: "Part", leads: bool = False) -> "Part":
         """A part of its own, or those in none of `others`: sums over all parts add up to that of the row exactly."""
         part = cls(label)
         part.taken, part.others, part.leads = taken, others, leads
@@ -74,11 +72,7 @@ def chunks(count: int, several: int) -> list[Part]:
     """The first `several` − 1 pieces of ⌈d/count⌉ components, and the remainder."""
 
     def chunk(k: int) -> Part:
-        def taken(all: numpy.ndarray) -> numpy.ndarray:
-            size = -(-len(all) // count)
-            return all[k * size : (k + 1) * size]
-
-        return Part.of(f"chunk_{count}_{k}", taken, leads=k == 0)
+        return Part.of(f"chunk_{count}_{k}", lambda all: all[all // -(-len(all) // count) == k], leads=k == 0)
 
     before = [chunk(k) for k in range(several - 1)]
     return [*before, Part.of(f"chunk_{count}_from_{several - 1}", None, *before)] if before else [chunk(0)]

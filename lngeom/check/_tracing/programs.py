@@ -48,9 +48,7 @@ class Program:
 
     concrete = property(lambda self: self.literal or not self.front.symbolic)
 
-    def traced(
-        self, trace: Trace, dtype: str, axes: tuple[Dim, ...], then: Callable[[Arr | None], None] | None = None
-    ) -> Arr:
+    def traced(self, trace: Trace, dtype: str, axes: tuple[Dim, ...], then: Callable[[Any], None] | None = None) -> Arr:
         """The output for one arbitrary row; `then` goes on from it.
 
         Raises:
@@ -64,18 +62,15 @@ class Program:
                 return value
             return number(trace, trace.symbols.setting(name, value), None, float)
 
-        def made(name: str, dims: tuple[Dim, ...]) -> Arr:
-            return given(trace, name, dims, dtype)
-
         d = number(trace, trace.ground.d, (FEATURE,))
         world, chance = World(trace, self.front.knows), _chance()
         with self.front.tracing(trace):
             with world.watching():
                 function = self.build(d, setting)
             function = self.front.arbitrary(function, trace, dtype)
-            x = made("x", axes)
-            inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
-            arguments = _arguments(function, inputs, d, setting, trace.report.given.__setitem__)
+            like, vector = (lambda name, dims=dims: given(trace, name, dims, dtype) for dims in (axes, ((FEATURE,),)))
+            x = like("x")
+            arguments = _arguments(function, (like, vector), d, setting, trace.report.given.__setitem__)
             trace.values.operations.clear()  # those that built the program do not count
             world.built = True
             with world.watching():
@@ -85,14 +80,11 @@ class Program:
             world.close()
         if trace.refusals:
             raise trace.refusals[0]
-        if chance != _chance():
-            trace.refuse("random numbers", "")
+        trace.never(chance != _chance(), "random numbers")
         if output is None:
             return trace.refuse("the output is not an array")
-        if trace.kernels.asks_memory and not trace.kernels.allowed:
-            trace.refuse(trace.kernels.asks_memory[0], "")
-        if output.memory.undefined:
-            trace.refuse("the output is memory that nothing was written into", "")
+        trace.never(trace.kernels.asks_memory and not trace.kernels.allowed, "".join(trace.kernels.asks_memory[:1]))
+        trace.never(output.memory.undefined, "the output is memory that nothing was written into")
         several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
         if len(output.axes) != len(axes) or not several or output.summed:
             trace.refuse(f"the output has the shape {form(output.axes)} for x of shape {form(axes)}")
@@ -100,11 +92,8 @@ class Program:
 
     def _set(self, values: Mapping[str, SupportsFloat]) -> Setting:
         """The numbers of settings, by their names in the values."""
-
-        def setting(name: str, value: float) -> float:
-            return value if self.concrete else float(values.get(self.literals.setting(name, value), value))
-
-        return setting
+        named = self.literals.setting
+        return lambda name, value: value if self.concrete else float(values.get(named(name, value), value))
 
     def called(
         self, arrays: Mapping[str, object], d: int, settings: Mapping[str, SupportsFloat]
@@ -126,8 +115,7 @@ class Program:
             return self.front.array(np.moveaxis(rows, -1, place), dtype)
 
         inputs = shaped, (lambda name: self.front.array(values[name], dtype))
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             function = self.front.loaded(self.build(d, setting), values, dtype, maps)
             output = self.front.run(function, [shaped("x"), *_arguments(function, inputs, d, setting)])
         real = self.front.read(output[0] if isinstance(output, tuple | list) else output)

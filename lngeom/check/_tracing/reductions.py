@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import operator
 from collections.abc import Sequence
 
@@ -34,8 +35,7 @@ def total(x: Arr, axis: Axis = None, keepdims: bool = False) -> Arr:
     rows, parts = frozenset(covered), frozenset(PARTS + label for label in covered)
     if parts <= x.summed:  # each of these numbers is a sum over some rows already
         return Arr(x.trace, x.value, kept, x.dtype, summed=x.summed - parts)
-    if x.summed & rows:
-        x.trace.refuse("rows are summed twice")
+    x.trace.never(x.summed & rows, "rows are summed twice")
     # A sum over rows stays what is summed in one arbitrary row; `summed` says that it is a sum.
     return Arr(x.trace, x.value, kept, x.dtype, summed=x.summed | rows)
 
@@ -51,8 +51,7 @@ def mean(x: Arr, axis: Axis = None, keepdims: bool = False) -> Arr:
 def _of_components(x: Arr, name: str, covered: set[str], kept: list[Dim]) -> Arr:
     if not covered:
         return x.like(x.value, axes=kept)
-    if covered != {FEATURE}:
-        x.trace.refuse(f"a {name} over {', '.join(sorted(covered - {FEATURE}))}, which number rows")
+    x.trace.never(covered != {FEATURE}, f"a {name} over {', '.join(sorted(covered - {FEATURE}))}, which number rows")
     return _statistic(x, name, kept)
 
 
@@ -60,8 +59,7 @@ def _statistic(x: Arr, name: str, kept: list[Dim]) -> Arr:
     """The sum or the mean of the whole value, with the axes that are kept."""
     x.not_summed()
     result = getattr(namespace(x.value), name)(x.value, axis=-1, keepdims=True)
-    terms = x.value if name == "sum" else x.value / x.trace.ground.d
-    return x.like(result, axes=kept, of=terms)
+    return x.like(result, axes=kept, of=x.value if name == "sum" else x.value / x.trace.ground.d)
 
 
 def variance(x: Arr, axis: Axis = None, keepdims: bool = False, correction: Num | float = 0) -> Arr:
@@ -70,9 +68,7 @@ def variance(x: Arr, axis: Axis = None, keepdims: bool = False, correction: Num 
     square = deviation.combined(deviation, operator.mul)
     if not isinstance(correction, Num) and correction == 0:
         return mean(square, axis, keepdims)
-    size: Num | int = 1
-    for k in x.places(axis):
-        size = size * x.size(k)
+    size = math.prod(map(x.size, x.places(axis)))
     return total(square, axis, keepdims).divided(size - correction)
 
 
@@ -87,8 +83,7 @@ def largest(x: Arr, axis: Axis, keepdims: bool = False) -> Arr:
 
 def length(x: Arr, order: object, axis: Axis, keepdims: bool) -> Arr:
     """The root of the sum of squares."""
-    if order not in (None, 2, 2.0, "fro"):
-        x.trace.refuse(f"a norm of order {order!r}")
+    x.trace.never(order not in (None, 2, "fro"), f"a norm of order {order!r}")
     made = total(x.combined(x, operator.mul), axis, keepdims).root()
     x.trace.values.lengths.append((made.value, x.value))
     return made
@@ -96,8 +91,7 @@ def length(x: Arr, order: object, axis: Axis, keepdims: bool) -> Arr:
 
 def contracted(x: Arr, other: Arr, dtype: str | None = None) -> Arr:
     """The matrix product with one vector or one column of components."""
-    if other.axes not in (((FEATURE,),), ((FEATURE,), ())):
-        x.trace.refuse("a product of matrices")
+    x.trace.never(other.axes not in (((FEATURE,),), ((FEATURE,), ())), "a product of matrices")
     return total(x.combined(other.view(other.axes[:1]), operator.mul, dtype), -1, len(other.axes) == 2)
 
 

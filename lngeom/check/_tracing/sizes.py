@@ -34,18 +34,18 @@ def form(axes: Iterable[Dim]) -> str:
 
 def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callable[..., Num]:
     def apply(self: Num, other: object) -> Num:
-        if not isinstance(other, _NUMBER):
+        if not isinstance(other, numbers.Number):
             return NotImplemented
-        numbers, parts = isinstance(self, int) and isinstance(other, int), (self, other)[:: -1 if swapped else 1]
+        whole, parts = isinstance(self, int) and isinstance(other, int), (self, other)[:: -1 if swapped else 1]
         value = None
-        if not (numbers and self._is_count(other)):
+        if not (whole and self._is_count(other)):
             first, second = self._values(other)[:: -1 if swapped else 1]
             if operation is operator.truediv:
-                positive = numbers and self.trace.kernels.allowed and self.trace.decisions.always(second - 1, ">=")
+                positive = whole and self.trace.kernels.allowed and self.trace.decisions.always(second - 1, ">=")
                 self.trace.values.obligations += [] if positive else [(second, "!=")]
             value = operation(first, second)
-        made = self._made(value, kind=int if numbers and operation is not operator.truediv else float)
-        made.made_of = (_SIGNS[operation], *parts) if numbers else ()
+        made = self._made(value, kind=int if whole and operation is not operator.truediv else float)
+        made.made_of = (_SIGNS[operation], *parts) if whole else ()
         return made
 
     return apply
@@ -107,10 +107,11 @@ class Num:
             raise AttributeError(name)
         self.trace.refuse(f"{self._text()} has its attribute {name} read")
 
-    def __deepcopy__(self, memo: object) -> Num:
+    def astype(self, *_: object, **__: object) -> Num:
+        """In another format, as a scalar of NumPy has it."""
         return self
 
-    __copy__ = __deepcopy__
+    __copy__ = __deepcopy__ = astype
     __hash__ = _refused("a key")
 
     def __str__(self, _: str = "") -> str:
@@ -170,7 +171,7 @@ class Num:
         return self.made_of[2] if self.made_of[:2] == ("-", 0) else 0 - self
 
     def __mul__(self, other: object) -> Num:
-        if not isinstance(other, _NUMBER):
+        if not isinstance(other, numbers.Number):
             return NotImplemented
         if self.dim is not None and isinstance(other, Num) and other.dim is not None:
             both = None if self.value is None or other.value is None else self.value * other.value
@@ -239,16 +240,7 @@ class Num:
 
     def __pow__(self, exponent: Num | float) -> Num:
         whole = self.kind is int and not isinstance(exponent, Num) and isinstance(exponent, int) and exponent >= 0
-        value = power(self.trace, operator.mul(*self._values(1)), exponent)
-        return self._made(value, kind=int if whole else float)
-
-    def sqrt(self) -> Num:
-        """Its root."""
-        return self**0.5
-
-    def astype(self, dtype: object) -> Num:
-        """In another format, as a scalar of NumPy has it."""
-        return self
+        return self._made(power(self.trace, operator.mul(*self._values(1)), exponent), kind=int if whole else float)
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
         """NumPy's functions of numbers; an array among the inputs takes over."""
@@ -298,9 +290,8 @@ def plain(value: object) -> object:
     return value.item() if isinstance(value, numpy.generic | numpy.ndarray) and value.size == 1 else value
 
 
-_NUMBER = numbers.Number
-_UFUNCS: dict[str, Callable[..., object]] = {"sqrt": Num.sqrt, "true_divide": operator.truediv}
-_UFUNCS |= {"multiply": operator.mul, "divide": operator.truediv, "add": operator.add, "subtract": operator.sub}
+_UFUNCS: dict[str, Callable[..., object]] = {"sqrt": lambda n: n**0.5, "divide": operator.truediv}
+_UFUNCS |= {"multiply": operator.mul, "add": operator.add, "subtract": operator.sub}
 _UFUNCS |= {"equal": operator.eq, "not_equal": operator.ne, "less": operator.lt, "greater": operator.gt}
 _UFUNCS |= {"less_equal": operator.le, "greater_equal": operator.ge}
 

@@ -106,16 +106,10 @@ class Symbols:
         """The indicator vector of a slice, whose complement is 1 − this, so that sums over both add up to the whole."""
         if name in self.vectors:
             self.refuse(f"a slice and a parameter are both called {name}")
-
-        def at(d: int) -> numpy.ndarray:
-            weights = numpy.zeros(d)
-            weights[taken(numpy.arange(d))] = 1
-            return weights
-
-        self.parts[name] = at
+        self.parts[name] = lambda d: numpy.isin(numpy.arange(d), taken(numpy.arange(d))).astype(float)
         inner = getattr(self.ground, "inner", self.ground)
         if isinstance(inner, FloatGround):
-            inner.values[name] = at(inner.size)
+            inner.values[name] = self.parts[name](inner.size)
         return self.ground.vector(name)
 
     def _assumed(self, name: str, value: Fraction, relation: str = ">") -> Carrier:

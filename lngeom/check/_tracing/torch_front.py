@@ -75,9 +75,7 @@ class TorchFront(Front):
     def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
         return _arbitrary(function, trace, dtype) if isinstance(function, torch.nn.Module) else function
 
-    def loaded(
-        self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[np.ndarray]
-    ) -> Function:
+    def loaded(self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[Any]) -> Function:
         if not isinstance(function, torch.nn.Module):
             return function
         module = copy.deepcopy(function).to(getattr(torch, dtype)).eval()

@@ -101,9 +101,7 @@ OPERATIONS |= {
     name: (lambda x, *, _to=dtype: x.cast(_to))
     for name, dtype in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}.items()
 }
-_TYPES: dict[str, str] = dict(
-    zip([f"torch.{n}Tensor" for n in ("Double", "Float", "BFloat16", "Half")], _FLOATS, strict=True)
-)
+_TYPES = dict(zip([f"torch.{n}Tensor" for n in ("Double", "Float", "BFloat16", "Half")], _FLOATS, strict=True))
 
 
 def _format(trace: Trace, dtype: object, otherwise: str) -> str:

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
@@ -42,11 +41,7 @@ class Claim:
     variant: Cause | None = None
     default: bool = False
 
-    @cached_property
-    def arithmetic(self) -> Arithmetic:
-        """The arithmetic of the dtype."""
-        return Arithmetic.of(self.kernel.dtype)
-
+    arithmetic = property(lambda self: Arithmetic.of(self.kernel.dtype))
     centered = property(lambda self: self.kind == "layernorm")  # the mean is subtracted
 
     @cached_property
@@ -89,11 +84,10 @@ def claimed(kernel: Kernel) -> Claim:
         InputError: Nothing shows them.
     """
     asked, meant = kernel.asked, contract(kernel.asked)
-    options: dict[str, Any] = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
-    options["stated"] = (meant.kind, meant.stated) if meant.stated else None
+    stated = (str(meant.kind), meant.stated) if meant.stated else None
     try:
         with limited(TRACE, asked.seconds):
-            proof = prove(kernel.program, **options)
+            proof = prove(kernel.program, kind=asked.kind, dtype=asked.dtype, backward=asked.backward, stated=stated)
     except (Endless, RuntimeError) as error:  # without a proof its outputs decide
         proof = Proof("not traced", str(error))
     if proof.orders or (proof.status == "not traced" and has_kernels()):  # other calls may launch what this one did not

@@ -50,11 +50,10 @@ def shaped(claim: Claim, x: np.ndarray, vectors: np.ndarray) -> Iterator[Outcome
                 return
             if label.kind == OTHER and trial.wrong.any():
                 dtype = str(label.values[0])
-                if not either_cast(claim.like(dtype=dtype), label, rows, got).wrong.any():
-                    yield Note("to other dtype", dtype, claim.kernel.dtype)
-                    continue
-                if _reread(claim, trial, dtype):
-                    yield Note("read as own dtype", label, claim.kernel.dtype)
+                wider = not either_cast(claim.like(dtype=dtype), label, rows, got).wrong.any()
+                if wider or _reread(claim, trial, dtype):
+                    told = ("to other dtype", dtype) if wider else ("read as own dtype", label)
+                    yield Note(*told, claim.kernel.dtype)
                     continue
             if label.kind == "strided" and trial.wrong.any() and claim.kernel.form.interpreted:
                 yield Note("strides of gain")
@@ -73,7 +72,7 @@ def _ways(claim: Claim, x: np.ndarray, many: np.ndarray) -> tuple[Given, ...]:
     heads = np.stack([cube, -cube])
     grid = np.resize(many, (GRID if d <= 128 and not kernel.form.interpreted else len(many), d))
     told = counted(len(grid))
-    laid = () if kernel.form.filed else (*_layouts(claim, x), *_mixed(claim, x))
+    laid = () if kernel.form.filed else (*_layouts(claim, x, cube, heads), *_mixed(claim, x))
     return (
         (SINGLE, x[:3], lambda: alone(claim, x[:3])), (Way("zeros"), 0 * x[:1], lambda: kernel.run(0 * x[:1])),
         (TOKENS, x[:3], lambda: kernel.run(x[:3, None])),
@@ -97,11 +96,9 @@ def tokens(claim: Claim, groups: list[np.ndarray]) -> Iterator[Outcome]:
     yield claim.judged(TOKENS, rows, run()).steady(run)
 
 
-def _layouts(claim: Claim, x: np.ndarray) -> Iterator[Given]:
+def _layouts(claim: Claim, x: np.ndarray, cube: np.ndarray, heads: np.ndarray) -> Iterator[Given]:
     """The rows as views that are not contiguous: slices of wider arrays, transposed, at an offset."""
     kernel, (n, d), m = claim.kernel, x.shape, len(x) // 2
-    cube = x[: 2 * m].reshape(2, m, d)
-    heads = np.stack([cube, -cube])
     other = claim.stored(np.full_like(x, 7.0))
 
     def seen(values: np.ndarray, view: Callable[[FrameworkArray], FrameworkArray]) -> Callable[[], np.ndarray]:
@@ -144,15 +141,14 @@ def either_cast(claim: Claim, label: Way, x: np.ndarray, got: np.ndarray) -> Tri
 def _reread(claim: Claim, trial: Trial, dtype: str) -> bool:
     """Whether the kernel reads the bytes of gain and bias of another dtype as numbers of its own."""
     own = np.dtype(claim.kernel.dtype.replace("bfloat16", "float16"))
-    if own.itemsize == 2:  # kernels of 16 bits have to expect gains of float32
+    # Kernels of 16 bits have to expect gains of float32; 1 + weight and other functions need not be linear in them.
+    if own.itemsize == 2 or claim.meant.offset or claim.meant.stated:
         return False
 
     def read(values: Any) -> Any:
         raw = values.astype(dtype).view(np.uint8)
         return raw[: len(raw) // own.itemsize * own.itemsize].view(own).astype(REAL)[: trial.d]
 
-    if claim.meant.offset or claim.meant.stated:  # 1 + weight, or a function that need not be linear in them
-        return False
     base, plain = trial.base, replace(trial.base, gain=None, bias=None)
     parts = [None if values is None else read(values) for values in (base.gain, base.bias)]
     k = min(len(part) for part in parts if part is not None)

@@ -58,8 +58,7 @@ class Outputs:
     @property
     def worst(self) -> tuple[int, int]:
         """Row and component with the largest ratio."""
-        row, component = np.unravel_index(np.argmax(self.ratio), self.ratio.shape)
-        return int(row), int(component)
+        return divmod(int(self.ratio.argmax()), self.ratio.shape[-1])
 
 
 class Trial(Outputs):
@@ -119,10 +118,7 @@ class Aside(Trial):
 class Note(Statement):
     """What a kernel refuses, or does although its outputs are right."""
 
-    @property
-    def fault(self) -> Cause:
-        """The same where no correct kernel does it."""
-        return Cause(self.kind, *self.values)
+    fault = property(lambda self: Cause(self.kind, *self.values))  # the same where no correct kernel does it
 
 
 Outcome = Trial | Note | Cause

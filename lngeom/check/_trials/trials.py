@@ -70,8 +70,7 @@ class _Log:
 
     def __init__(self) -> None:
         self.trials, self.notes, self.faults, self.asides = list[Trial](), list[Note](), list[Cause](), list[Trial]()
-        self._kinds: dict[type, list[Any]] = {Trial: self.trials, Note: self.notes, Cause: self.faults}
-        self._kinds[Aside] = self.asides
+        self._kinds: Any = {Trial: self.trials, Note: self.notes, Cause: self.faults, Aside: self.asides}
 
     def take(self, outcome: Outcome) -> None:
         """Adds it to its kind."""

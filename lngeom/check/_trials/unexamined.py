@@ -50,11 +50,10 @@ def unexamined(claim: Claim, x: np.ndarray, take: Callable[[Trial], None]) -> Un
         elif kernel.asked.backward:
             listed.append(f"whether the cotangent of output {i}, {what}, is right")
     function = kernel.at(x.shape[-1]).function
-    forward = getattr(function, "forward", function)
     known = {"gain", "bias", "eps", "shape", "d", "axis"}
-    some = list(parameters(forward).items())[1:]
-    odd = [n for n, p in some if p.default is not REQUIRED and role(n) not in known]
-    listed += [f"{name} other than {dict(some)[name].default!r}" for name in odd]
+    some = list(parameters(getattr(function, "forward", function)).items())[1:]
+    odd = [(n, p.default) for n, p in some if p.default is not REQUIRED and role(n) not in known]
+    listed += [f"{name} other than {default!r}" for name, default in odd]
     listed += filter(None, left(kernel.form.target))
     listed += ["memory that is not contiguous"] * (kernel.asked.axis is not None or kernel.asked.contiguous)
     listed += ["further outputs"] * bool(kernel.form.axes)

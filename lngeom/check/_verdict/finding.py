@@ -102,8 +102,7 @@ class Finding:
         """The finding; of a norm that is right, a variant if a note is of one of these kinds, or contains the word."""
         noted = (n for n in self.noted if any(word == n.kind or word.lower() in str(n).lower() for word in words))
         refused = next(noted, None) if self.verdict == "rounding" else None
-        named = refused and Cause(refused.kind, *refused.values)
-        return self if named is None else replace(self, verdict="variant", named=named)
+        return replace(self, verdict="variant", named=Cause(refused.kind, *refused.values)) if refused else self
 
     def requiring(self, required: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if what is required of its bits is not proved or seen."""
@@ -136,9 +135,7 @@ class Finding:
         """The further observations in words."""
         return joined(str(note) for note in self.noted if note.kind not in BITS)
 
-    @property
-    def _bits(self) -> dict[str, dict[str, str]]:
-        return same_bits(self.proof or Proof("not traced", ""), self.noted)
+    _bits = property(lambda self: same_bits(self.proof or Proof("not traced", ""), self.noted))
 
     @property
     def _contradicted(self) -> str:
@@ -170,9 +167,6 @@ class Finding:
     def __repr__(self) -> str:
         cause = f": {self.cause}" if self.cause else ""
         return f"<Finding {self.verdict}{cause}; {self.kind}, eps {self.eps:g}, {self.dtype}, {self.worst_ratio:.3g}>"
-
-    def __str__(self) -> str:
-        return self.told()
 
     def told(
         self, name: str = "", allowed: tuple[str, ...] = (), *, proved: bool = False, verbose: bool = False
@@ -208,6 +202,8 @@ class Finding:
         more = ["other formats, sizes and settings (--verbose lists all)"] * bool(self.left.always)
         left = f" in floats: {self.left}" if verbose else f"  {'; '.join([*self.left.here, *more])}"
         return "\n".join([*lines, f"  not tested{left}"])
+
+    __str__ = told
 
     def headline(self, passed: bool | None = None) -> str:
         """Why it passes or fails, in words; whether it does is :meth:`passes` without options unless it is given."""
@@ -246,5 +242,4 @@ class Finding:
         if self.point.cotangent is not None:
             parts.append(f"cotangent = {shorten(str(self.point.cotangent))}")
         parts.append(f"component [{self.point.component}]")
-        layout = f" ({self.point.layout})" if self.point.layout else ""
-        return "".join(f", {part}" for part in parts) + layout
+        return "".join(f", {part}" for part in parts) + (f" ({self.point.layout})" if self.point.layout else "")

@@ -47,10 +47,7 @@ class Tile(Value):
     zero: bool = False
     far: "Callable[[], Tile] | None" = None
 
-    def beyond(self) -> "Tile":
-        """What it is in rows beyond the last one."""
-        return self.far() if self.far is not None else self
-
+    beyond = property(lambda self: self if self.far is None else self.far())  # what it is in rows beyond the last one
     dtype = property(lambda self: getattr(torch, self.inside.dtype))
     outside = property(lambda self: self.inside if self.columns is None else self.other)
     unfinished = property(lambda self: self.part is not None or self.start is not None)
@@ -137,8 +134,7 @@ class Blocks:
             return Tile(Arr(self.trace, self.valued(value), (), "float32"), weak=True)
         plain = isinstance(value, Num) or type(value) in (int, float)
         self.never(not plain, f"{type(value).__name__} is used as a number")
-        zero = not isinstance(value, Num) and value == 0
-        return Tile(filled(self.trace, value, (), "float32"), weak=True, zero=zero)
+        return Tile(filled(self.trace, value, (), "float32"), weak=True, zero=not isinstance(value, Num) and value == 0)
 
     def broadcast(self, a: Shape, b: Shape) -> Shape:
         """The shape of two blocks together."""
@@ -189,16 +185,15 @@ class Blocks:
         lost = columns is None or a.outside is None or b.outside is None or (divides and b.columns)
         other = None if lost else a.outside.combined(b.outside, how, dtype)  # type: ignore[union-attr]
         shape, weak = self.broadcast(a.shape, b.shape), a.weak and b.weak and columns is None
-        made = Tile(inside, shape, columns, other, a.unread or b.unread, weak)
-        far = (lambda: self.combined(a.beyond(), b.beyond(), how)) if a.far or b.far else None
-        return replace(made, far=far)
+        far = (lambda: self.combined(a.beyond, b.beyond, how)) if a.far or b.far else None
+        return Tile(inside, shape, columns, other, a.unread or b.unread, weak, far=far)
 
     def applied(self, value: object, how: Callable[[Arr], Arr], *, everywhere: bool = False) -> Tile:
         """A function of each lane; beyond the row it is defined if it is `everywhere`."""
         tile = self.data(value)
         self._columns(tile)
         other = how(tile.other) if everywhere and tile.other else None
-        far = tile.far and (lambda: self.applied(tile.beyond(), how, everywhere=everywhere))
+        far = tile.far and (lambda: self.applied(tile.beyond, how, everywhere=everywhere))
         return replace(tile, inside=how(tile.inside), other=other, zero=tile.zero and everywhere, far=far)
 
     def cast(self, value: Any, dtype: Any) -> Any:
@@ -208,9 +203,7 @@ class Blocks:
             return replace(value, wide=name == "int64")
         self.never(name not in _FORMATS, "a cast to something else than a format of floats")
         if name in _FORMATS[:2] and name not in self.formats:
-            self.trace.report.unexamined.add(
-                f"what a cast to {name}, which no array has, rounds away or makes infinite"
-            )
+            self.trace.report.unexamined.add(f"what a cast to {name}, which no array has, rounds off or makes infinite")
         return replace(self.applied(value, lambda x: x.cast(name), everywhere=True), weak=False)
 
     def compared(self, how: str, a: Any, b: Any) -> Any:
@@ -278,23 +271,19 @@ class Blocks:
         """The first block inside of a row, or in the rows that there are, and the second one beyond."""
         self.never(not isinstance(condition, Mask), "a choice by data")
         limits = [one for one in condition.conditions if one != self.within]  # the row that is followed is one
-        rows = len(limits) < len(condition.conditions)
+        rows, a, b = len(limits) < len(condition.conditions), self.data(first), self.data(second)
+        shape = self.broadcast(self.broadcast(a.shape, b.shape), condition.shape)
         if rows and not limits:
-            a, b = self.data(first), self.data(second)
             self._columns(a, b)
-            made = replace(a, shape=self.broadcast(self.broadcast(a.shape, b.shape), condition.shape), zero=False)
-            return replace(made, far=b.beyond)
+            return replace(a, shape=shape, zero=False, far=lambda: b.beyond)
         self.never(len(limits) != 1, "a choice by several masks, or by none of columns")
         counted = self.space.columns(D.plus(limits[0], -1), D)  # of the column that d exceeds
         self.never(counted is None, "a choice of lanes")
-        a, b = self.data(first), self.data(second)
         columns, dtype = self._columns(Tile(a.inside, (), counted), a, b), self._dtype(a, b)
-        shape = self.broadcast(self.broadcast(a.shape, b.shape), condition.shape)
         other = None if b.outside is None else b.outside.cast(dtype)
-        made = Tile(a.inside.cast(dtype), shape, columns, other, b.unread)
         alone = Mask((limits[0],), condition.shape)
-        far = (lambda: self.where(alone, (b if rows else a).beyond(), b.beyond())) if a.far or b.far or rows else None
-        return replace(made, far=far)
+        far = (lambda: self.where(alone, (b if rows else a).beyond, b.beyond)) if a.far or b.far or rows else None
+        return Tile(a.inside.cast(dtype), shape, columns, other, b.unread, far=far)
 
     def sum(self, value: Any, axis: Any = None, keep_dims: bool = False) -> Tile:
         """The sum over the columns: inside the row, and over the lanes beyond it."""
@@ -305,7 +294,7 @@ class Blocks:
         alone = axis is None and not any(tile.shape[:place] + tile.shape[place + 1 :])
         at = axis % axes if type(axis) is int and -axes <= axis < axes else place if alone else axes
         lane, shape = "".join(tile.shape[at : at + 1]), tile.shape[:at] + kept + tile.shape[at + 1 :]
-        far = tile.far and (lambda: self.sum(tile.beyond(), axis, keep_dims))
+        far = tile.far and (lambda: self.sum(tile.beyond, axis, keep_dims))
         if lane in self.row_lanes:
             return self._over_rows([tile], shape)
         if start is None and axes > 1 and type(axis) is int and at < axes and not lane:
@@ -359,6 +348,11 @@ class Blocks:
         self.never(not isinstance(value, Pointer | Whole | int), "data is read in the loop that adds to it")
         return self.binary(operator.add, value, self.size(step, "a step").times(symbol(self.space.turning[-1])))
 
+    def hinted(self, value: Any, _: object) -> Any:
+        """What the compiler is told of a value."""
+        self.trace.report.unexamined.add("whether hints to Triton's compiler are true")
+        return value
+
     def least(self, *values: Any) -> Any:
         """The smaller one of two whole numbers."""
         if all(type(value) in (int, float) for value in values):
@@ -379,8 +373,8 @@ class Blocks:
         whole_rows, lanes = tile.inside.summed and not parts <= tile.inside.summed, self.row_lanes
         self.never(lanes - set(tile.shape) and not whole_rows, "a sum over turns of what each row adds once")
         if lanes and not whole_rows:
-            self.trace.report.conditions.update(_READ[: tile.beyond().unread])
-            nothing = self.trace.decisions.always(tile.beyond().inside.value, "=", *self.trace.values.squares)
+            self.trace.report.conditions.update(_READ[: tile.beyond.unread])
+            nothing = self.trace.decisions.always(tile.beyond.inside.value, "=", *self.trace.values.squares)
             self.never(not nothing, "a sum over rows beyond the last one, which need not be 0")
         summed = tile.inside.summed - parts or frozenset(self.labels)
         inside, other = (
@@ -412,6 +406,5 @@ class Blocks:
                 first = self.combined(first, Tile(self._total(part), tile.shape), operator.add)
             return first
         block = functools.reduce(lambda a, b: self.combined(a, b, operator.add), tiles)
-        fits = self.broadcast(first.shape, block.shape) == first.shape
-        self.never(not fits, "a block is added to one of another shape")
+        self.never(self.broadcast(first.shape, block.shape) != first.shape, "a block is added to one of another shape")
         return replace(block, shape=first.shape, start=first)

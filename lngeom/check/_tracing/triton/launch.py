@@ -53,8 +53,7 @@ def cdiv(a: Num | int, b: Num | int) -> Num:
 def _called(launch: Accesses, function: Any, *given: Any, **named: Any) -> Any:
     """A function of Triton, run by Python; its globals are the language, other kernels, and numbers, all noted."""
     hides = function.__globals__.keys() & {"range", "float", "min"}
-    closed = inspect.getclosurevars(function).nonlocals
-    taken = {name for name, value in closed.items() if not stand_in.is_language(value)}
+    taken = {n for n, v in inspect.getclosurevars(function).nonlocals.items() if not stand_in.is_language(v)}
     launch.never(taken or hides, "a kernel that reads names of the function around it")
     bound = inspect.signature(function).bind(*given, **named)
     bound.apply_defaults()
@@ -85,8 +84,7 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     def tuned(name: str, values: list[Any]) -> Any:
         if len(set(values)) == 1:
             return values[0]
-        sizes = all(type(value) is int and value > 0 for value in values)
-        trace.never(not sizes, f"the constant {name} is tuned")
+        trace.never(not all(type(value) is int and value > 0 for value in values), f"the constant {name} is tuned")
         plain = f"tuned_{function.__name__}_{name}"
         return Size(trace, trace.symbols.block(plain, lambda _: values[0]), (plain,))
 

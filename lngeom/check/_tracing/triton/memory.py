@@ -40,9 +40,7 @@ class Accesses(Blocks):
         offset, labels = pointer.offset, pointer.arr.memory.labels
         checked(pointer.arr)
         rows, vector = tuple(label for label in labels if label != FEATURE), FEATURE in labels
-        row, column = offset, Whole(())
-        if vector:
-            row, column = offset.split(distance(pointer.arr)) if rows else (Whole(()), offset)
+        row, column = (Whole(()), offset) if vector and not rows else offset.split(distance(pointer.arr))
         needed, allowed = list[Whole](), list[Whole]()
         if rows and adds:
             rest = self.binary(operator.mod, self.row, product(rows))
@@ -88,16 +86,14 @@ class Accesses(Blocks):
         columns, arr = self._place(pointer, mask), pointer.arr
         self.never(arr.memory.undefined, "memory is read that nothing was written into")
         self.never(arr.memory in self.written, "memory is read that the same launch writes, which nothing orders")
-        parts = bool(self._parts) and self._parts <= arr.summed
-        self.never(arr.summed and not parts, "a kernel reads a sum over rows")
+        self.never(arr.summed and not (self._parts and self._parts <= arr.summed), "a kernel reads a sum over rows")
         self.read.append(arr.memory)
         inside = Arr(self.trace, arr.value, [(FEATURE,)] if columns else [], arr.dtype, summed=arr.summed)
         outside = self.data(0 if other is None else other)
         self.never(outside.columns or outside.inside.axes or outside.unfinished, "several numbers beyond a row")
         beyond = outside.inside.cast(arr.dtype)
-        made = Tile(inside, pointer.offset.shape, columns, unread=other is None and mask is not None)
-        if columns:
-            made = replace(made, other=Arr(self.trace, beyond.value, beyond.axes, beyond.dtype, summed=arr.summed))
+        lanes = Arr(self.trace, beyond.value, beyond.axes, beyond.dtype, summed=arr.summed) if columns else None
+        made = Tile(inside, pointer.offset.shape, columns, lanes, unread=other is None and mask is not None)
         if not self.row_lanes & pointer.offset.symbols:
             return made
         return replace(made, far=lambda: replace(made, inside=beyond, other=columns and beyond))
@@ -123,7 +119,7 @@ class Accesses(Blocks):
         self.sums.append(("atomic_add", program_line()))
         columns = self._place(pointer, mask, adds=True)
         parts = frozenset(PARTS + label for label in memory.labels if label != FEATURE)
-        self._write(pointer, tile, columns, frozenset(self.labels) | parts, adds=True)
+        self._write(pointer, tile, columns, parts.union(self.labels), adds=True)
 
     def _write(
         self, pointer: Any, tile: Tile, columns: tuple[str, ...] | None, summed: frozenset[str], *, adds: bool = False

@@ -112,9 +112,7 @@ class _Reader(_Bound):
                 language = isinstance(value, ast.Name) and not any(value.id in scope for scope in self.scopes)
                 if name not in _ATTRIBUTES and (name.startswith("_") or not language):
                     self.refuse(f"{name} is asked for", node)
-            case ast.BinOp(op=how) | ast.UnaryOp(op=how) | ast.AugAssign(op=how) if not isinstance(how, _READ):
-                self.refuse("what is not followed in a kernel", node)
-            case _ if not isinstance(node, _READ):
+            case ast.BinOp(op=how) | ast.UnaryOp(op=how) | ast.AugAssign(op=how) | how if not isinstance(how, _READ):
                 self.refuse("what is not followed in a kernel", node)
         return super().visit(node)
 
@@ -198,7 +196,7 @@ def read(function: Any, refuse: Callable[[str, str], Any] | None = None) -> Code
         reader = _Bound() if refuse is None else _Reader(refuse, file, set(names))
         if refuse is not None:
             node.body = _Steps().visit(ast.Module(_ended(node.body), [])).body
-        body = reader.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
-        node.body, node.decorator_list, node.returns = body, [], None
+        node.body = reader.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
+        node.decorator_list, node.returns = [], None
         codes[function] = compile(ast.fix_missing_locations(ast.Module([node], [])), file, "exec")
     return codes[function]

@@ -129,7 +129,6 @@ def _each(name: str, how: Callable[[Arr], Arr] | None) -> tuple[Callable[..., An
 
 
 _UNREAD = "{} is not among the functions of Triton that are read"
-_HINTS = "whether hints to Triton's compiler are true"
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "load": (_load, Accesses.load), "store": (_store, Accesses.store), "arange": (_arange, Accesses.arange),
     "full": (_full, Accesses.full),
@@ -138,20 +137,11 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "broadcast_to": (lambda x, *shape: block(x).expand(*shape), Accesses.broadcast_to),
     "zeros": (lambda shape, dtype: _full(shape, 0, dtype), lambda self, shape, dtype: self.full(shape, 0.0, dtype)),
     "sum": (_over(torch.sum), Accesses.sum), "where": (torch.where, Accesses.where),
-    "cdiv": (
-        _sized("cdiv", lambda a, b: -(-a // b)),
-        lambda self, *of: quotient(*(self.size(x, "a quotient") for x in of)),
-    ),
+    "cdiv": (_sized("cdiv", lambda a, b: -(-a // b)), lambda self, *of: quotient(*(self.size(x, "cdiv") for x in of))),
     **dict.fromkeys(("range", "static_range"), (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns)),
-    **dict.fromkeys(
-        ("multiple_of", "max_contiguous"),
-        (lambda x, _: x, lambda self, x, _: self.trace.report.unexamined.add(_HINTS) or x),
-    ),
+    **dict.fromkeys(("multiple_of", "max_contiguous"), (lambda x, _: x, Accesses.hinted)),
     "cast": (lambda x, dtype, **_: x.to(dtype), lambda self, x, dtype, **_: self.cast(x, dtype)),
-    "constexpr": (
-        lambda x: type("constexpr", (type(0 * x),), {"value": x, "__module__": __name__})(x),
-        lambda self, value: value,
-    ),
+    "constexpr": (lambda x: type("constexpr", (type(0 * x),), {"value": x, "__module__": __name__})(x), lambda _, x: x),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
     "num_programs": (lambda axis=0: programs[-1][1][axis], lambda self, axis=0: programs[-1][1][axis]),
     "sqrt": _each("sqrt", Arr.root), "sqrt_rn": _each("sqrt_rn", Arr.root),
@@ -198,17 +188,6 @@ vars(language).update({name: value for name, value in vars(torch).items() if isi
 vars(language).update(dict.fromkeys(("language", "math", "extra", "libdevice", "cuda"), language))
 
 
-class JITFunction:
-    """A kernel, or what chooses constants for one."""
-
-    def __init__(self, fn: Any, **about: Any) -> None:
-        vars(self).update(about, fn=fn, __module__=fn.__module__)
-        has_kernels[0] = True
-
-    def __getitem__(self, grid: Any) -> Callable[..., None]:
-        return launcher(self, grid)
-
-
 globals().update(  # what programs call around kernels
     cdiv=language.cdiv,
     jit=lambda fn=None, **_: JITFunction if fn is None else JITFunction(fn),
@@ -246,8 +225,7 @@ def prepared(
     whole_call.apply_defaults()
     sizes = grid(MappingProxyType(whole_call.arguments)) if callable(grid) else grid
     constant = {name for name, one in signature.parameters.items() if "constexpr" in str(one.annotation)}
-    held = whole_call.arguments.items()
-    taken = {k: _FORMATS.get(str(v), v) if is_language(type(v)) else v for k, v in held}
+    taken = {k: _FORMATS.get(str(v), v) if is_language(type(v)) else v for k, v in whole_call.arguments.items()}
     return taken, constant, tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
@@ -319,6 +297,16 @@ def launcher(kernel: Any, grid: Any) -> Callable[..., None]:
                 raise Unread(f"what is not followed in a kernel: {error}{place_of(error)}") from error
 
     return launch
+
+
+class JITFunction:
+    """A kernel, or what chooses constants for one."""
+
+    def __init__(self, fn: Any, **about: Any) -> None:
+        vars(self).update(about, fn=fn, __module__=fn.__module__)
+        has_kernels[0] = True
+
+    __getitem__ = launcher
 
 
 def _argument(name: str, value: Any) -> Any:

@@ -72,18 +72,16 @@ class Whole(Value):
 
     def split(self, factor: Monomial) -> "tuple[Whole, Whole]":
         """Quotient and rest of the division by a monomial."""
-        left = [(Counter(monomial) - Counter(factor), monomial, n) for monomial, n in self.terms]
-        has = [len(monomial) - rest.total() == len(factor) for rest, monomial, _ in left]
-        divided = ((tuple(sorted(rest.elements())), n) for (rest, _, n), yes in zip(left, has, strict=True) if yes)
-        others = ((monomial, n) for (_, monomial, n), yes in zip(left, has, strict=True) if not yes)
-        return Whole(_collected(divided)), Whole(_collected(others))
+        parts = [(Counter(monomial), n) for monomial, n in self.terms]
+        left = ((part - Counter(factor), n) for part, n in parts if part >= Counter(factor))
+        divided = Whole(_collected((tuple(sorted(rest.elements())), n) for rest, n in left))
+        return divided, Whole(self.plus(divided.times(symbol(*factor)), -1).terms)
 
     symbols = property(lambda self: {name for monomial, _ in self.terms for name in monomial})
     number = property(lambda self: None if self.symbols else dict(self.terms).get((), 0))
 
     def __str__(self) -> str:
-        parts = ("·".join([*([str(n)] if n != 1 or not m else []), *m]) for m, n in self.terms)
-        return " + ".join(parts) or "0"
+        return " + ".join("·".join([*([str(n)] if n != 1 or not m else []), *m]) for m, n in self.terms) or "0"
 
 
 def whole(number: int) -> Whole:
@@ -105,31 +103,27 @@ def product(labels: Monomial) -> Whole:
 PROGRAM, SECOND = symbol("program0"), "program1"
 
 
-def _named(how: str, a: Whole, b: Whole) -> Whole:
-    """A quotient by a name of letters that no other one has."""
-    text = f"{how} {a} over {b} end".replace("·", " by ").replace("+", "plus").replace("-", "minus ")
+def _made(name: str, how: Callable[[int, int], int], a: Whole, b: Whole) -> Whole:
+    """The result of two numbers, or else of a name of letters that no other one has."""
+    if a.number is not None and b.number is not None:
+        return whole(how(a.number, b.number))
+    text = f"{name} {a} over {b} end".replace("·", " by ").replace("+", "plus").replace("-", "minus ")
     return symbol("_".join(text.split()))
 
 
 def quotient(a: Whole, b: Whole) -> Whole:
     """⌈a/b⌉, by a name that says so."""
-    if a.number is not None and b.number:
-        return whole(-(-a.number // b.number))
-    return whole(1) if a == b else a if b.number == 1 else _named("ceil", a, b)
+    return whole(1) if a == b else a if b.number == 1 else _made("ceil", lambda m, n: -(-m // n), a, b)
 
 
 def floor(a: Whole, b: Whole) -> Whole:
     """⌊a/b⌋, by a name that says so."""
-    if a.number is not None and b.number:
-        return whole(a.number // b.number)
-    return a if b.number == 1 else _named("floor", a, b)
+    return a if b.number == 1 else _made("floor", operator.floordiv, a, b)
 
 
 def least(a: Whole, b: Whole) -> Whole:
     """min(a, b), by a name that says so."""
-    if a.number is not None and b.number is not None:
-        return whole(min(a.number, b.number))
-    return _named("least", *sorted((a, b), key=str))
+    return _made("least", min, *sorted((a, b), key=str))
 
 
 @dataclass
