@@ -346,7 +346,8 @@ def _gather(DW, Parts, P, N, BT: tl.constexpr, BLOCK: tl.constexpr):
 class InTiles(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, eps):
-        (rows, y, M, N), rstd = in_rows(x), torch.empty(x.numel() // x.shape[-1], device=x.device)
+        rows, y, M, N = in_rows(x)
+        rstd = torch.empty(x.numel() // x.shape[-1], dtype=torch.float32, device=x.device)
         _scales[(M,)](rows, y, weight, rstd, N, eps, BLOCK=next_power(N))
         ctx.save_for_backward(rows, weight, rstd)
         return y.view(x.shape)
@@ -355,7 +356,7 @@ class InTiles(torch.autograd.Function):
     def backward(ctx, dy):
         x, weight, rstd = ctx.saved_tensors
         (M, N), dx = x.shape, torch.empty_like(x)
-        parts, dw = torch.empty((8, N), device=x.device), torch.empty_like(weight)
+        parts, dw = torch.empty((8, N), dtype=torch.float32, device=x.device), torch.empty_like(weight)
         _pull_tiles[(8,)](dx, parts, dy.contiguous(), x, weight, rstd, M, N, BT=16, BLOCK=next_power(N))
         _gather[(triton.cdiv(N, 32),)](dw, parts, 8, N, BT=4, BLOCK=32)
         return dx.view(dy.shape), dw, None

@@ -83,6 +83,18 @@ def test_callers_may_promise_contiguous_arrays(tmp_path: Path) -> None:
     assert row.finding("packed", d=16, contiguous=True).passes()
 
 
+def test_a_number_of_python_has_32_bits_in_a_kernel_whatever_the_default_is(tmp_path: Path) -> None:
+    norm, x, weight = loaded(tmp_path, "rms_norm"), torch.linspace(-1e-3, 1e-3, 32).view(4, 8), torch.ones(8)
+    default = torch.get_default_dtype()
+    with without_gpu():
+        usual = norm(x, weight)
+        torch.set_default_dtype(torch.bfloat16)
+        try:
+            assert torch.equal(norm(x, weight), usual)
+        finally:
+            torch.set_default_dtype(default)
+
+
 def test_sizes_that_a_kernel_rejects_limit_no_proof(tmp_path: Path) -> None:
     limit = "BLOCK = min(65536 // x.element_size(), next_power(N))\n        assert N <= BLOCK, N\n"
     changes = ("_scales[", f"{limit}        _scales["), ("N, eps, BLOCK=next_power(N)", "N, eps, BLOCK=BLOCK")

@@ -47,8 +47,9 @@ def gpu(processors: Any, noted: Callable[[str, str], None] = lambda *_: None) ->
 
 
 def block(value: Any) -> torch.Tensor:
-    """A number as a block of one lane; numbers of Python have 32 bits."""
-    return value if isinstance(value, torch.Tensor) else torch.tensor([value])
+    """A number as a block of one lane; numbers of Python have 32 bits, whatever PyTorch's default is."""
+    kind = torch.float32 if isinstance(value, float) else None
+    return value if isinstance(value, torch.Tensor) else torch.tensor([value], dtype=kind)
 
 
 class Place:
@@ -71,7 +72,7 @@ class Place:
 
 def _load(pointer: Place, mask: Any = None, other: Any = None, **_: object) -> torch.Tensor:
     where, taken = pointer.lanes(mask, "reads")
-    values = torch.full(where.shape, float(other or 0)).to(pointer.element_ty)
+    values = torch.full(where.shape, float(other or 0), dtype=pointer.element_ty)
     values[taken] = pointer.storage[where[taken]]
     return values
 
