@@ -71,21 +71,14 @@ class Setting:
         """`values` as an array of the framework in the dtype and on the device of the check."""
         return self.framework.make(values, self.asked.dtype, self.asked.device)
 
-    def gain(self, drawn: np.ndarray) -> np.ndarray:
-        """The gain of this manner; by default the one `drawn`."""
-        if self.manner in ("plain", "gains of one"):
-            return np.ones(len(drawn))
-        return np.resize(_ODD_GAINS, len(drawn)) if self.manner == "odd gains" else drawn
-
-    def bias(self, drawn: np.ndarray) -> np.ndarray:
-        """The bias of this manner; by default the one `drawn`."""
-        return np.zeros(len(drawn)) if self.manner in ("plain", "biases of zero") else drawn
-
-    def draw(self, purpose: str, d: int, rng: np.random.Generator) -> np.ndarray:
-        """Numbers for a gain or bias that every dtype holds exactly."""
-        if purpose == "gain":
-            return self.gain(rng.integers(72, 250, d) / 128)
-        return self.bias(rng.integers(-120, 121, d) / 128)
+    def draw(self, purpose: str, d: int, rng: np.random.Generator, signs: Any = 1) -> np.ndarray:
+        """The gain, with these `signs`, or the bias of this manner: numbers that every dtype holds exactly."""
+        if purpose == "bias":
+            drawn = rng.integers(-120, 121, d) / 128
+            return np.zeros(d) if self.manner in ("plain", "biases of zero") else drawn
+        drawn = signs * rng.integers(72, 250, d) / 128
+        odd = {"plain": np.ones(1), "gains of one": np.ones(1), "odd gains": _ODD_GAINS}
+        return np.resize(odd.get(self.manner, drawn), d)
 
 
 def bind(norm: Any, d: int, setting: Setting) -> Bound:
@@ -164,9 +157,8 @@ def _function(function: Any, d: int, setting: Setting) -> Bound:
     roles, eps = _roles(function, setting)
     rng = np.random.default_rng(d)
     # None is 0, 1 or symmetric, all are numbers of every format, and 1 + gain is not one of bfloat16.
-    signs = np.where(rng.random(d) < 0.3, -1, 1)
-    gain = setting.gain(signs * rng.integers(72, 250, d) / 128)
-    bias = gain if setting.manner == "shared" else setting.bias(rng.integers(-120, 121, d) / 128)
+    gain = setting.draw("gain", d, rng, np.where(rng.random(d) < 0.3, -1, 1))
+    bias = gain if setting.manner == "shared" else setting.draw("bias", d, rng)
     drawn = ("gain", gain), ("bias", bias)
     own = {name: values for name, values in drawn if name in roles and setting.manner != f"no {name}"}
     return Bound(function, roles, eps, own.get("gain"), own.get("bias"), False)

@@ -57,9 +57,7 @@ class Kernel:
         array: Values as an array of the framework in the dtype and on the device of the check.
     """
 
-    def __init__(
-        self, form: Form, asked: CheckOptions, manner: Manner = "usual", purposes: Mapping[str, str] = _UNKNOWN
-    ) -> None:
+    def __init__(self, form: Form, asked: CheckOptions, manner: Manner = "usual", purposes: Named = _UNKNOWN) -> None:
         self.form, self.asked = form, asked
         self._setting = Setting(form.framework, asked, manner, purposes)
         self.name, self.dtype, self.framework = str(asked.name), asked.dtype, form.framework

@@ -25,7 +25,7 @@ from .._trials.bits import derivative_bits
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
 from .._trials.layouts import GRID, NOT_CONTIGUOUS, counted
-from .._trials.trial import Outputs, Shown
+from .._trials.trial import Outputs, Shown, attempt
 from .._trials.trials import ODD_GAINS
 from .beside import BESIDE
 from .names import Named
@@ -142,9 +142,7 @@ def _wrong(named: Named, cause: Cause, **evidence: Any) -> Named:
 def _by_strides(kernel: Kernel) -> bool:
     """Whether the output on a transposed array has a gradient, where that on contiguous rows has none."""
     x: Any = kernel.array(np.random.default_rng(1).normal(size=(kernel.d, 3)))
-    with contextlib.suppress(Exception):  # the forward pass has noted what it refuses
-        return bool(getattr(kernel.call(x.T.requires_grad_()), "requires_grad", False))
-    return False
+    return getattr(attempt("", lambda: kernel.call(x.T.requires_grad_())), "requires_grad", False)
 
 
 def _numbers_alone(named: Named, inputs: Inputs) -> Named:

@@ -70,27 +70,23 @@ def _affine(y: Carrier, gain: Parameter, bias: Parameter) -> Carrier:
     return y if bias is None else y + bias
 
 
-def _unbiased(
-    x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, centered: bool = True, outside: bool = False
-) -> Carrier:
+def _unbiased(x: Carrier, *affine: Parameter, eps: Carrier, centered: bool = True, outside: bool = False) -> Carrier:
     """The deviation from the mean, or x, over the root of the sum of squared deviations over d − 1."""
     deviation = lg.project(x)
     square = square_norm(deviation) / (dim(x) - 1)
     divisor = root(square) + eps if outside else root(square + eps)
-    return _affine((deviation if centered else x) / divisor, gain, bias)
+    return _affine((deviation if centered else x) / divisor, *affine)
 
 
-def _by_length(
-    x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, scaled: bool = True, mean: bool = False
-) -> Carrier:
+def _by_length(x: Carrier, *affine: Parameter, eps: Carrier, scaled: bool = True, mean: bool = False) -> Carrier:
     """x/max(‖x‖, ε), times √d if `scaled`; of ‖x‖/√d if `mean`."""
     length = root(lg.projection.mean_square(x)) if mean else norm(x)
     longest = (length + eps + namespace(x).abs(length - eps)) / 2
-    return _affine(root(dim(x)) * x / longest if scaled else x / longest, gain, bias)
+    return _affine(root(dim(x)) * x / longest if scaled else x / longest, *affine)
 
 
-def _reciprocal(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -> Carrier:
-    return _affine(x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias)
+def _reciprocal(x: Carrier, *affine: Parameter, eps: Carrier) -> Carrier:
+    return _affine(x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), *affine)
 
 
 _CORES: tuple[tuple[str, str, dict[str, str] | None, Core], ...] = (
@@ -122,10 +118,6 @@ class Part(NamedTuple):
     variant: str = ""
 
 
-def _vector(name: str) -> Value:
-    return lambda ground: ground.vector(name)
-
-
 def _product(*names: str) -> Value:
     return lambda ground: reduce(operator.mul, map(ground.vector, names))
 
@@ -152,7 +144,7 @@ def _arguments(names: Names) -> Iterator[Part]:
 def _gains(names: Names) -> Iterator[Part]:
     yield _NONE
     for name in names.vectors:
-        yield Part(f"{name}∘", _vector(name), (name,), name not in names.rows)
+        yield Part(f"{name}∘", _product(name), (name,), name not in names.rows)
         yield Part(f"(1 + {name})∘", lambda ground, _n=name: 1 + ground.vector(_n), (name,), False, f"1 + {name}")
     for count in (2, 3):
         for several in itertools.combinations(names.vectors, count):
@@ -176,7 +168,7 @@ def _composed(function: Core, parts: tuple[Part, Part, Part], eps: str | None = 
 def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate | None = None) -> list[Candidate]:
     """The definitions with these names that have a value in floats, the `stated` one or those of a norm first."""
     candidates: list[Candidate] = []
-    added = (Part(f" + {name}", _vector(name), (name,), name not in names.rows) for name in names.vectors)
+    added = (Part(f" + {name}", _product(name), (name,), name not in names.rows) for name in names.vectors)
     gains, biases = list(_gains(names)), [_NONE, *added]
     epsilons = [*names.scalars, ""]
     for argument in _arguments(names):
@@ -204,7 +196,7 @@ def matching(names: Names, ground: Ground, output: ArrayLike, stated: Candidate 
     return sorted(candidates, key=lambda candidate: not candidate.exact)
 
 
-_NONE, _X = Part("", None, (), True), Part("x", _vector("x"), (), True)
+_NONE, _X = Part("", None, (), True), Part("x", _product("x"), (), True)
 
 _ALIKE = 2.0**-26
 """√u of float64: rounding gets there at a condition of 2²⁶ alone, another formula by chance as rarely."""
@@ -233,7 +225,7 @@ def _others(names: Names) -> Iterator[Candidate]:
 
 
 def _part(name: str | None) -> Part:
-    return _NONE._replace(value=name and _vector(name))
+    return _NONE._replace(value=name and _product(name))
 
 
 def reference(

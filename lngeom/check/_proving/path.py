@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from lngeom import prover
-from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Recorded, Table
+from lngeom.prover import Formula, ProofCertificate, Proved, Recorded, Table
 from lngeom.sources import at_line
 
 from .._tracing.allowed import kind_of
 from .._tracing.arrays import Arr
 from .._tracing.decisions import ROWS
-from .._tracing.grounds import Ground
+from .._tracing.grounds import Ground, proof_of
 from .._tracing.programs import Program
 from .._tracing.sizes import Dim
 from .._tracing.trace import Refusal, Trace
@@ -108,14 +108,14 @@ class Path:
             return []
         asked = trace.decisions.sizes, other.decisions.sizes
         sizes = [self._condition(value, how, yes) for value, how, yes in asked[0] if (value, how, not yes) in asked[1]]
-        cases = [*map(str, sorted(mine - others)), *(f"not {case}" for case in sorted(others - mine))]
+        cases = [case.text for case in sorted(mine - others)] + [f"not {case.text}" for case in sorted(others - mine)]
         return [f"where {text}" for text in sizes] + cases
 
     def _where(self, trace: Trace, usual: Trace) -> str:
         """How another run differs from a usual one."""
         sizes = [text for text in self.branches(trace) if text not in self.branches(usual)]
         asked, cases = usual.decisions.cases, trace.decisions.cases.items()
-        told = [str(case) if yes else f"not {case}" for case, yes in cases if asked.get(case, not yes) != yes]
+        told = [case.text if yes else f"not {case.text}" for case, yes in cases if asked.get(case, not yes) != yes]
         return "".join(f"{text} " for text in [*(f"where {text}" for text in sizes), *told])
 
     single = property(lambda self: self.trace.ground.single)
@@ -154,12 +154,9 @@ class Path:
         known = self.known(trace)
         goals = (Formula(prover.term(value), relation) for value, relation in trace.values.obligations)
         for goal in dict.fromkeys(goals):
-            for more in ([], [prover.assume(SEVERAL)], variances):
-                try:
-                    proved.append(prover.prove(goal, *known, *more))
-                    break
-                except ProofError:
-                    continue
+            tried = (proof_of(goal, *known, *more) for more in ([], [prover.assume(SEVERAL)], variances))
+            if found := next(filter(None, tried), None):
+                proved.append(found)
             else:
                 left.append(self.words(prover.formula(goal)))
         return proved, left

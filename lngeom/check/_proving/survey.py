@@ -70,7 +70,7 @@ class Survey:
         sources = {name: code for trace in traces for name, code in trace.report.sources.items()}
         unseen = sorted({text for trace in traces for text in trace.report.unexamined} | effects(sources.values()))
         unseen += [self.program.front.excluded] if self.program.front.excluded else []
-        unexamined = [f"{' '.join(map(str, case))} ({why})" for case, why in self._circumstances()]
+        unexamined = [f"{' '.join(case.text for case in cases)} ({why})" for cases, why in self._circumstances()]
         for trace, error in self.raised:
             where = f"where {' and '.join(self.paths[0].branches(trace))}{', which it rejects' * rejects(error)}"
             unexamined.append(f"{where} ({reason(error)[:160]})")

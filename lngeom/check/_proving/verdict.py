@@ -12,10 +12,10 @@ import lngeom as lg
 from lngeom import prover
 from lngeom.checker import digest
 from lngeom.files import Json
-from lngeom.prover import Formula, ProofCertificate, ProofError, Proved, Table, Term
+from lngeom.prover import Formula, ProofCertificate, Proved, Table, Term
 
 from .._tracing.factories import is_factory
-from .._tracing.grounds import FloatGround, RecordedGround
+from .._tracing.grounds import FloatGround, RecordedGround, proof_of
 from .._tracing.programs import LAYOUTS, Program, program
 from .._tracing.roles import role
 from .._tracing.sizes import FEATURE, POWERS, form
@@ -204,14 +204,9 @@ def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     """|t| = t or |t| = −t, for arguments of known sign."""
     lemmas = []
     for t, root, _ in path.trace.values.absolutes:
-        for u in (t, -t):
-            try:
-                sign = prover.prove(prover.at_least(u), *facts)
-            except ProofError:
-                continue
-            if root:
-                lemmas.append((prover.root_of_square(t * t, sign, prover.combine(0, [])), root))
-            break
+        signs = (proof_of(prover.at_least(u), *facts) for u in (t, -t))
+        if root and (sign := next(filter(None, signs), None)):
+            lemmas.append((prover.root_of_square(t * t, sign, prover.combine(0, [])), root))
     return lemmas
 
 
@@ -233,10 +228,8 @@ def _identified(path: Path, known: list[Candidate]) -> tuple[Candidate, Proved] 
         assumed = [prover.assume(prover.equal(prover.d, size))] if alone else []
         for candidate in candidates:
             goal = prover.equal(path.output.value, candidate.value(path.trace.ground))
-            try:
-                return candidate, prover.prove(goal, *facts, *lemmas, *assumed)
-            except ProofError:
-                continue
+            if found := proof_of(goal, *facts, *lemmas, *assumed):
+                return candidate, found
     return None
 
 

@@ -45,9 +45,9 @@ class Memory:
 
     def become(self, value: Array, summed: frozenset[str] = frozenset()) -> None:
         """Hold a kernel's result, in all views."""
-        self.arrays[0].trace.never(self.saved, _SAVED)
-        if self.parted:  # the part would change as well
-            self.arrays[0].trace.refuse("memory is written of which a part was taken")
+        trace = self.arrays[0].trace
+        trace.never(self.saved, _SAVED)
+        trace.never(self.parted, "memory is written of which a part was taken")  # which would change as well
         self.undefined = self.zero = False
         for arr in self.arrays:
             arr.value, arr.summed = value, summed
@@ -112,14 +112,7 @@ class Arr:
         return Arr(self.trace, value, self.axes if axes is None else axes, dtype, summed=self.summed)
 
     def _operand(self, other: object) -> "Arr":
-        if isinstance(other, Arr):
-            return other
-        value = other.value if isinstance(other, Num) else self.trace.symbols.constant(other)
-        if value is None:
-            self.trace.refuse("the number of rows is computed with")
-        made = Arr(self.trace, value, (), self.dtype)
-        made.number = Fraction(other) if not isinstance(other, Num) and isinstance(other, int | float) else None
-        return made
+        return other if isinstance(other, Arr) else self.filled(other, ())
 
     def combined(self, other: object, operation: Callable[[Array, Array], Array], dtype: str | None = None) -> "Arr":
         """A binary operation, with axes broadcast from the right: equal labels, or an axis of size 1."""
@@ -241,8 +234,7 @@ class Arr:
             if known is None and size != -1:
                 self.trace.refuse(f"an axis of the fixed length {size!r} is made, and the proof is for every d")
             dims.append(known)
-        if dims.count(None) > 1:  # labels could be split in several ways
-            self.trace.refuse("a shape holds two unknown sizes")
+        self.trace.never(dims.count(None) > 1, "a shape holds two unknown sizes")  # labels could be split in many ways
         flat = self.labels
         if None in dims:
             place = dims.index(None)
@@ -253,8 +245,7 @@ class Arr:
         ordered = [tuple(itertools.islice(left, len(dim))) for dim in axes]
         if [sorted(dim) for dim in ordered] == [sorted(dim) for dim in axes]:  # a size has no order
             axes = ordered
-        if tuple(itertools.chain(*axes)) != flat:
-            self.trace.refuse(f"the shape {form(self.axes)} becomes {form(axes)}")
+        self.trace.never(tuple(itertools.chain(*axes)) != flat, f"the shape {form(self.axes)} becomes {form(axes)}")
         return self.view(axes)
 
     def transposed(self, order: Sequence[int]) -> "Arr":
@@ -271,8 +262,7 @@ class Arr:
     def squeezed(self, axis: Axis) -> "Arr":
         """Without axes of size 1; an axis with a label may be longer."""
         gone = self.places(axis)
-        if any(self.axes[k] for k in gone):
-            self.trace.refuse("an axis goes if its size is 1")
+        self.trace.never(any(self.axes[k] for k in gone), "an axis goes if its size is 1")
         return self.view([dim for k, dim in enumerate(self.axes) if k not in gone])
 
     def unsqueezed(self, axis: int) -> "Arr":
@@ -313,8 +303,7 @@ class Arr:
                 taken, last = found, not left
             else:
                 self.trace.refuse(f"a part is taken: [{part!r}]")
-        if not last:
-            self.trace.refuse("a part is taken of an axis that is not the last one")
+        self.trace.never(not last, "a part is taken of an axis that is not the last one")
         return self._taken(taken, axes) if taken else self.view(axes)
 
     def _taken(self, part: Part, axes: list[Dim]) -> "Arr":
@@ -332,8 +321,7 @@ class Arr:
         if not of_row or not isinstance(sizes, tuple | list) or len(sizes) != 2:
             self.trace.refuse(f"an array of shape {form(self.axes)} is split along axis {axis} into pieces of {sizes}")
         first, second = sizes
-        if first + second != self.size(-1):
-            self.trace.refuse("pieces are not the whole")
+        self.trace.never(first + second != self.size(-1), "pieces are not the whole")
         return self.item((Ellipsis, slice(None, first))), self.item((Ellipsis, slice(first, None)))
 
     def padded(self, sizes: Sequence[Num | int], axis: int, index: object) -> "Arr":
@@ -379,9 +367,8 @@ def joined(parts: Sequence[Arr], dtype: str, axis: int) -> Arr:
     """The row that parts are which follow one another."""
     if len(parts) == 1:
         return parts[0]
-    if axis not in (-1, len(parts[0].axes) - 1):
-        parts[0].trace.refuse(f"arrays are put together along axis {axis}")
     trace, labels = parts[0].trace, [part_of(part.axes[-1]) for part in parts]
+    trace.never(axis not in (-1, len(parts[0].axes) - 1), f"arrays are put together along axis {axis}")
     *before, last = labels
     # The last part is the complement of the others, and these stand in order if the first one leads the row.
     if last is None or last.others != tuple(before) or not last.others[0].leads:
@@ -445,6 +432,7 @@ def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr
     """An array of one number."""
     axes = tuple(axes)
     value: Array = number.value if isinstance(number, Num) else trace.symbols.constant(number)
+    trace.never(value is None, "the number of rows is computed with")
     if any(FEATURE in dim for dim in axes):
         value = trace.ground.ones("x") * value
     made = Arr(trace, value, axes, dtype)

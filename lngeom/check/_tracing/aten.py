@@ -183,8 +183,7 @@ class Autograd(Backward):
             if node.op == "output":
                 by_name = zip(self.leaves, *taken[0], strict=True)
                 return {name: None if tensor is None else tensor.arr for name, tensor in by_name}
-            if node.op == "get_attr":
-                trace.refuse(f"autograd's pass holds the tensor {node.target}")
+            trace.never(node.op == "get_attr", f"autograd's pass holds the tensor {node.target}")
             if node.op == "call_function" and node.name not in self.forward and not frozen:
                 frozen = True  # a second backward pass reads what the forward pass made
                 for value in known.values():

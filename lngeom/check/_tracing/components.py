@@ -51,8 +51,7 @@ def chosen(condition: object, a: Arr, b: Arr, dtype: str) -> Arr:
             apart = a.combined(b, operator.sub).combined(condition.where(), operator.mul)
             return b.combined(apart, operator.add, dtype)
         condition = known
-    if not isinstance(condition, bool):
-        a.trace.refuse("a choice by data")
+    a.trace.never(not isinstance(condition, bool), "a choice by data")
     return (a if condition else b).cast(dtype).expanded(axes)
 
 

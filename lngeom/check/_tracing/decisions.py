@@ -24,9 +24,6 @@ class Circumstance:
     text: str
     of: str = ""
 
-    def __str__(self) -> str:
-        return self.text
-
 
 Branch = tuple[Any, str, bool]
 """An open question, a value and its relation to 0 or a circumstance, and the answer."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from lngeom import prover
 from lngeom.carriers import Array, Carrier, Dual, Rounded
-from lngeom.prover import Formula, Recorded, Table, Term
+from lngeom.prover import Formula, Proved, Recorded, Table, Term
 from lngeom.rounding import FORMATS
 
 
@@ -28,16 +28,20 @@ def unwatched() -> Iterator[None]:
         sys.setprofile(watching)
 
 
+def proof_of(goal: Formula, *facts: Proved | tuple[Proved, object]) -> Proved | None:
+    """The theorem, None where no proof is found."""
+    with contextlib.suppress(prover.ProofError):
+        return prover.prove(goal, *facts)
+    return None
+
+
 @functools.lru_cache(maxsize=1024)
 def _sign(value: Term, relation: str, facts: tuple[Formula, ...], squares: tuple[Carrier, ...]) -> bool | None:
     """Whether a value stands in a relation to 0: each layout and format of a program asks the same again."""
     known = [prover.dimension(), *map(prover.assume, facts), *(prover.total(prover.square(t)) for t in squares)]
     opposite = {"=": (value, "!="), "!=": (value, "="), ">": (-value, ">="), ">=": (-value, ">")}[relation]
-    for formula, answer in ((Formula(value, relation), True), (Formula(*opposite), False)):
-        with contextlib.suppress(prover.ProofError):
-            prover.prove(formula, *known)
-            return answer
-    return None
+    goals = {True: Formula(value, relation), False: Formula(*opposite)}
+    return next((answer for answer, goal in goals.items() if proof_of(goal, *known)), None)
 
 
 class Opaque(NamedTuple):

@@ -42,8 +42,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> "Callable[..., NumpyArray]":
         if name.startswith("__"):
             raise AttributeError(name)
-        if name not in METHODS:
-            self.arr.trace.refuse(f"{name} is not among the operations that are traced")
+        self.arr.trace.never(name not in METHODS, f"{name} is not among the operations that are traced")
         return functools.partial(self.arr.trace.applied, name, METHODS[name], self)
 
     def __getitem__(self, index: object) -> "NumpyArray":
@@ -76,8 +75,7 @@ def _wide(x: NumpyArray, dtype: DTypeLike | None) -> Arr:
 def _written(name: str, result: Arr, out: object, where: object = True) -> NumpyArray:
     """The result of an operation, in the array that is given for it."""
     trace, target = result.trace, out[0] if isinstance(out, tuple) else out
-    if where is not True:
-        trace.refuse(f"{name} of some components alone")
+    trace.never(where is not True, f"{name} of some components alone")
     trace.values.operations[name] += 1
     if target is None:
         return NumpyArray(result)

@@ -1,11 +1,11 @@
 """A program's questions to a framework's symbolic sizes: the framework's own answers serve the framework alone."""
 
-import contextlib
 import functools
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
@@ -61,8 +61,7 @@ def asked(kind: type, names: Iterable[str], answer: Answer) -> dict[str, Any]:
     return {name: method(name) for name in names}
 
 
-@contextlib.contextmanager
-def asking(trace: Trace, kind: type, names: Iterable[str], answer: Answer) -> Iterator[None]:
+def asking(trace: Trace, kind: type, names: Iterable[str], answer: Answer) -> AbstractContextManager[Any]:
     """A context in which a program's questions to a symbolic kind have an answer."""
 
     def attribute(size: object, name: str) -> object:
@@ -71,5 +70,4 @@ def asking(trace: Trace, kind: type, names: Iterable[str], answer: Answer) -> It
         return int if name == "__class__" else trace.refuse(f"the attribute {name} of a size is read")
 
     methods = {**asked(kind, names, answer), "__getattribute__": attribute}
-    with mock.patch.multiple(kind, create=True, **methods):  # pyright: ignore[reportCallIssue, reportArgumentType]
-        yield
+    return mock.patch.multiple(kind, create=True, **methods)  # pyright: ignore[reportCallIssue, reportArgumentType]

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import torch
 
@@ -15,7 +15,6 @@ from .trace import Trace
 
 Function = Callable[..., object]
 Options = Mapping[str, object] | None
-Made = TypeVar("Made", bound=Function)
 
 OPERATIONS: dict[str, Function] = {}
 """PyTorch's functions and methods on traced arrays, by name: the table is filled by ``torch_operations``."""
@@ -23,16 +22,6 @@ QUESTIONS: dict[str, Function] = {}
 """Those of them that ask for the form of an array and compute nothing."""
 _WRITES = ("fill", "zero")
 """Operations that, in place, do not read what they write into."""
-
-
-def operation(*names: str) -> Callable[[Made], Made]:
-    """Enter a function in the table under its names."""
-
-    def enter(function: Made) -> Made:
-        OPERATIONS.update(dict.fromkeys(names, function))
-        return function
-
-    return enter
 
 
 def _handed(_: type, function: Function, types: object, args: Sequence[object] = (), kwargs: Options = None) -> object:
@@ -143,8 +132,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
     base = name.removesuffix("_") if name.endswith("_") else name[1:] if in_place else name
     if name in OPERATIONS:
         in_place, base = False, name
-    if base not in OPERATIONS:
-        trace.refuse(f"{name} is not among the operations that are traced")
+    trace.never(base not in OPERATIONS, f"{name} is not among the operations that are traced")
     action = OPERATIONS[base]
     options = {key: lowered(value) for key, value in kwargs.items() if key not in _UNREAD}
     if _takes_trace(action):

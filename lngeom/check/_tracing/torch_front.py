@@ -203,15 +203,13 @@ _RULES = {"jvp": "forward-mode derivatives", "vmap": "torch.vmap", "generate_vma
 """What a function of autograd may define beside its two passes, and what that is for."""
 
 
-@contextlib.contextmanager
-def uninitialised() -> Iterator[None]:
+def uninitialised() -> contextlib.AbstractContextManager[object]:
     """Initialisations of parameters that do nothing."""
     named = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
-    with mock.patch.dict(vars(torch.nn.init), {name: (lambda tensor, *_, **__: tensor) for name in named}):
-        yield
+    return mock.patch.dict(vars(torch.nn.init), {name: (lambda tensor, *_, **__: tensor) for name in named})
 
 
-def _packed(make: Callable[..., object]) -> Callable[..., object]:
+def _packed(make: Callable[..., object]) -> Any:
     """A function of several sizes, given as one shape: PyTorch takes no other number there than its own."""
     return functools.wraps(make)(lambda *sizes, **how: make(sizes, **how) if len(sizes) > 1 else make(*sizes, **how))
 
@@ -265,9 +263,8 @@ def _symbolic() -> Iterator[None]:
     patches = (
         mock.patch.multiple(torch.nn.Linear, __init__=_no_weights, forward=_any_map),
         uninitialised(),
-        *(mock.patch.object(torch, name, _packed(getattr(torch, name))) for name in ("ones", "zeros", "empty")),
+        mock.patch.multiple(torch, tensor=tensor, **{n: _packed(vars(torch)[n]) for n in ("ones", "zeros", "empty")}),
         mock.patch.object(math, "sqrt", sqrt),
-        mock.patch.object(torch, "tensor", tensor),
         mock.patch.object(torch.autograd.function._SingleLevelFunction, "apply", classmethod(_apply)),
     )
     with contextlib.ExitStack() as stack:

@@ -20,7 +20,7 @@ from .decisions import GRADIENTS
 from .layout import contiguous, memory_answers
 from .reductions import contracted, einsum, largest, length, mean, total, variance
 from .sizes import FEATURE, Dim, Num, form
-from .tensors import OPERATIONS, QUESTIONS, Function, Size, operation
+from .tensors import OPERATIONS, QUESTIONS, Function, Size
 from .trace import Trace, is_ours, program_line
 from .triton.stand_in import ON_GPU
 
@@ -90,35 +90,29 @@ OPERATIONS |= components("torch", lambda arrays: _dtype(*arrays)) | {
 }  # fmt: skip
 
 
-@operation("linear")
 def _linear(input: Arr, weight: Arr, bias: Weight = None) -> Arr:
     y = contracted(input, weight.swapped(-1, -2) if len(weight.axes) == 2 else weight, _dtype(input, weight))
     return y if bias is None else y.combined(bias, operator.add)
 
 
-_FLOATS = ("float64", "float32", "bfloat16", "float16")
-OPERATIONS |= {
-    name: (lambda x, *, _to=dtype: x.cast(_to))
-    for name, dtype in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}.items()
-}
-_TYPES = dict(zip([f"torch.{n}Tensor" for n in ("Double", "Float", "BFloat16", "Half")], _FLOATS, strict=True))
+_FLOATS = {"Double": "float64", "Float": "float32", "BFloat16": "bfloat16", "Half": "float16"}
+_TYPES = {f"torch.{name}Tensor": dtype for name, dtype in _FLOATS.items()}
+OPERATIONS |= {name.lower(): (lambda x, *, _to=dtype: x.cast(_to)) for name, dtype in _FLOATS.items()}
 
 
 def _format(trace: Trace, dtype: object, otherwise: str) -> str:
     """The name of a floating-point format."""
     if dtype is None:
         return otherwise
-    return dtype if isinstance(dtype, str) and dtype in _FLOATS else trace.refuse(f"a cast to {dtype}")
+    return dtype if isinstance(dtype, str) and dtype in _FLOATS.values() else trace.refuse(f"a cast to {dtype}")
 
 
 def _is_place(value: object) -> bool:
     """Whether a value says where an array is, and not what."""
-    return isinstance(value, torch.device) or (
-        isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu|hpu)(:\d+)?", value) is not None
-    )
+    named = isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu|hpu)(:\d+)?", value) is not None
+    return named or isinstance(value, torch.device)
 
 
-@operation("to")
 def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Arr:
     for like in wanted:
         if isinstance(like, Arr):
@@ -131,11 +125,12 @@ def _to(x: Arr, *wanted: object, dtype: object = None, copy: bool = False) -> Ar
     return y.like(y.value) if copy or True in wanted else y
 
 
-def _slice(start: Num | int | None, end: Num | int | None, step: int) -> slice:
+def _slice(start: Num | int | None = None, end: Num | int | None = None, step: int = 1) -> slice:
     return slice(start, None if end == sys.maxsize else end, step)
 
 
 OPERATIONS |= {
+    "linear": _linear, "to": _to,
     "type": lambda x, dtype: x.cast(_format(x.trace, _TYPES.get(dtype, dtype), x.dtype)),
     "type_as": lambda x, other: x.cast(other.dtype),
     "view": lambda x, *sizes: x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(alone(sizes)),
@@ -146,9 +141,7 @@ OPERATIONS |= {
     "T": lambda x: x.transposed(range(len(x.axes))[::-1]), "mT": lambda x: x.swapped(-1, -2),
     "getitem": lambda x, index: x.item(index),
     "select": lambda x, dim, index: x.item((slice(None),) * x._axis(dim) + (index,)),
-    "slice": lambda x, dim=0, start=None, end=None, step=1: x.item(
-        (slice(None),) * x._axis(dim) + (_slice(start, end, step),)
-    ),
+    "slice": lambda x, dim=0, *limits: x.item((slice(None),) * x._axis(dim) + (_slice(*limits),)),
     "slice_backward": lambda x, sizes, dim, *limits: x.padded(sizes, dim, _slice(*limits)),
     "select_backward": lambda x, sizes, dim, index: x.padded(sizes, dim, index),
     "cat": lambda tensors, dim=0: joined(tensors, _dtype(*tensors), dim),
@@ -159,21 +152,18 @@ OPERATIONS |= {
 }  # fmt: skip
 
 
-@operation("flatten")
 def _flatten(x: Arr, start_dim: int = 0, end_dim: int = -1) -> Arr:
     first, last = start_dim % len(x.axes), end_dim % len(x.axes)
     merged: Dim = tuple(itertools.chain(*x.axes[first : last + 1]))
     return x.view([*x.axes[:first], merged, *x.axes[last + 1 :]])
 
 
-@operation("movedim")
 def _movedim(x: Arr, source: int, destination: int) -> Arr:
     order = [k for k in range(len(x.axes)) if k != source % len(x.axes)]
     order.insert(destination % len(x.axes), source % len(x.axes))
     return x.transposed(order)
 
 
-@operation("expand")
 def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
     wanted = list(alone(sizes) if size is None else size)
     old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
@@ -207,6 +197,7 @@ def _spread(how: Callable[[Arr, Arr], object]) -> Function:
 
 
 OPERATIONS |= {
+    "flatten": _flatten, "movedim": _movedim, "expand": _expand,
     "mean": _statistic(mean), "sum": _statistic(total), "var": _spread(lambda variance, mean: variance),
     "std": _spread(lambda variance, mean: variance.root()),
     "var_mean": _spread(lambda variance, mean: (variance, mean)),
@@ -248,21 +239,18 @@ def layer(x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameter
     return y if bias is None else y.combined(bias, operator.add)
 
 
-@operation("layer_norm")
 def _layer_norm(
     x: Arr, normalized_shape: Shape, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5
 ) -> Arr:
     return layer(_trailing(x, normalized_shape), lg.layer_norm, eps, weight, bias)
 
 
-@operation("native_layer_norm")
 def _native(x: Arr, shape: Shape, weight: Weight, bias: Weight, eps: Num | float) -> tuple[Arr, Arr, Arr]:
     over = list(range(-len(shape), 0))
     spread = variance(x, over, True, 0).combined(eps, operator.add)
     return _layer_norm(x, shape, weight, bias, eps), mean(x, over, True), spread.power(-0.5)
 
 
-@operation("group_norm")
 def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5) -> Arr:
     if num_groups != 1 or tuple(itertools.chain(*x.axes[1:])) != (FEATURE,):
         x.trace.refuse(f"{num_groups} groups of an array of shape {form(x.axes)}")
@@ -281,7 +269,6 @@ def _batch_norm(x: Arr, training: bool, eps: Num | float, mean: Weight, variance
     return layer(x, lg.norms.batch_norm, eps, *_along(x, *affine), mean=mean, variance=variance)
 
 
-@operation("rms_norm")
 def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num | float | None = None) -> Arr:
     work = torch.promote_types(getattr(torch, x.dtype), torch.float32)  # half formats are computed in float32
     added = torch.finfo(work).eps if eps is None else eps
@@ -289,6 +276,7 @@ def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num |
 
 
 OPERATIONS |= {
+    "layer_norm": _layer_norm, "native_layer_norm": _native, "group_norm": _group_norm, "rms_norm": _rms_norm,
     "normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.divided(length(x, p, dim, True).maximum(eps)),
     "batch_norm": lambda x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5: (
         _batch_norm(x, training, eps, running_mean, running_var, weight, bias)
@@ -296,7 +284,7 @@ OPERATIONS |= {
     "dropout": lambda x, p=0.5, training=True, inplace=False: (
         x.view(x.axes) if not training or p == 0 else x.trace.refuse("random numbers")
     ),
-}
+}  # fmt: skip
 
 
 def _new(
@@ -307,7 +295,7 @@ def _new(
     return filled(trace, number, axes, _format(trace, dtype, otherwise))
 
 
-def _constant_arrays(name: str, number: int, **state: bool) -> dict[str, Function]:
+def _constant_arrays(name: str, value: int, **state: bool) -> dict[str, Function]:
     """Three ways to make an array of a number in memory of this state."""
 
     def held(arr: Arr) -> Arr:
@@ -315,11 +303,9 @@ def _constant_arrays(name: str, number: int, **state: bool) -> dict[str, Functio
         return arr
 
     return {
-        name: lambda *sizes, trace, size=None, dtype=None: held(_new(number, sizes, trace, size, dtype)),
-        f"new_{name}": lambda x, *sizes, size=None, dtype=None: held(
-            _new(number, sizes, x.trace, size, dtype, x.dtype)
-        ),
-        f"{name}_like": lambda x, *, dtype=None: held(x.filled(number, dtype=_format(x.trace, dtype, x.dtype))),
+        name: lambda *sizes, trace, size=None, dtype=None: held(_new(value, sizes, trace, size, dtype)),
+        f"new_{name}": lambda x, *sizes, size=None, dtype=None: held(_new(value, sizes, x.trace, size, dtype, x.dtype)),
+        f"{name}_like": lambda x, *, dtype=None: held(x.filled(value, dtype=_format(x.trace, dtype, x.dtype))),
     }
 
 

@@ -206,8 +206,7 @@ def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result
         if not waiting:
             return
         trace = start(waiting.pop())
-        if count >= _RUNS:  # each branch doubles the paths
-            trace.refuse("more branches than can be followed")
+        trace.never(count >= _RUNS, "more branches than can be followed")  # each branch doubles the paths
         yield trace, program(trace)
         waiting += trace.decisions.untried
 

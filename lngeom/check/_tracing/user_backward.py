@@ -26,16 +26,13 @@ class UserBackward(Backward):
     def paths(self) -> Iterator[tuple[Trace, Passes | Exception]]:
         """The run on terms on each path through its branches, with its result or its error."""
 
-        def start(decisions: list[bool]) -> Trace:
-            return Trace(Ground(), self.program.literals, planned=decisions, backward=True)
-
         def attempt(trace: Trace) -> Passes | Exception:
             try:
                 return self.traced(trace)
             except Exception as error:  # a program may fail in any way
                 return error
 
-        return runs(start, attempt)
+        return runs(lambda plan: Trace(Ground(), self.program.literals, planned=plan, backward=True), attempt)
 
     def traced(self, trace: Trace) -> Passes:
         """The output and the derivatives on one path.
