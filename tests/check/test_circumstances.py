@@ -36,36 +36,39 @@ def shared(x: Rows, weight: Rows, bias: Rows, y: Rows, asked: Rows) -> Rows:
     return root * (h - mean(h) - n * mean(h * n)), of_gain, y.reshape(rows).sum(0)
 
 
-def elsewhere() -> Any:
-    """Where the input lies in the forward pass is asked in the backward pass."""
-    places = [0]
-
-    def norm(x: Rows, weight: Rows) -> Rows:
-        places[0] = x.data_ptr()
-        return rms(x, weight)
-
-    def rule(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
-        of_x, of_gain = derivatives(x, weight, y)
-        return (of_x if x.data_ptr() == places[0] else 0 * of_x), of_gain
-
-    return differentiated(rule, norm)
-
-
 def made(forward: Callable[..., Rows], backward: Callable[..., Rows]) -> Callable[..., Rows]:
     """What a function of autograd with these passes computes."""
     passes = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type("Made", (torch.autograd.Function,), passes).apply
 
 
-def weak(ctx: Any, x: Rows, weight: Rows) -> Rows:
-    ctx.known, ctx.copy = weakref.ref(x), x.clone()
-    ctx.save_for_backward(weight)
-    return rms(x, weight)
+def noting(note: Callable[..., Any], holds: Callable[..., bool]) -> Any:
+    """An RMSNorm whose derivative by x is 0 where what its forward pass notes of x and a copy holds no longer."""
+
+    def forward(ctx: Any, x: Rows, weight: Rows) -> Rows:
+        copy = x.clone()
+        ctx.noted = note(x, copy)
+        ctx.save_for_backward(copy, weight)
+        return rms(x, weight)
+
+    def backward(ctx: Any, y: Rows) -> Rows:
+        of_x, of_gain = derivatives(*ctx.saved_tensors, y)
+        return (of_x if holds(ctx.noted, ctx.saved_tensors[0]) else 0 * of_x), of_gain
+
+    return lambda x, weight: made(forward, backward)(x, weight)
 
 
-def freed(ctx: Any, y: Rows) -> Rows:
-    of_x, of_gain = derivatives(ctx.copy, ctx.saved_tensors[0], y)
-    return (of_x if ctx.known() is not None else 0 * of_x), of_gain
+def kept() -> Any:
+    """An RMSNorm that keeps what it saves on a stack of its own, where a trace leaves something behind."""
+    tape: list[Any] = []
+
+    def forward(ctx: Any, x: Rows, weight: Rows) -> Rows:
+        if x.requires_grad or weight.requires_grad:
+            tape.append((x.detach(), weight.detach()))
+        return rms(x, weight)
+
+    apply = made(forward, lambda ctx, y: derivatives(*tape.pop(), cotangent=y))
+    return lambda x, weight: apply(x, weight)
 
 
 LAST = [0.0]
@@ -151,10 +154,12 @@ TOLD = {
     "strided": Row(only(lambda x, g, y: g.stride(0) > 1), named("only for gain and bias that are not contiguous")),
     "shared": Row(differentiated(shared, layer), named("d/dgain multiplied by 2, only for gain and bias that share")),
     "graph": Row(only(lambda *_: torch.is_grad_enabled()), named("only for a backward pass with create_graph=True")),
-    "elsewhere": Row(elsewhere(), r"^bug: .*saved tensors in other memory"),
+    "elsewhere": Row(noting(lambda x, copy: copy.data_ptr(), lambda place, copy: place == copy.data_ptr()),
+                     r"^bug: .*saved tensors in other memory"),
     "thread": Row(only(lambda *_: threading.current_thread() is not threading.main_thread()),
                   named("only for a backward pass in another thread")),
-    "freed": Row(lambda x, weight: made(weak, freed)(x, weight), named("only for a backward pass after x is freed")),
+    "freed": Row(noting(lambda x, copy: weakref.ref(x), lambda known, copy: known() is not None),
+                 named("only for a backward pass after x is freed")),
     "last eps": Row(lambda x, weight, eps=EPS: made(remembered, of_last)(x, weight, eps),
                     named("only for a backward pass that follows a forward pass with another eps")),
     "fixed eps": Row(lambda x, weight, eps=EPS: made(remembered, of_fixed)(x, weight, eps),
@@ -171,6 +176,8 @@ TOLD = {
                     named("d/dx, only for a normalized_shape of two axes")),
     "copy": Row(Closed, named("a copy of the module (copy.deepcopy) uses the gain and bias of the original")),
     "replaced": Row(Listed, named("gain and bias given with torch.func.functional_call are ignored")),
+    "kept": Row(kept(), named("only for a second backward pass")),
+    "wide": Row(differentiated(short), named("d/dx, only for a row of 40000 components"), {"d": None}),
     "evaluated": Row(Constant, named("d/dx: term along the output missing, except for training mode")),
 }  # fmt: skip
 
@@ -178,25 +185,3 @@ TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_the_circumstance_is_named(name: str) -> None:
     expected(TOLD, name, d=8, backward=True)
-
-
-def test_rows_of_more_components_than_15_bits_count_are_differentiated() -> None:
-    wide = {"wide": Row(differentiated(short), named("d/dx, only for a row of 40000 components"))}
-    expected(wide, "wide", d=None, backward=True)
-
-
-def kept() -> Any:
-    """An RMSNorm that keeps what it saves on a stack of its own."""
-    tape: list[Any] = []
-
-    def forward(ctx: Any, x: Rows, weight: Rows) -> Rows:
-        if x.requires_grad or weight.requires_grad:
-            tape.append((x.detach(), weight.detach()))
-        return rms(x, weight)
-
-    apply = made(forward, lambda ctx, y: derivatives(*tape.pop(), cotangent=y))
-    return lambda x, weight: apply(x, weight)
-
-
-def test_what_a_trace_leaves_behind_is_no_error_of_the_kernel() -> None:
-    expected({"kept": Row(kept(), named("only for a second backward pass"))}, "kept", d=8, backward=True)
