@@ -32,6 +32,9 @@ SIZES = {
     "rows rounded up by a negation": ("in_two_layer_norm", "triton.cdiv(N, 128)", "-(-N // 128)"),
     "the ceiling of a number over a size": ("layer_norm", "min(max(BLOCK // 256, 1), 8)",
                                             "math.ceil(4 / min(max(BLOCK // 256, 1), 8))"),
+    "hints and asserts": ("rms_norm", "    wide = x", "    tl.assume(x_row >= 0)\n"
+                          "    tl.static_assert(BLOCK >= 1)\n    wide = x"),
+    "a wrapped kernel": ("rms_norm", LAUNCH, LAUNCH.replace("_rms[", "torch.library.wrap_triton(_rms)[")),
     "an order of memory": ("rms_norm", ROWS, f"    if not x.is_contiguous():\n        return {PLAIN}\n{ROWS}"),
     "an exception that is not raised": ("rms_norm", ROWS, "    try:\n        rows = x.reshape(-1, x.shape[-1])\n"
                                         "    except Exception:\n        rows = None\n"),
@@ -180,6 +183,15 @@ def test_strides_and_shapes_are_tuples(tmp_path: Path) -> None:
 def test_a_tile_may_have_one_row(tmp_path: Path) -> None:
     tuned = '@triton.autotune([triton.Config({"BT": 8}), triton.Config({"BT": 16})], key=["N"])\n', ""
     assert proof_of(tmp_path, "tiled_layer_norm", tuned, ("eps, BLOCK", "eps, BT=1, BLOCK")).status == "proved"
+
+
+def test_a_configuration_that_the_program_leaves_out_is_not_run(tmp_path: Path) -> None:
+    left = 'prune_configs_by={"early_config_prune": lambda configs, given, **named: configs[given["N"] > 0 :]}'
+    changes = ('{"BT": 8}', '{"BT": 5}'), ('key=["N"]', f'key=["N"], {left}')
+    found = check(loaded(tmp_path, "tiled_layer_norm", *changes), kind="layernorm", d=8)
+    assert found.passes(), str(found)
+    assert found.proof is not None
+    assert "a function of the program leaves out configurations" in found.proof.text
 
 
 def test_bits_of_what_fails_on_strides_alone_are_told(tmp_path: Path) -> None:

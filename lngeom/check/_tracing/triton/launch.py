@@ -80,6 +80,7 @@ def launched(trace: Trace, kernel: Any, grid: Any, arguments: tuple[Any, ...], n
     hooks = [getattr(one, "user_defined_pre_hook", getattr(one, "pre_hook", None)) for one in parts]
     hooks += [getattr(one, name, None) for one in parts for name in ("reset_to_zero", "restore_value")]
     trace.never(any(hooks), "memory is reset while a kernel is tuned")
+    trace.never(any(map(stand_in.pruned_by, around)), "a function of the program leaves out configurations")
 
     def tuned(name: str, values: list[Any]) -> Any:
         if len(set(values)) == 1:
@@ -141,6 +142,7 @@ def launching(trace: Trace) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.multiple(torch.cuda, **answers))
         stack.enter_context(mock.patch.multiple(torch, randint=lambda *_, **__: trace.refuse("random numbers")))
+        stack.enter_context(mock.patch.object(torch.library, "wrap_triton", lambda kernel: kernel))
         real = sys.modules.get("triton")
         if real is not None and hasattr(real, "runtime"):
             stack.enter_context(mock.patch.object(real.runtime.jit.KernelInterface, "__getitem__", stand_in.launcher))

@@ -99,6 +99,11 @@ def _full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.zeros(shape, dtype=dtype) + block(value).to(dtype)
 
 
+def _required(condition: Any, message: str = "") -> None:
+    if not condition:
+        raise AssertionError(message)
+
+
 def _at_window(window: Window, boundary_check: tuple[int, ...] = (), padding_option: str = "") -> tuple[Any, Any, Any]:
     """The places of a window, which of them lie inside, and what is read beyond."""
     at, inside, axes = window.base, None, range(len(window.shape))
@@ -140,7 +145,8 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "sum": (_over(torch.sum), Accesses.sum), "where": (torch.where, Accesses.where),
     "cdiv": (_sized("cdiv", lambda a, b: -(-a // b)), lambda self, *of: quotient(*(self.size(x, "cdiv") for x in of))),
     **dict.fromkeys(("range", "static_range"), (lambda *bounds, num_stages=0: range(*bounds), Accesses.turns)),
-    **dict.fromkeys(("multiple_of", "max_contiguous"), (lambda x, _: x, Accesses.hinted)),
+    **dict.fromkeys(("multiple_of", "max_contiguous", "assume"), (lambda x, *_: x, Accesses.hinted)),
+    "static_assert": (_required, lambda _, *given: _required(*given)),
     "cast": (lambda x, dtype, **_: x.to(dtype), lambda self, x, dtype, **_: self.cast(x, dtype)),
     "constexpr": (lambda x: type("constexpr", (type(0 * x),), {"value": x, "__module__": __name__})(x), lambda _, x: x),
     "program_id": (lambda axis=0: programs[-1][0][axis], lambda self, axis=0: programs[-1][0][axis]),
@@ -203,6 +209,12 @@ def chain_of(kernel: Any) -> list[Any]:
     return [kernel, *chain_of(kernel.fn)] if hasattr(kernel, "fn") else [kernel]
 
 
+def pruned_by(tuner: Any) -> Callable[..., Any] | None:
+    """What leaves out configurations for the arguments of a launch, in Triton's object or in ours."""
+    own: dict[str, Any] = getattr(tuner, "prune_configs_by", None) or {}
+    return getattr(tuner, "early_config_prune", None) or own.get("early_config_prune")
+
+
 _FORMATS = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64}
 
 
@@ -215,7 +227,10 @@ def prepared(
     known = {name: value for name, value in named.items() if name in signature.parameters}
     bound = signature.bind_partial(*arguments, **known).arguments
     for each in chain:
-        configs = [config.kwargs for config in getattr(each, "configs", ())]
+        choices = getattr(each, "configs", ())
+        if prune := pruned_by(each):
+            choices = prune([*choices], dict(bound), **named)
+        configs = [config.kwargs for config in choices]
         for name in dict.fromkeys(itertools.chain(*configs)):
             if name in bound:
                 raise TypeError(f"{name} is tuned and given")
