@@ -18,6 +18,10 @@ from .._tracing.triton import BeyondEnd
 _STAND_IN = f"{BeyondEnd.__module__}.stand_in"
 _PARTS = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
           ".language.extra.cuda.libdevice")  # fmt: skip
+_NEW = "empty", "zeros", "ones", "full", "tensor"
+_MAKERS = (*(a + b for a in _NEW[:4] for b in ("", "_like")), "arange", "tensor", "as_tensor", "asarray", "eye",
+           "linspace", "logspace", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "scalar_tensor")  # fmt: skip
+"""Functions of PyTorch that make tensors on a device."""
 _LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/")
 
 
@@ -135,8 +139,11 @@ def _run_by_python(triton: Any = None) -> None:
     if not (torch.cuda.is_available() or torch.xpu.is_available()):
         stand_in = importlib.import_module(_STAND_IN)
         ours: dict[tuple[Any, str], Any] = {(torch.cuda, name): answer for name, answer in stand_in.gpu(4).items()}
-        names = ["arange", "tensor", *(a + b for a in ("empty", "zeros", "ones", "full") for b in ("", "_like"))]
-        ours |= {key: _on_cpu(getattr(*key)) for key in [(torch.Tensor, "to"), *((torch, name) for name in names)]}
+        ours[torch.library, "wrap_triton"] = lambda kernel: kernel
+        ours |= {(torch, name): _on_cpu(getattr(torch, name)) for name in _MAKERS}
+        ours |= {
+            (torch.Tensor, name): _on_cpu(getattr(torch.Tensor, name)) for name in ("to", *map("new_{}".format, _NEW))
+        }
         ours |= {(torch.Tensor, n): _Told(getattr(torch.Tensor, n), answer) for n, answer in stand_in.ON_GPU.items()}
         _REPLACED.update({key: (getattr(*key), function) for key, function in ours.items() if key not in _REPLACED})
         _replace(_STANDS_IN[0])

@@ -15,7 +15,8 @@ from .same import BITS, REQUIREMENTS, same_bits, told
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
-_FIRST = "forward and backward (second derivatives not tested)"
+_SECOND = "(second derivatives not tested)"
+_FIRST = f"forward and backward {_SECOND}"
 _LARGEST = 1e300  # JSON has no infinity
 _NOTES = 3  # that are printed without --verbose
 
@@ -222,7 +223,7 @@ class Finding:
             return f"undecided: within rounding at the rows tried, but {self._contradicted}"
         if self.proof is None or status == "not traced":
             return f"within rounding{f', {_FIRST},' if backward else ''} but not proved{alone}"
-        limited = f"backward pass within rounding, {shorten(self.proof.gradients)}"
+        limited = f"backward pass within rounding {_SECOND}, {shorten(self.proof.gradients)}"
         plain = self.proof.proves_backward and not self.proof.pulled
         reach = f"; {_FIRST if plain else limited}"
         affine, computed = self.proof.affine, f"proved to compute {self.proof.formula}"

@@ -150,6 +150,18 @@ def test_where_derivatives_are_others_is_said(where: str) -> None:
     assert f"derivatives {where} (it computes something else)" in verdict.unexamined
 
 
+NAMES = {"weight", "x"}
+
+
+def test_the_order_of_a_set_of_texts_is_named() -> None:
+    def ordered(x: Any, weight: Any) -> Any:
+        named = {"weight": weight, "x": x}
+        first, second = (named[name] for name in NAMES)
+        return rms(x, 1) * weight + 0 * (first - second)
+
+    assert "another PYTHONHASHSEED, which orders the set NAMES" in prove_target(ordered, "f", "torch").unexamined
+
+
 def test_an_assert_with_an_effect_is_named_with_its_line() -> None:
     line = asserting.__code__.co_firstlineno + 2
     verdict = prove_target(asserting, "rms_norm", "torch")

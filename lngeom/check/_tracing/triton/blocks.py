@@ -348,7 +348,7 @@ class Blocks:
         self.never(not isinstance(value, Pointer | Whole | int), "data is read in the loop that adds to it")
         return self.binary(operator.add, value, self.size(step, "a step").times(symbol(self.space.turning[-1])))
 
-    def hinted(self, value: Any, _: object) -> Any:
+    def hinted(self, value: Any, *_: object) -> Any:
         """What the compiler is told of a value."""
         self.trace.report.unexamined.add("whether hints to Triton's compiler are true")
         return value
