@@ -30,7 +30,7 @@ def further(claim: Claim, x: np.ndarray) -> Iterator[Statement]:
     torch, kernel, x, fused = importlib.import_module("torch"), claim.kernel, claim.stored(x), claim.kernel.form.target
     given: dict[str, Any] = {"x": kernel.array(x), **(kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1]))}
     leaves = [leaf.requires_grad_() for leaf in given.values()]
-    output: Any = kernel.whole(leaves[0], given)
+    output: Any = kernel.whole(leaves[0], {name: leaf for name, leaf in given.items() if name != "x"})
 
     def pulled(*of: tuple[Any, Any]) -> list[Any]:
         through, seeds = zip(*of, strict=True)
