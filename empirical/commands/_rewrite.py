@@ -67,11 +67,11 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
             msg = f"this is the certificate of a {kind}; give it to lngeom {kind} --verify"
             raise ModelError(f"{options.verify}: {msg}")
         left = [name for name in NOT_CHECKED if kind == "gauge" or "angles" not in name]
-        note = f"measured on the inputs of the largest difference; not checked in the certificate: {', '.join(left)}"
+        end = f"measured on the inputs of the largest difference; not checked in the certificate: {', '.join(left)}"
         if wrong:
             told = [f"FAIL {options.verify}: not what its certificate says", *(f"  {line}" for line in wrong)]
         else:
-            told = [f"PASS {options.verify}", *summary(certificate), describe_comparison(certificate["compared"]), note]
+            told = [f"PASS {options.verify}", *summary(certificate), *describe_comparison(certificate["compared"]), end]
         if not json_alone({"faults": wrong, "not_checked": left, "certificate": certificate}, options.json):
             print("\n".join(printable(line.replace("\n", "?")) for line in told))
         return 1 if wrong else 0
@@ -90,6 +90,6 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     changed, more = change(network, some, others)
     certificate = write_fold(output, network, changed, source, [*some, *others], named, **more)
     if not json_alone({"faults": [], "certificate": certificate}, options.json):
-        print(printable("\n".join([*summary(certificate), describe_comparison(certificate["compared"])])))
+        print(printable("\n".join([*summary(certificate), *describe_comparison(certificate["compared"])])))
         print(f"written to {output}: a checkpoint for {type(changed.checkpoint).__name__}, certificate.json")
     return 0

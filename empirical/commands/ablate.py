@@ -1,4 +1,4 @@
-"""Measure how the loss of a network changes without mean subtraction, in nats per token.
+"""Measure how the loss changes, in nats per token, without mean subtraction (LayerNorm) or with it (RMSNorm).
 
 For LayerNorm models it measures the loss of the folded network (the same function in exact arithmetic), then with all
 LayerNorms replaced by RMSNorms, with one LayerNorm at a time replaced, and with a random direction removed instead of

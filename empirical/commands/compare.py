@@ -1,8 +1,8 @@
 """Compare finished runs: before and after fine-tuning, two checkpoints, two architectures.
 
-For the hidden states before and after each norm layer, the table has the angle to the all-ones vector, the energy along
-it, the length, and the change of the energy. Runs with the same norm layers are compared by name, others by role and
-relative depth.
+For the hidden states before and after each norm layer, the table has the angle to the all-ones vector, the energy
+d·E[cos²θ] along it, the length, and the change of the energy. Runs with the same norm layers are compared by name,
+others by role and relative depth.
 
 Examples:
     lngeom compare runs/before runs/after
@@ -52,8 +52,8 @@ def _told(rows: Sequence[Json], k: int) -> str:
     pairs = [(abs(change), half) for change, half in halves if None not in (change, half)]
     return (
         f"run {k}: at {sum(c > h for c, h in pairs)} of {len(pairs)} places the energy d·E[cos²θ] along the all-ones "
-        f"vector differs from that of run 1, that is, the 95 % interval of the change excludes 0 (by chance, nominally "
-        f"at {false_alarms(len(pairs)):.3g} places); at the other places no difference was seen"
+        f"vector differs from that of run 1; at the other places no difference was seen (differs: the 95 % interval of "
+        f"the change excludes 0; by chance, nominally at {false_alarms(len(pairs)):.3g} places)"
     )
 
 

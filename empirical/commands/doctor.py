@@ -7,8 +7,8 @@ architecture of the source.
 The first line has PASS or FAIL and one of four verdicts. "same function": in float64 both give the same outputs, within
 the bound of rounding. "same up to the stored format": they do so once the weights of one are rounded to the format that
 the verdict names. "different": the line names the first layer whose output differs although its input is the same, and
-the change if it has a name. "not shown to be the same": the line says what was not compared. The last line says what
-was not tested. The exit code is 0 if the verdict begins with "same", else 1.
+the change, if lngeom has a name for it. "not shown to be the same": the line says what was not compared. The last line
+says what was not tested. The exit code is 0 if the verdict begins with "same", else 1.
 
 Examples:
     lngeom doctor models/llama models/llama.gguf
@@ -28,7 +28,7 @@ class Options:
 
     source: str = argument("SOURCE", "model directory or .gguf file: the reference")
     port: str = argument("PORT", "directory or file of weights that should be the same model")
-    tokens: int = option(64, "length of the longest input, unless a difference found shows only in longer ones")
+    tokens: int = option(64, "length of the longest input, but longer ones where a difference shows in no shorter one")
     seed: int = option(0, "seed of the token ids", type=seed)
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     json: str | None = json_option("verdict, reason, evidence and what was not tested")

@@ -1,11 +1,11 @@
 """Move mean subtraction into the weights: centre the weights that write to the residual stream, turn each foldable
 LayerNorm into an RMSNorm with the same ε, and write a certificate.
 
-DIR gets a checkpoint that the stock class loads (lngeom.empirical.folding.load_folded loads the RMSNorm form) and
-certificate.json. The certificate states that each entry of a changed weight matrix is the exact value, rounded once. It
-also has the largest difference of the outputs, in the format of the weights and in float64. MODEL may be a network from
-transformers. A network that cannot be folded is refused, with the reason. With --verify, a written fold is checked
-again; the exit code is 1 if something is wrong.
+DIR gets certificate.json and a checkpoint. The stock class loads the checkpoint with LayerNorms;
+lngeom.empirical.folding.load_folded loads it with RMSNorms. The certificate states that each entry of a changed weight
+matrix is the exact value, rounded once. It also has the largest difference of the outputs, in the format of the weights
+and in float64. MODEL may be a network from transformers. A network that cannot be folded is refused, with the reason.
+With --verify, a written fold is checked again; the exit code is 1 if something is wrong.
 
 Examples:
     lngeom fold gpt2 --gains --out runs/gpt2-folded

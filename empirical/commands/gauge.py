@@ -2,14 +2,13 @@
 
 The angle between hidden states and the all-ones vector 1 can depend on how the weights are stored. If every reader of
 the stream reads it through a LayerNorm, a constant can be added to what is written to the stream (--shift). With
-RMSNorms whose gains are folded into the readers, the stream can be rotated (--rotate). A network without such a gauge
-is refused, with the reason. A change is also refused if it changes the top-1 token at more than twice as many positions
-as rounding each weight once more does.
+RMSNorms whose gains are folded into the readers, the stream can be rotated (--rotate). A network that does not allow
+the change is refused, with the reason. Rounding each weight once more changes the top-1 token at some number of
+positions; a change is also refused if it changes the token at more than twice that number.
 
-DIR gets a checkpoint that the stock class loads, and certificate.json, as for lngeom fold, with the mean angle before
-every norm in both networks. --angle and --rotate dominant are fitted to every other document of the text; angles are
-reported for these documents and for the rest. With --verify, a written checkpoint is checked again; the exit code is 1
-if something in it is wrong.
+DIR gets a checkpoint that the stock class loads, and certificate.json, with the mean angle before every norm in the
+original and in the new network. --angle and --rotate dominant are fitted to every other document of the text; angles
+are reported for both halves. With --verify, a written checkpoint is checked again; the exit code is 1 if it is wrong.
 
 Examples:
     lngeom gauge gpt2 --angle 45 --out runs/gpt2-45

@@ -193,15 +193,16 @@ def ruin(compared: Json, *, guesses: bool = True) -> list[str]:
     ]
 
 
-def describe_comparison(compared: Json) -> str:
-    """The result of :func:`compare`, in a line."""
+def describe_comparison(compared: Json) -> list[str]:
+    """The result of :func:`compare`, in lines."""
     names = "largest_difference", "difference_in_float64", "limit_in_float64", "largest_output", "kl"
     gap, exact, limit, size, kl = (f"{compared[name]:.3g}" for name in names)
-    return (
-        f"largest output difference at {compared['outputs']} positions ({compared['inputs']}): {gap} in "
-        f"{compared['dtype']}; in float64, on the inputs with this difference, {exact} (at most {limit} is allowed); "
-        f"largest output {size}; KL divergence {kl} nats; same top-1 token at {100 * compared['top1']:.2f} %"
-    )
+    top1 = f"same top-1 token at {100 * compared['top1']:.2f} %"
+    return [
+        f"compared at {compared['outputs']} positions ({compared['inputs']}): {top1}, KL divergence {kl} nats",
+        f"largest output difference: {gap} in {compared['dtype']} (largest output {size})",
+        f"in float64, on the inputs with this difference: {exact} (at most {limit} is allowed)",
+    ]
 
 
 def failures(certificate: Json) -> list[str]:

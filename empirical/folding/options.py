@@ -12,7 +12,7 @@ class Ablation:
     model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M-Instruct)", default=None)
     corpus: str | None = option(
         None,
-        "as for lngeom sweep, without random; or a folder of .npz passages: inputs by name, and labels",
+        "as for lngeom sweep, but not 'random'; or a folder of .npz passages, with inputs by name and labels",
         metavar="TEXT",
     )
     tokens: int = option(16_384, "tokens to predict")
@@ -21,7 +21,7 @@ class Ablation:
     per_document: int = option(2, "at most so many sequences from one document, the independent unit of the intervals")
     batch_tokens: int = option(1_024, "tokens per forward pass")
     shard_tokens: int = option(2_048, "tokens between two saves of the run")
-    directions: int = option(3, "random unit vectors; u_norm removes one of them instead of the mean", metavar="K")
+    directions: int = option(3, "number of random unit vectors; u_norm removes one, not the mean", metavar="K")
     seed: int = option(0, "seed of the random unit vectors", type=seed)
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")
     dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")

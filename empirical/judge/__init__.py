@@ -9,6 +9,6 @@ if TYPE_CHECKING:
     from .predictions import THEOREM_IDS, isotropy, judge, predict
     from .sample import SiteSample, samples
     from .shifts import shift
-    from .verdicts import COLUMNS, ISOTROPY, MODEL, Prediction, count_verdicts, summary_line
+    from .verdicts import COLUMNS, ISOTROPY, MODEL, Prediction, count_verdicts, summary_lines
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -78,28 +78,27 @@ def count_verdicts(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
     return {verdict: counts[verdict] for verdict in PREDICTION_VERDICTS}
 
 
-def summary_line(predictions: Sequence[Prediction]) -> str:
-    """The verdicts in one line: about single vectors, the null law of isotropy, and the whole model.
+def summary_lines(predictions: Sequence[Prediction]) -> list[str]:
+    """The verdicts in up to three lines: about single vectors, the null law of isotropy, and the whole model.
 
-    >>> from lngeom.empirical.judge import ISOTROPY, Prediction, summary_line
+    >>> from lngeom.empirical.judge import ISOTROPY, Prediction, summary_lines
     >>> exact = Prediction("ln_f", "Σyᵢ = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
     >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
-    >>> summary_line([exact, mean])  # doctest: +ELLIPSIS
-    'predictions: of the identities of norms, 1 holds; of the energies, 1 is not isotropic (were ... not isotropic)'
+    >>> summary_lines([exact, mean])  # doctest: +ELLIPSIS
+    ['predicted identities of norms: 1 of 1 holds', 'predicted energies: 1 of 1 is not isotropic (if isotropic, ...)']
     """
-    network = "predictions about the network"
+    network = "properties of the network"
     parts: dict[str, list[Prediction]] = {"identities of norms": [], "energies": [], network: []}
     for each in predictions:
         about_one = "energies" if each.theorem == ISOTROPY else "identities of norms"
         parts[network if each.site == MODEL else about_one].append(each)
     said = []
     for kind, part in parts.items():
-        counted = [f"{n} {_said(verdict, n)}" for verdict, n in count_verdicts(part).items() if n]
-        intervals = sum(each.low is not None for each in part) if kind == "energies" else 0
-        alarms = f"{false_alarms(intervals):.3g} of {intervals}"
-        chance = f" (were all isotropic, nominally {alarms} would be called not isotropic)"
-        said += [f"of the {kind}, {' and '.join(counted)}{chance * (intervals > 0)}"] * (part != [])
-    return f"predictions: {'; '.join(said)}"
+        counted = [f"{n} of {len(part)} {_said(verdict, n)}" for verdict, n in count_verdicts(part).items() if n]
+        count = sum(each.low is not None for each in part) if kind == "energies" else 0
+        chance = f" (if isotropic, nominally {false_alarms(count):.3g} of {count} would be called not isotropic)"
+        said += [f"predicted {kind}: {' and '.join(counted)}{chance * (count > 0)}"] * (part != [])
+    return said
 
 
 def _said(verdict: Verdict, n: int) -> str:

@@ -144,7 +144,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     console.print(table)
 
 
-NULLS = {"signs": "sign vectors (equally flat)", "random": "isotropic directions"}
+NULLS = {"signs": "sign vectors (components ±1)", "random": "isotropic directions"}
 """The directions that 1 is ranked among, the flat ones first; by the names of their columns."""
 
 
@@ -204,7 +204,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
             lines.append(
                 f"{words} the norm: among {others}, the rank of the all-ones vector is in the lowest quarter at {low} "
                 f"of {len(measured)} norm{'s' * (len(measured) != 1)}, and in the highest quarter at {high} (by "
-                f"chance, at {by_chance(measured):.3g} for each quarter)"
+                f"chance, it would be in each quarter at {by_chance(measured):.3g} norms on average)"
             )
     lines += _carrying(before)
     widths = sorted({row["d"] for row in rows})
@@ -214,7 +214,8 @@ def summary(rows: Sequence[Row]) -> list[str]:
     lines.append(
         f"an affine gauge (lngeom gauge) keeps the outputs and can change {', '.join(most)} and {last} of hidden states"
     )
-    for name, words in (("gauge_mean", "relative radius of outputs"), ("mean_cosine", "mean cosine of two tokens")):
+    radius, cosine = "length of outputs before gain and bias, divided by √d", "mean cosine between states of two tokens"
+    for name, words in (("gauge_mean", f"relative radius ({radius})"), ("mean_cosine", cosine)):
         if values := [row[name] for row in before if row.get(name) is not None]:
             lines.append(f"no affine gauge changes the {words}, here {min(values):.4g} to {max(values):.4g}")
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):

@@ -144,5 +144,5 @@ def first_layer(source: nn.Module, port: nn.Module, ids: Tensor) -> tuple[str, s
         except Exception as error:  # another signature may raise anything
             return path, f"which cannot be called as in the source ({type(error).__name__}: {str(error)[:80]})"
         if off > 0 and not off <= rounding(source.get_submodule(path), call, given):
-            return path, f"off by up to {off:.3g}" if off < math.inf else "whose output is a NaN or has another shape"
+            return path, f"whose output is {f'off by up to {off:.3g}' if off < math.inf else 'NaN or of another shape'}"
     return None

@@ -254,4 +254,4 @@ def _named(both: _Pair, norms: Differences, layer: tuple[str, str] | None, entri
     causes += entries
     causes += [f"also {site}: {cause}" for site, cause in norms[:1] if site != path]
     told = "; ".join(causes or ["it computes something else with the same weights"])
-    return f"the first layer that differs is {path}, {off}: {told}"
+    return f"the first layer that differs is {path}, {off}; {told}"

@@ -52,6 +52,6 @@ def show_run(run: RunDirectory, console: Console) -> None:
 
 
 def print_verdicts(run: RunDirectory, console: Console) -> None:
-    """Print one line on the predictions, if the run has any."""
+    """Print what became of the predictions, if the run has any."""
     if run.predictions_path.exists():
-        say(console, judge.summary_line(read_records(run.predictions_path, judge.Prediction)))
+        say(console, "\n".join(judge.summary_lines(read_records(run.predictions_path, judge.Prediction))))

@@ -17,7 +17,7 @@ from .trial import Aside, Trial
 ALWAYS = (
     "more than five axes",
     "rows, sizes, eps, parameters and buffers other than those tried",
-    "inputs that were computed or changed before",
+    "inputs that are results of other operations, or were changed in place before the call",
     "other modes of Python and its libraries (such as autocast, threads, the environment and -O)",
     "what loading, copying, converting or freezing a module changes",
 )

@@ -23,7 +23,7 @@ def same_bits(proof: Proof, noted: Sequence[Statement]) -> dict[str, dict[str, s
         for name in dict.fromkeys(["forward", *orders, *(name for _, name in notes)]):
             order, seen, other = orders.get(name), notes.get(("", name)), notes.get((what, name))
             ways = [way for way in (seen.values[1] if seen else ()) if (way == AGAIN) == (what == "run")]  # type: ignore
-            known[what][name] = f"the same in trials ({', '.join(ways)})" if ways else "not known"
+            known[what][name] = f"seen in trials ({', '.join(ways)})" if ways else "not known"
             if order is not None:
                 compiled = f", if forms compiled for {' and '.join(order.compiled)} sum alike" if order.compiled else ""
                 known[what][name] = f"proved{compiled}"

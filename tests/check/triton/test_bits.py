@@ -102,7 +102,7 @@ def test_bits_of_other_languages_are_seen_in_trials() -> None:
     asked = {"kind": "rmsnorm", "eps": EPS, "d": 64, "require": ("batch-invariant", "deterministic")}
     found = check(rms, **asked)
     assert found.verdict == "rounding", str(found)
-    seen = "the same in trials (alone, in two parts, in another place, beside other rows)"
+    seen = "seen in trials (alone, in two parts, in another place, beside other rows)"
     assert found.record()["same_bits"]["batch"] == {"forward": seen}
     assert f"in every batch: {seen}" in str(found)  # what is required is told, without --verbose too
     assert "same bits" not in str(check(rms, **asked | {"require": ()}))
@@ -110,7 +110,7 @@ def test_bits_of_other_languages_are_seen_in_trials() -> None:
     assert "not the same bits in every batch: not batch invariant: 785 of 4,100 rows have other bits alone" in str(
         found
     )
-    assert found.record()["same_bits"]["run"] == {"forward": "the same in trials (when called again)"}
+    assert found.record()["same_bits"]["run"] == {"forward": "seen in trials (when called again)"}
     found = check(differentiated(by_halves), backward=True, **asked)
     assert "d/dgain not batch invariant: 1 of 1 rows have other bits beside other rows" in str(found.cause), found
 

@@ -218,7 +218,7 @@ def test_layer_scales_move_into_their_writers_and_inputs_may_be_given(tmp_path, 
 
 
 WRITTEN = [
-    *((family, "fold --gains", "largest output difference at") for family in ("gpt2", "vit", *ENTRIES)),
+    *((family, "fold --gains", "largest output difference: ") for family in ("gpt2", "vit", *ENTRIES)),
     ("llama", "fold --to=layernorm", "replaced 5 RMSNorms by LayerNorms without parameters"),
     *((family, f"gauge {how}", "mean angle to the all-ones vector at")
       for family, how in (("whisper", "--shift=-1"), ("llama", "--rotate=0"), ("gpt2", "--angle=45"))),

@@ -59,7 +59,7 @@ def test_a_run_from_end_to_end(words: Words, token_file: Path, tmp_path, capsys)
     assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {512 // LENGTH}
     judged = read_records(output / "predictions.csv", judge.Prediction)
     assert len(judged) == 1 + 5 * (5 + 2)  # of the model; at each norm layer five theorems, and isotropy on both sides
-    assert judge.summary_line(judged) in printed
+    assert "\n".join(judge.summary_lines(judged)) in printed
     manifest = json.loads((output / "manifest.json").read_text())
     assert json.loads(metadata["measured"]) == {key: manifest[key] for key in manifest["identity"]}
     assert manifest["model"] == "tiny-llama"
