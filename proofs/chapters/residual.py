@@ -77,7 +77,7 @@ def test_shift_forgotten(
     ε and with gain and bias in the branches, and a shift of its own at each position: the two streams differ by the
     shifts to the end, and the final norm returns the same.
 
-    Remark: Each branch must read through a LayerNorm, and the stream must be added to as it is.
+    Remark: Each branch must read through a LayerNorm, and its output must be added to the unchanged stream.
     """
     assume(x2 == x + c * ones(x), "x′ = x + c1")
     assume(y == x + f, "y = x + f")

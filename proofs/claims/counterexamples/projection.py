@@ -15,7 +15,7 @@ from ._exact import cosine
 def nothing_to_remove(case: WorkedExample) -> None:
     """The angles are 90° on average and all within 0.6° of it, and yet centring changes every single output."""
     x, y = case.vector("x (probability ½)", 101, -99), case.vector("−x (probability ½)", -101, 99)
-    case.given("the mean angle is 90°: the signed cos² of θ(x) and θ(−x) add up to 0", _signed(x) + _signed(y), "=", 0)
+    case.given("the mean angle is 90°: cos θ·|cos θ| of x and of −x add up to 0", _signed(x) + _signed(y), "=", 0)
     case.given("the spread is small: cos²θ ≤ 1/100², so that both are within 0.6°", _signed(x), "≤", Fraction(1, 10**4))
     layer, rms = lg.layer_norm(x, eps=0), lg.rms_norm(x, eps=0)
     case.find("LN(x)", layer)
@@ -28,7 +28,7 @@ def nothing_to_remove(case: WorkedExample) -> None:
 def unequal_lengths(case: WorkedExample) -> None:
     """The mean angle is 90°, and the mean component along 1 is not 0: one vector is longer than the other."""
     x, y = case.vector("x (probability ½)", 101, -99), case.vector("−2x (probability ½)", -202, 198)
-    case.given("the mean angle is 90°: the signed cos² of θ(x) and θ(−2x) add up to 0", _signed(x) + _signed(y), "=", 0)
+    case.given("the mean angle is 90°: cos θ·|cos θ| of x and of −2x add up to 0", _signed(x) + _signed(y), "=", 0)
     mean = case.find("mean of x·1 and −2x·1", (dot(x, ones(x)) + dot(y, ones(y))) / 2)
     case.claimed("on average they have no component along 1", mean, "=", 0)
     removed = (square_norm(x - lg.project(x)) + square_norm(y - lg.project(y))) / 2
