@@ -19,8 +19,8 @@ _STAND_IN = f"{BeyondEnd.__module__}.stand_in"
 _PARTS = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
           ".language.extra.cuda.libdevice")  # fmt: skip
 _NEW = "empty", "zeros", "ones", "full", "tensor"
-_MAKERS = (*(a + b for a in _NEW[:4] for b in ("", "_like")), "arange", "tensor", "as_tensor", "asarray", "eye",
-           "linspace", "logspace", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "scalar_tensor")  # fmt: skip
+_MAKERS = (*(a + b for a in (*_NEW[:4], "rand", "randn") for b in ("", "_like")), "arange", "tensor", "as_tensor",
+           "asarray", "eye", "linspace", "logspace", "randint", "randperm", "scalar_tensor")  # fmt: skip
 """Functions of PyTorch that make tensors on a device."""
 _LIBRARIES = re.compile(r"/site-packages/(torch|transformers|accelerate|jax|keras|numpy|scipy)/")
 
