@@ -39,7 +39,7 @@ class Rewrite:
         "an .npz file with one batch, its inputs by name; the model is traced and compared on this batch",
         metavar="FILE",
     )
-    tokens: int = option(2_048, "tokens of the corpus")
+    tokens: int = option(2_048, "at least so many tokens to predict, in whole sequences, if the corpus has them")
     sequence_length: int = option(256, "longest sequence")
     dtype: str | None = option(None, "format of the weights (default: the checkpoint's)")
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")

@@ -91,7 +91,7 @@ def _with_derivatives(proof: Proof, survey: Survey) -> Proof:
     notes = {f"its backward pass: {note}" for run in runs for note in run.report.notes - {*proof.notes}}
     given = {f"{name} = {value}" for run in runs for name, value in run.report.given.items()} - {*proof.given}
     first, pulled = form(survey.axes), {text for run in runs for text in run.report.conditions}
-    shapes = [f"derivatives for x of other shapes than {first}"] * (proof.shape != first)
+    shapes = [f"derivatives for x of shapes other than {first}"] * (proof.shape != first)
     left = dict.fromkeys([*proof.unexamined, *shapes, *(text for one in backward for text in one.unexamined)])
     return replace(
         proof,
