@@ -144,7 +144,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     console.print(table)
 
 
-NULLS = {"signs": "sign vectors (components ±1)", "random": "isotropic directions"}
+NULLS = {"signs": "sign vectors (components equal in size)", "random": "isotropic directions"}
 """The directions that 1 is ranked among, the flat ones first; by the names of their columns."""
 
 
