@@ -129,6 +129,8 @@ SENTENCES = {
     "shared": "gain and bias that share memory", "two axes": "a normalized_shape of two axes",
     "eps before": "a backward pass that follows a forward pass with another eps",
     "freed": "a backward pass after x is freed", "another thread": "a backward pass in another thread",
+    "square": "as many rows as components", "kept": "a result that is read after another backward pass",
+    "beside grad": "torch.autograd.grad where an earlier backward pass has left .grad",
     "second batch": "a second batch, with .grad and main_grad of the first",
     "create graph": "a backward pass with create_graph=True",
     "saved elsewhere": "saved tensors in other memory (saved_tensors_hooks, as offloading does)",

@@ -119,6 +119,24 @@ def _after_step(kernel: Kernel, x: Any, given: Leaves) -> Any:
     return kernel.call(x, given)
 
 
+def _beside_grad(output: Any, leaves: list[Any], seed: Any, *_: object) -> Sequence[Any]:
+    """What autograd.grad gives where an earlier backward pass has left .grad."""
+    for leaf in leaves:
+        leaf.grad = _torch().ones_like(leaf)
+    try:
+        return _pulled(output, leaves, seed)
+    finally:
+        for leaf in leaves:
+            leaf.grad = None
+
+
+def _kept(output: Any, leaves: list[Any], seed: Any, again: Callable[[], Any]) -> Sequence[Any]:
+    """Derivatives that are read after another backward pass."""
+    found = _pulled(output, leaves, seed)
+    _pulled(again(), leaves, 2 * seed)
+    return found
+
+
 def _later(x: Any) -> Any:
     """The same numbers, in memory one element after the beginning of another array."""
     return _torch().cat([x.new_full((1,), 7.0), x.flatten()])[1:].view(x.shape)
@@ -151,6 +169,8 @@ CIRCUMSTANCES = {
     "parameters changed": Circumstance(call=_after_step),
     "accumulated": Circumstance(pull=lambda *at: _stored(*at[:3])),
     "second batch": Circumstance(pull=_stored),
+    "beside grad": Circumstance(pull=_beside_grad),
+    "kept": Circumstance(pull=_kept),
     "create graph": Circumstance(pull=lambda *at: _pulled(*at, create_graph=True), optional=True),
     "another thread": Circumstance(pull=lambda *at: ThreadPoolExecutor(1).submit(_pulled, *at).result()),
     "default dtype": Circumstance(around=_in_bfloat16, optional=True),

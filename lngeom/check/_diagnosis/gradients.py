@@ -24,7 +24,7 @@ from .._tracing.triton import Unread
 from .._trials.bits import derivative_bits
 from .._trials.claim import Claim
 from .._trials.inputs import Inputs
-from .._trials.layouts import GRID, NOT_CONTIGUOUS, counted
+from .._trials.layouts import GRID, NOT_CONTIGUOUS, TOKENS, counted
 from .._trials.trial import Outputs, Shown, attempt
 from .._trials.trials import ODD_GAINS
 from .beside import BESIDE
@@ -341,18 +341,16 @@ def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
 
 _TRANSPOSED, _EXPANDED, _ONE_SIGN = Way("cotangent transposed"), Way("cotangent expanded"), "one sign"
 _ONE_ROW, _TRAINING, _OTHER = Way("cotangent of one row"), Way("training"), Way("other eps", 1.0)
-_STORED = Way("accumulated")
-_SCALED, _SCALES = "cotangent scaled", (2.0**16, 2.0**-24)
+_STORED, _SQUARE = Way("accumulated"), Way("square")
+_SCALED, _SCALES = "cotangent scaled", (2.0**16, 2.0**-40)
 """Cotangents as a scaled loss gives them, which limits and thresholds change; powers of 2 leave their digits."""
 _WIDE = 40_000
 """More components than 15 bits count, in one row."""
 _STRIDED = {_TRANSPOSED, _EXPANDED, _ONE_ROW}
 _BARE = "gains of one", "biases of zero", "training", *WITHOUT
 _MANNERS = *_BARE, "shared", "two axes"
-_SPECIAL, _FEW = {"alone", "batch of one", _SCALED, *_MANNERS}, 6
+_SPECIAL, _FEW = {"alone", "batch of one", "three axes", "tokens", "square", _SCALED, *_MANNERS}, 6
 """Ways that are named where derivatives are wrong in a few of them alone."""
-_COVERED = {"one later", "cotangent later", "cotangent of one row", "strided", "shared", _SCALED, "wide"}
-"""What a proof of all derivatives covers: numbers, sizes, and places in memory, of which nothing is asked."""
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
 """What may be asked for where not all derivatives are."""
 
@@ -398,6 +396,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     ordinary = groups[_ORDINARY]
     yield from _gradient_at(claim, ordinary, _EXPANDED, ())
     others = [(Way("three axes"), ordinary, (2, -1)), (Way("batch of one"), ordinary[:1], (-1,))]
+    others += [(TOKENS, ordinary, (-1, 1)), *[(_SQUARE, np.resize(ordinary, (main, main)), (-1,))] * (main <= _MAIN)]
     takes_eps = not kernel.form.filed and "eps" in map(role, parameters(kernel.form.target))
     ways = [*map(Way, CIRCUMSTANCES), *[_OTHER] * takes_eps]
     ways += [Way(_SCALED, factor) for factor in _SCALES] * (kernel.dtype != "float16")  # there they have no digits
@@ -423,7 +422,6 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     wide = kernel.several and not (claim.arithmetic.lost(_WIDE) or kernel.form.filed)
     others += [(Way("wide", _WIDE), np.random.default_rng(_WIDE).normal(size=(1, _WIDE)), (-1,))] * wide
     left = NOT_CONTIGUOUS if kernel.asked.contiguous else set[str]()
-    left |= _COVERED if claim.proof.derivatives and claim.proof.proves_backward else set()
     for label, rows, lead in (each for each in others if each[0].kind not in left):
         try:
             yield from _gradient_at(claim, rows, label, lead)

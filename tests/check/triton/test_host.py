@@ -74,6 +74,12 @@ def test_what_the_gpu_is_asked_is_told_and_runs(tmp_path: Path) -> None:
     assert "asks for is_cuda, and is told True" in found.proof.notes
 
 
+def test_tensors_that_are_made_on_the_gpu_that_is_told_are_made(tmp_path: Path) -> None:
+    made = f"    torch.eye(2, device=x.device), x.new_ones(2, device=x.device)\n{ROWS}"
+    found = check(loaded(tmp_path, "rms_norm", (ROWS, made)), kind="rmsnorm", d=8)
+    assert found.verdict == "rounding", str(found)
+
+
 def test_callers_may_promise_contiguous_arrays(tmp_path: Path) -> None:
     kernel = loaded(tmp_path, "rms_norm", ("rows if rows.stride(-1) == 1 else rows.contiguous()", "rows"))
     found, only = check(kernel, d=8), check(kernel, d=8, contiguous=True)
