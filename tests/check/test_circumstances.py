@@ -175,9 +175,9 @@ TOLD = {
     "added": Row(main(lambda g, of_gain: 0 * g.main_grad.add_(of_gain)), RIGHT),
     "placeholder": Row(main(fused), RIGHT),
     "held": Row(differentiated(held), named("only for a result that is read after another backward pass")),
-    "left": Row(passed(lambda x, g, y: y if g.grad is None else 0 * y), named("of the first and torch.autograd.grad where")),
+    "left": Row(passed(lambda x, g, y: y if g.grad is None else 0 * y), named("first and torch.autograd.grad where")),
     "one token": Row(only(lambda x, g, y: y.dim() == 3 and y.shape[1] == 1), named("for batches of shape (n, 1, d)")),
-    "square": Row(only(lambda x, g, y: x.shape == (len(g), len(g))), named("d/dx, only for as many rows as"), {"d": 24}),
+    "square": Row(only(lambda x, g, y: x.shape == (len(g), len(g))), named("only for as many rows as"), {"d": 24}),
     "gradient": Row(passed(lambda x, g, y: y if g.grad is None else 2 * y), named("only for a second batch")),
     "default": Row(differentiated(lambda x, g, y, _: derivatives(
                        x, g, y, torch.rsqrt(square(x) + EPS).to(torch.get_default_dtype()))),

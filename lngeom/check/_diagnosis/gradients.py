@@ -351,6 +351,8 @@ _BARE = "gains of one", "biases of zero", "training", *WITHOUT
 _MANNERS = *_BARE, "shared", "two axes"
 _SPECIAL, _FEW = {"alone", "batch of one", "three axes", "tokens", "square", _SCALED, *_MANNERS}, 6
 """Ways that are named where derivatives are wrong in a few of them alone."""
+_COVERED = {"one later", "cotangent later", "strided", "shared", "wide"}
+"""What a proof of all derivatives covers or names: sizes, and places in memory."""
 _SOME = [names for n in (1, 2) for names in itertools.combinations(("x", "gain", "bias"), n)]
 """What may be asked for where not all derivatives are."""
 
@@ -422,6 +424,7 @@ def gradient_trials(inputs: Inputs) -> Iterator[GradientTrial]:
     wide = kernel.several and not (claim.arithmetic.lost(_WIDE) or kernel.form.filed)
     others += [(Way("wide", _WIDE), np.random.default_rng(_WIDE).normal(size=(1, _WIDE)), (-1,))] * wide
     left = NOT_CONTIGUOUS if kernel.asked.contiguous else set[str]()
+    left |= _COVERED if claim.proof.derivatives and claim.proof.proves_backward else set()
     for label, rows, lead in (each for each in others if each[0].kind not in left):
         try:
             yield from _gradient_at(claim, rows, label, lead)
