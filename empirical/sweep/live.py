@@ -228,9 +228,8 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
         msg = f"{spec}: {type(error).__name__}: {reason}; give MODULE:FUNCTION of a module in this folder or installed"
         raise ModelError(msg) from None
     except SystemExit as error:
-        raise ModelError(
-            f"{spec}: ends the process with exit code {error.code or 0}; return a model and batches"
-        ) from None
+        code = error.code or 0
+        raise ModelError(f"{spec}: ends the process with exit code {code}; return a model and batches") from None
     finally:
         sys.path.remove(here)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):

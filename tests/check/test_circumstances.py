@@ -52,7 +52,7 @@ def noting(note: Callable[..., Any], holds: Callable[..., bool]) -> Any:
         return rms(x, weight)
 
     def backward(ctx: Any, y: Rows) -> Rows:
-        of_x, of_gain = derivatives(*ctx.saved_tensors, y)
+        of_x, of_gain = derivatives(*ctx.saved_tensors, cotangent=y)
         return (of_x if holds(ctx.noted, ctx.saved_tensors[0]) else 0 * of_x), of_gain
 
     return lambda x, weight: made(forward, backward)(x, weight)

@@ -70,7 +70,7 @@ def symptom(failing: list[Trial], trials: list[Trial]) -> Cause:
             return Cause("component wrong", which)
     widest = max((trial for trial in failing if trial.d > 3), key=lambda trial: trial.d, default=failing[0])
     wrong = widest.ratio[widest.wrong] > 1
-    some = wrong.any(0)
+    some = np.asarray(wrong.any(0))
     # The places are a sign if most wrong rows have them in common: outputs that are nearly 0 may be wrong anywhere.
     common = wrong[:, some].mean() > 0.5
     if common and not some.all() and not (widest.d > 16 and some.sum() > 0.9 * widest.d):

@@ -152,8 +152,8 @@ def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
 
 def _decided(path: Path, name: str, told: bool) -> Derivative:
     """The verdict on one derivative; what has to hold for all of them is certified unless it is `told`."""
+    trace, left, right = _sides(path, name, Ground())
     try:
-        trace, left, right = _sides(path, name, Ground())
         theorem = prover.prove(prover.equal(left, right), *path.known(trace))
     except ProofError:
         bent = [f": it has a clamp or an absolute value{place}" for *_, place in trace.values.absolutes]

@@ -271,7 +271,7 @@ class World:
             if not path.startswith(("math.", "np.", "numpy.")):  # π is no setting
                 self.trace.report.given[path] = " ".join(repr(value).split())[:60]
             self.trace.report.written.update(_integers([value]))
-            if kind in (set, frozenset) and sum(isinstance(one, str) for one in value) > 1:
+            if isinstance(value, set | frozenset) and sum(isinstance(one, str) for one in value) > 1:
                 self.trace.report.unexamined.add(f"another PYTHONHASHSEED, which orders the set {path}")
         elif _kind_of(kind) == "program" or kind.__module__ == "collections":
             self.trace.report.given[path] = f"a {kind.__name__}"

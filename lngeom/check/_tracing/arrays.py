@@ -330,7 +330,8 @@ class Arr:
         place = whole._axis(axis)
         whole.item((slice(None),) * place + (index,))  # refuses what has no one meaning
         made = self if isinstance(index, slice) else self.unsqueezed(place)
-        return made if made.axes == whole.axes else made.within(_part_at(index, self.trace), whole.axes)
+        part: Any = _part_at(index, self.trace)
+        return made if made.axes == whole.axes else made.within(part, whole.axes)
 
     def within(self, part: Part, axes: Iterable[Dim]) -> "Arr":
         """These components as a part of a row that is 0 elsewhere."""

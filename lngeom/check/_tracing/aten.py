@@ -166,8 +166,9 @@ class Autograd(Backward):
             shape = next(iter(graph.graph.nodes)).meta["val"].shape
             names = [f"axis {k}" for k, size in enumerate(shape) if size.node._expr in asked_of.free_symbols]
             trace.refuse(f"the backward pass depends on the size of {' and '.join(names) or 'an axis'} of x", line)
+        replayed: Any = trace.calls.replayed
         for name in trace.calls.called[:1]:
-            trace.refuse(f"nothing is known of the derivative of {trace.calls.replayed.kinds[name].name}", "")
+            trace.refuse(f"nothing is known of the derivative of {replayed.kinds[name].name}", "")
         trace.calls = Calls(trace.ground, trace.symbols, None if type(trace.ground) is Ground else self.calls[asked])
         self.calls.setdefault(asked, trace.calls)  # terms say which calls of opaque functions are one
         trace.never(self.refused, "; ".join(self.refused[:1]))

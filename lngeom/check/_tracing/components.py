@@ -60,7 +60,8 @@ def _direction(x: Arr, length: Arr) -> Arr | None:
 
     Its product with the length is the vector, whether or not that is 0.
     """
-    values, (vector, obligation) = x.trace.values, x.quotient or (None, (None, ""))
+    found: Any = x.quotient or (None, (None, ""))
+    values, (vector, obligation) = x.trace.values, found
     if not any(one is obligation[0] is length.value and of is vector for one, of in values.lengths):
         return None
     values.obligations = [one for one in values.obligations if one is not obligation]

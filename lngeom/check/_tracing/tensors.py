@@ -86,11 +86,14 @@ def _name(function: Any) -> str:
 def _trace_of(values: Iterable[object]) -> Trace | None:
     """The trace of the first traced value among arguments."""
     for value in values:
-        if isinstance(value, Tensor | Num):
-            return getattr(value, "arr", value).trace
-        inner = value.values() if isinstance(value, dict) else value
-        if isinstance(value, list | tuple | dict) and (trace := _trace_of(inner)) is not None:
-            return trace
+        if isinstance(value, Tensor):
+            return value.arr.trace
+        if isinstance(value, Num):
+            return value.trace
+        if isinstance(value, list | tuple | dict):
+            trace = _trace_of(value.values() if isinstance(value, dict) else value)
+            if trace is not None:
+                return trace
     return None
 
 
