@@ -144,8 +144,7 @@ def short(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
 
 def held(x: Rows, weight: Rows, y: Rows, asked: Rows) -> Rows:
     of_x, of_gain = derivatives(x, weight, y)
-    own = HELD.setdefault((x.shape, x.dtype), torch.empty_like(of_x))
-    return own.copy_(of_x), of_gain
+    return HELD.setdefault((x.shape, x.dtype), torch.empty_like(of_x)).copy_(of_x), of_gain
 
 
 HELD = dict[Any, Rows]()

@@ -29,6 +29,7 @@ def test_a_script_prints_what_the_page_says(name: str, package: str, release: st
     if importlib.util.find_spec(package) is None or version(package).partition("+")[0] != release:
         pytest.skip(f"needs {package} {release}, of which the page speaks")
     # Processors differ in the last place of a reciprocal root in float32.
-    seen = numbers(python("-c", SCRIPTS[name], check=True).stdout)
-    assert seen == pytest.approx(numbers(printed), rel=2.0**-22, abs=0)
+    seen = python("-c", SCRIPTS[name], check=True).stdout
+    near = numbers(seen) == pytest.approx(numbers(printed), rel=2.0**-22, abs=0)
+    assert near if name == "JAX" else printed in seen
     assert all(line.replace(" ]]", "]]") in PAGE for line in printed.splitlines())

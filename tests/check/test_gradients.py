@@ -91,7 +91,7 @@ TOLD = {
                 "d/dx.*zero only in rows 1 to 3 of each 4"),
     "mean": Row(kernel(lambda h, y, g, n, r: r * (h - n * mean(h * n))), "d/dx: mean of the cotangent not subtracted$"),
     "more axes": Row(kernel(plain, lambda y, n, axes: (y * n).sum(0) if len(axes) < 2 else (y * n)[0].sum(0)),
-                     r"d/dgain.*only for .* and batches of three axes, as \(2, n, d\)"),
+                     r"d/dgain.*only for batches of shape \(n, 1, d\) and batches of three axes, as \(2, n, d\)"),
     "exchanged": Row(kernel(plain, lambda y, n, axes: y.sum(axes), products), "d/dgain, d/dbias: these two exchanged"),
     "two rows": Row(kernel(plain, lambda y, n, axes: (y * n).reshape(-1, 8)[:2].sum(0)),
                     "d/dgain summed over the first 2 of . rows alone"),

@@ -198,7 +198,7 @@ TOLD = {
     # What became of ε.
     "eps": Row(lambda x, weight: x * (1 / square(x).sqrt() + EPS) * weight, "eps added to the reciprocal of the root"),
     "eps twice": Row(lambda x, weight: x / square(x).sqrt() + EPS * weight, r"^bug: (?![^\n]*bfloat16)"),
-    "eps behind the gain": Row(lambda x, w: x / square(x).sqrt() * w + EPS, "^bug: (?![^\n]*components)", MANY),
+    "eps behind the gain": Row(lambda x, w: x / square(x).sqrt() * w + EPS, "^bug: no known variant", MANY),
     "eps missing": Row(lambda x, w: x / square(x).sqrt() * w,
         "^bug: eps missing$.*note +no eps is given, stated or seen: the default, 1.19e-07, is meant", {"eps": None}),
     "eps of float16": Row(lambda x, w: rms(x, w, 0.0), "eps missing, or 0 as a number of", {"eps": 1e-8}),
